@@ -19,8 +19,10 @@ UNREAD = 141
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each command sets its function as ``run``."""
-    from ._cli.commands import COMMANDS  # takes a while: `main` ends it without a traceback after Ctrl-C
+    """Return the parser of all commands; ``command`` is the name of the one that was given."""
+    from ._cli.commands import (
+        add_commands,  # takes a while: `main` ends it without a traceback after Ctrl-C
+    )
 
     parser = argparse.ArgumentParser(
         prog="knnccv",
@@ -30,8 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"knnccv {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in COMMANDS:
-        add(commands)
+    add_commands(commands)
     return parser
 
 
@@ -62,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _write_anything()
     try:
         args = build_parser().parse_args(argv)
-        status: int = args.run(args)
+        from ._cli.commands import run
+
+        status = run(args)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()

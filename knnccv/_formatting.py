@@ -1,12 +1,13 @@
-"""Presentation of results: error bounds, parameters, data frames."""
+"""Presentation of results: error bounds, parameters, data frames, dictionaries."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+SAFE_INTEGER = 2**53
+"""Larger integers lose digits in most readers of JSON."""
+
 
 def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     """Return a pandas DataFrame of these columns; ImportError if pandas is missing."""
@@ -28,6 +32,33 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
         msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
         raise ImportError(msg) from error
     return pd.DataFrame(columns)
+
+
+def plain(value: Any) -> Any:
+    """The value in types that JSON has.
+
+    None for numbers that are not finite; text for whole numbers beyond 2**53, for fractions, and for what
+    JSON does not know.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, Fraction):
+        # str() refuses integers of more than 4300 digits; Decimal prints them, and loses none.
+        return f"{Decimal(value.numerator)}/{Decimal(value.denominator)}"
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value) if abs(value) <= SAFE_INTEGER else str(value)
+    return value if isinstance(value, bool | None) else str(value)
+
+
+def plain_fields(result: Any, *names: str) -> dict[str, Any]:
+    """The attributes of these names, each as `plain` gives it."""
+    return {name: plain(getattr(result, name)) for name in names}
 
 
 def rounded_up(bound: float) -> float:

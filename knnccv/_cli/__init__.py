@@ -1,13 +1,13 @@
 """The command line: ``python -m knnccv``.
 
-- `commands` defines the commands and their options; `options` checks and interprets them.
-- `report_command` writes a page, on which `reading_code` is Python that reads the same table;
-  `curve_command`, `curve_answer` and `terminal_plot` draw curves.
-- `table_options` has the options of tables and rules; `output_file` checks files to write; `notes` prints
-  notes.
-- `input_file` reads files of all formats; `input_table`, `table_columns` and `cells` check them.
-- `score` computes an answer; `score_answer` and `score_details` print it. `certainty` has its intervals.
-- `retrieval_data` reads the data of ``retrieval``, and `retrieval_answer` prints its answer.
+- ``help.txt`` is what ``--help`` says of the commands, and describes their options to `options`, which has
+  the values of options as well.
+- `commands` adds and runs the commands; `score`, `curve`, `report`, `retrieval` and `episodes` are one
+  each.
+- `output` prints an answer as text or JSON, notes and progress; `terminal_plot` draws curves.
+- `data` finds the table and the rule of a question; `arrays` reads .npz and .npy files.
+- `reader` reads tables of all formats by pandas, within `file_bounds`; `table` checks their `cells` and
+  turns them into features and labels; `table_columns` finds columns and points out suspicious ones.
 """
 
 from __future__ import annotations

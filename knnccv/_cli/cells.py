@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,9 @@ Cells = Any
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
+
+EXACT = 2**53
+"""Larger whole numbers stay text, since they may be names that float64 would merge."""
 
 _TIME = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d\d:?\d\d))?"
 _MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
@@ -79,6 +81,11 @@ class Marks(NamedTuple):
             return None
         return cell.replace(self.thousands or "", "").replace(self.decimal, ".")
 
+    def misleads(self, cell: str) -> bool:
+        """Return True if pandas takes the cell for a number and it is none in these marks."""
+        digits = cell.replace(self.thousands or "", "").replace(self.decimal, ".")
+        return number(digits) is not None and self.plain(cell) is None
+
 
 PYTHON = Marks()
 _DIGITS_AND_MARKS = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
@@ -116,15 +123,6 @@ def numbers(cells: Cells) -> Array:
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
 
-def missing_marks(cells: Cells) -> Counter[str]:
-    """The number of occurrences of each mark of a missing value in a column."""
-    import numpy as np
-
-    if isinstance(cells, np.ndarray):
-        return Counter({"": n} if (n := int(np.isnan(cells).sum())) else {})
-    return Counter(cell for cell in cells if is_missing(cell))
-
-
 def labels(cells: Cells) -> Array:
     """A column without missing values: numbers if all are, so that 1 and 1.0 are one class."""
     import numpy as np
@@ -132,7 +130,7 @@ def labels(cells: Cells) -> Array:
     values = numbers(cells)
     if not np.isfinite(values).all():
         return np.array([str(cell) for cell in cells])
-    if np.abs(values).max() >= 2**53:  # numbers that are names, which float64 would merge
+    if np.abs(values).max() >= EXACT:  # numbers that are names, which float64 would merge
         return np.array([f"{cell:.0f}" if isinstance(cell, float) else cell for cell in cells])
     return values.astype(np.int64) if (values == np.floor(values)).all() else values
 

@@ -1,198 +1,120 @@
-"""The options of the command ``score``: those of the design, and what all of them mean together.
-
-Everything is checked before a file is read. ``--help`` imports nothing heavy.
-"""
+"""The commands and their options as the text of ``--help``, and the values that options take."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import math
 import re
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
-MIXED_METRICS = ("heom", "hvdm")
-"""Distances that measure categorical and missing values; the others measure numbers."""
 LONGEST_RANGE = 10_000
 """More numbers than any table needs; a range is checked before it is made."""
 
-DESIGNS = """\
-designs (give one; the answer is the mean over all splits that the design admits):
-  --cv K                       k-fold, stratified unless --no-stratify (never for regression, which has no
-                               classes); the default, with K = 5
-  --train-size 100             all training sets of 100 samples
-  --train-size 0.5             all training sets of half of the samples
-  --train-size 0.5 --stratify  ... of half of every class
-  --per-class 3                ... of 3 samples of every class
-  --per-class a=3,b=5          ... of 3 samples of class a and 5 of class b
-  --leave-out P                all test sets of P samples
-  --leave-out 1 --stratify     ... of one sample of every class
-  --groups patient             all test sets of one patient's samples: leave one group out
-  --groups patient --leave-out P
-                               ... of P patients
-"""
-"""What ``--help`` says of the designs."""
+
+class Command(NamedTuple):
+    """What ``--help`` says of a command: in a few words, in a paragraph, on its options, and below them."""
+
+    words: str
+    description: str
+    options: str
+    epilog: str = ""
 
 
-def add_design(parser: argparse.ArgumentParser) -> Any:
-    """Add the options of the design, and return their group."""
-    design = parser.add_argument_group("the design (see below)")
-    design.add_argument("--cv", type=int, metavar="K", help="k-fold cross-validation (default: 5)")
-    design.add_argument("--train-size", type=size, metavar="SIZE", help="samples, or a fraction of them")
-    design.add_argument("--per-class", metavar="N", help="training samples of every class")
-    design.add_argument(
-        "--leave-out", type=int, metavar="P", help="leave P samples out, or P groups with --groups"
-    )
-    design.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="leave whole groups out: samples with the same text or number in this column, which is then "
-        "no feature, are tested together or train together",
-    )
-    design.add_argument(
-        "--stratify",
-        action=argparse.BooleanOptionalAction,
-        help="the same share of every class (default: with --cv, if there are classes)",
-    )
-    return design
+def read_commands() -> dict[str, Command]:
+    """The commands by name, from `help.txt`, which explains itself."""
+    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^=== (\w+)\n", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
+    for name, part in sections.items():  # those that others include come first
+        sections[name] = re.sub(r"^@(\w+)$", lambda found: sections[found[1]], part, flags=re.MULTILINE)
+    return {name: Command(*text.split("\n---\n")) for name, text in sections.items() if name.islower()}
 
 
-def choose_design(args: argparse.Namespace) -> Any:
-    """The design that the options describe; class labels of --per-class are still text.
+def add_options(parser: Any, text: str) -> None:
+    """Add the options that a text describes."""
+    group = parser
+    for line in re.sub(r"\n +", " ", text).strip().splitlines():
+        if line.startswith("["):
+            group = parser.add_argument_group(line[1:-1])
+            continue
+        given, _, words = line.partition("  ")
+        name, *parts = given.split()
+        how: dict[str, Any] = {"help": words}
+        if "[no-]" in name:
+            name, how["action"] = name.replace("[no-]", ""), argparse.BooleanOptionalAction
+        elif not parts:
+            how["action"] = "store_true"
+        for part in parts:
+            mark, rest = part[0], part[1:]
+            if mark == "{":
+                how["choices"] = rest[:-1].split(",")
+            elif mark == ":":
+                how["type"] = TYPES[rest]
+            elif mark == "=":
+                how["default"] = rest  # argparse gives it to the type
+            elif mark == "?":
+                how |= {"nargs": "?", "const": float(rest) if rest else None}
+            elif mark == "*":
+                how |= {"action": "append", "default": []}
+            elif mark == "+":
+                how["nargs"] = int(rest) if rest else "+"
+            else:
+                how["metavar"] = part
+        group.add_argument(name, **how)
 
-    With --groups it is a LeaveOut with the number of groups, as the groups themselves are not read yet.
+
+def refuse(is_wrong: Any, message: str) -> None:
+    """Raise ValueError with this message if something is wrong."""
+    if is_wrong:
+        raise ValueError(message)
+
+
+def need(package: str, extra: str, what: str) -> Any:
+    """The package; ImportError that says how to install it if it is missing."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        msg = f"{what}: pip install 'knnccv[{extra}]'"
+        raise ImportError(msg) from error
+
+
+def pairs(option: str, text: str, convert: Any) -> dict[str, Any]:
+    """The values in LABEL=VALUE,..., by labels that are still text; every label once.
 
     Raises
     ------
-    ValueError, TypeError
-        If the options contradict each other, or a size is not allowed.
+    ValueError
+        If it is something else.
     """
-    given = [
-        option
-        for option in ("cv", "train_size", "per_class", "leave_out")
-        if getattr(args, option) is not None
-    ]
-    if len(given) > 1:
-        named = ["--" + option.replace("_", "-") for option in given]
-        msg = f"{' and '.join(named)} are different designs; give one of them"
-        raise ValueError(msg)
-    chosen = given[0] if given else "cv"
-    if args.groups is not None:
-        return _groups_out(chosen if given else "leave_out", args)
-    _check_stratify(chosen, args)
-    from ..designs import (
-        KFold,
-        LeaveOut,
-        RebalancedLeaveOneOut,
-        StratifiedKFold,
-        StratifiedSubsample,
-        Subsample,
-    )
-
-    if chosen == "leave_out" and args.stratify:
-        return RebalancedLeaveOneOut()
-    if chosen == "train_size":
-        size = args.train_size
-        return StratifiedSubsample(size) if args.stratify else Subsample(size)
-    if chosen == "per_class":
-        return StratifiedSubsample(per_class=_per_class(args.per_class))
-    if chosen == "leave_out":
-        return LeaveOut(args.leave_out)
-    n_splits = 5 if args.cv is None else args.cv
-    if args.stratify is None:  # complete_cv knows which rules are stratified by default
-        StratifiedKFold(n_splits)  # checks the number before any file is read
-        return n_splits
-    return StratifiedKFold(n_splits) if args.stratify else KFold(n_splits)
-
-
-def _groups_out(chosen: str, args: argparse.Namespace) -> Any:
-    if chosen != "leave_out":
-        msg = f"--groups is a design of its own; it cannot be given with --{chosen.replace('_', '-')}"
-        raise ValueError(msg)
-    if args.stratify:
-        msg = "--groups cannot be stratified"
-        raise ValueError(msg)
-    from .._validation import check_integer
-    from ..designs import LeaveOut
-
-    return LeaveOut(check_integer("--leave-out", 1 if args.leave_out is None else args.leave_out, 1))
-
-
-def _check_stratify(chosen: str, args: argparse.Namespace) -> None:
-    if chosen == "per_class" and args.stratify is False:
-        msg = "--per-class is stratified; it cannot be given with --no-stratify"
-        raise ValueError(msg)
-    if chosen == "leave_out" and args.stratify and args.leave_out != 1:
-        msg = (
-            f"--leave-out {args.leave_out} cannot be stratified, only --leave-out 1 (one sample of every "
-            "class together); use --per-class or --train-size with --stratify"
-        )
-        raise ValueError(msg)
-    if chosen == "train_size" and args.stratify and isinstance(args.train_size, int):
-        msg = (
-            f"--train-size with --stratify must be a fraction of every class, got {args.train_size}; "
-            "for a number of samples of every class use --per-class"
-        )
-        raise ValueError(msg)
-
-
-def check_file_options(args: argparse.Namespace) -> None:
-    """Raise ValueError if an option describes a file and there is none."""
-    if args.file is not None:
-        return
-    needless = {
-        "--target": args.target is not None,
-        "--drop": bool(args.drop),
-        "--delimiter": args.delimiter is not None,
-        "--header/--no-header": args.header is not None,
-        "--groups": args.groups is not None,
-        "--sheet": args.sheet is not None,
-        "--decimal": args.decimal is not None,
-        "--thousands": args.thousands is not None,
-        "--categorical": bool(args.categorical),
-    }
-    for option, present in needless.items():
-        if present:
-            msg = f"{option} describes a file, but none was given"
-            raise ValueError(msg)
-
-
-def check_metric_options(args: argparse.Namespace) -> None:
-    """Raise ValueError if an option does not suit the metric."""
-    if args.p is not None and args.metric != "minkowski":
-        msg = f"--p belongs to --metric minkowski, not to {args.metric}"
-        raise ValueError(msg)
-    if args.categorical and args.metric not in MIXED_METRICS:
-        msg = f"--categorical belongs to --metric heom or hvdm, not to {args.metric}"
-        raise ValueError(msg)
-    if args.standardize and args.metric in MIXED_METRICS:
-        msg = f"--standardize cannot be given with --metric {args.metric}, which scales every column itself"
-        raise ValueError(msg)
-
-
-def check_rope(args: argparse.Namespace) -> None:
-    """Raise ValueError if --rope has nothing to compare."""
-    if args.rope is not None and args.compare is None:
-        msg = "--rope belongs to --compare"
-        raise ValueError(msg)
+    found: dict[str, Any] = {}
+    for pair in text.split(","):
+        label, equals, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            if not equals or label in found:
+                raise ValueError
+            found[label] = convert(value)
+        except ValueError:
+            kind = "a number or LABEL=NUMBER" if convert is int else "LABEL=SHARE"
+            msg = f"{option} must be {kind},..., every label once, got {text!r}"
+            raise ValueError(msg) from None
+    return found
 
 
 def parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
     """The parameters of the variant: for each name the option that gave it, and its value."""
     given: dict[str, tuple[str, Any]] = {}
     for name in ("n_neighbors", "rank"):
-        value = getattr(args, name)
-        if value is not None:
-            given[name] = ("--" + name.replace("_", "-"), value)
+        if getattr(args, name, None) is not None:
+            given[name] = ("--" + name.replace("_", "-"), getattr(args, name))
     for pair in args.parameter:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier():
-            msg = f"--parameter must be NAME=VALUE, got {pair!r}"
-            raise ValueError(msg)
+        name, value = assigned("--parameter must be NAME=VALUE", pair, pair)
         if name in given:
             msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
             raise ValueError(msg)
-        given[name] = (f"--parameter {name}", _literal(text))
+        given[name] = (f"--parameter {name}", value)
     return given
 
 
@@ -205,87 +127,34 @@ def other_rule(text: str) -> tuple[str, dict[str, tuple[str, Any]]]:
         If it is neither.
     """
     variant, colon, listed = text.partition(":")
-    pairs = re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []
     given: dict[str, tuple[str, Any]] = {}
-    for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name.isidentifier():
-            msg = f"--compare must be NAME or NAME:PARAMETER=VALUE,..., got {text!r}"
-            raise ValueError(msg)
-        if name in given:
-            msg = f"--compare gives the parameter {name} twice: {text!r}"
-            raise ValueError(msg)
-        given[name] = (f"--compare {variant}:{name}", _literal(value))
+    for pair in re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []:
+        name, value = assigned("--compare must be NAME or NAME:PARAMETER=VALUE,...", pair, text)
+        refuse(name in given, f"--compare gives the parameter {name} twice: {text!r}")
+        given[name] = (f"--compare {variant}:{name}", value)
     return variant, given
 
 
-def _literal(text: str) -> Any:
+def assigned(must: str, pair: str, text: str) -> tuple[str, Any]:
+    """The name and the value of NAME=VALUE, as Python reads it or as text; ValueError if it is not that."""
+    name, equals, value = (part.strip() for part in pair.partition("="))
+    refuse(not equals or not name.isidentifier(), f"{must}, got {text!r}")
     try:
-        return ast.literal_eval(text)
+        return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
-        return text
-
-
-def _per_class(text: str) -> int | dict[str, int]:
-    if "=" not in text:
-        return _count(text, text)
-    counts: dict[str, int] = {}
-    for pair in text.split(","):
-        label, equals, count = pair.rpartition("=")
-        label = label.strip()
-        if not equals:
-            msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
-            raise ValueError(msg)
-        if label in counts:
-            msg = f"--per-class names class {label!r} twice: {text!r}"
-            raise ValueError(msg)
-        counts[label] = _count(count, text)
-    return counts
-
-
-def _count(number: str, text: str) -> int:
-    try:
-        return int(number)
-    except ValueError:
-        msg = f"--per-class must be a number or LABEL=NUMBER,..., got {text!r}"
-        raise ValueError(msg) from None
-
-
-def priors(text: str | None) -> dict[str, float] | None:
-    """The shares in LABEL=SHARE,..., by labels that are still text.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
-    if text is None:
-        return None
-    shares: dict[str, float] = {}
-    for pair in text.split(","):
-        label, equals, share = pair.rpartition("=")
-        try:
-            value = float(share)
-        except ValueError:
-            equals = ""
-        if not equals or label.strip() in shares:
-            msg = f"--priors must be LABEL=SHARE,..., every label once, got {text!r}"
-            raise ValueError(msg)
-        shares[label.strip()] = value
-    return shares
+        return name, value
 
 
 def size(text: str) -> int | float:
     """A training size: a number of samples, or a fraction."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        msg = f"must be a number of samples or a fraction in (0, 1), got {text!r}"
-        raise argparse.ArgumentTypeError(msg) from None
+    if math.isnan(value := _number(text)):
+        _refuse("a number of samples or a fraction in (0, 1)", text)
+    return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else value
+
+
+def sizes(text: str) -> list[int | float]:
+    """The training sizes of ``0.1,0.5,100``."""
+    return [size(part.strip()) for part in text.split(",")]
 
 
 def counts(text: str) -> list[int]:
@@ -295,45 +164,45 @@ def counts(text: str) -> list[int]:
         match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", part)
         first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
         if not 1 <= first <= last or last - first >= LONGEST_RANGE:
-            msg = (
-                "must be numbers of at least 1, such as 5, 2-10 or 1,3,5, and ranges of at most "
-                f"{LONGEST_RANGE:,} numbers, got {text!r}"
-            )
-            raise argparse.ArgumentTypeError(msg)
+            most = f"ranges of at most {LONGEST_RANGE:,} numbers"
+            _refuse(f"numbers of at least 1, such as 5, 2-10 or 1,3,5, and {most}", text)
         found.update(range(first, last + 1))
     return sorted(found)
 
 
 def natural(text: str) -> int:
     """An integer of at least 0."""
-    number = int(text) if text.isascii() and text.isdigit() else -1
-    if number < 0:
-        msg = f"must be an integer of at least 0, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return number
+    if not (text.isascii() and text.isdigit()):
+        _refuse("an integer of at least 0", text)
+    return int(text)
 
 
 def level(text: str) -> float:
     """A confidence level in (0, 1)."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        msg = f"must be a level in (0, 1), such as 0.95, got {text!r}"
-        if value == -1.0:
-            msg += "; a file goes before --interval"
-        raise argparse.ArgumentTypeError(msg)
+    if not 0 < (value := _number(text)) < 1:
+        hint = "; a file goes before --interval" * (math.isnan(value) and text != "nan")
+        _refuse("a level in (0, 1), such as 0.95", text, hint)
     return value
 
 
 def width(text: str) -> float:
     """A finite number of at least 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        msg = f"must be a finite number of at least 0, such as 0.01, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
+    if not 0 <= (value := _number(text)) < math.inf:
+        _refuse("a finite number of at least 0, such as 0.01", text)
     return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _refuse(what: str, text: str, hint: str = "") -> NoReturn:
+    msg = f"must be {what}, got {text!r}{hint}"
+    raise argparse.ArgumentTypeError(msg)
+
+
+TYPES = {one.__name__: one for one in (int, float, size, sizes, counts, natural, level, width)}
+"""Functions of the types in the texts."""

@@ -1,196 +1,133 @@
-"""The command ``score``: the exact score of a table, and random runs of the same experiment."""
+"""The command ``score``: the exact score of a table, random runs of the same experiment, and both lucks."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import difflib
+import math
+import re
+import reprlib
+import textwrap
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import designs
+from .._files import written_whole
+from .._formatting import bound_text, plain
+from .._labels import majority_class
 from .._parallel import one_bar
+from .._training_set_count import magnitude
 from .._typing import Array
-from .._validation import check_integer
+from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
-from ..inference import InferenceWarning
-from ..kernel import Compiling, Variant
+from ..driver import is_accuracy
+from ..inference import Comparison, InferenceWarning, compare
+from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
-from ..neighbors import Neighbors, SupervisedDistanceWarning
-from ..results import CompleteCV, complete_cv
-from ..variants import get_variant
-from .certainty import Certainty
-from .options import MIXED_METRICS
-from .score_answer import Answer
-from .score_data import Data
-
-COMPILES_ONCE = (
-    "knnccv: compiling once the kernels of this rule (about 10 s, or 30 s if different labels tie)"
+from ..neighbors import SupervisedDistanceWarning
+from ..results import CompleteCV, SampledCV, complete_cv
+from .data import (
+    MIXED_METRICS,
+    check_options,
+    metric_in_words,
+    neighbors_or_features,
+    read_data,
+    rule_of,
 )
-"""The message when a kernel is not in the cache; the seconds are those of a machine with two processors."""
+from .options import other_rule, pairs, parameters, refuse
+from .output import computing, output_path, print_notes, show
+from .table import Table
+
+COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
+"""What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""
+ROPE = 0.01
+"""The largest difference between two rules that does not matter, unless --rope sets it. Not for losses."""
+WIDTH = 84
+LISTED = 4  # classes, or categorical columns, that the text names one by one
+TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
+AVERAGED = {
+    "pooled": "all classifications of a split have equal weight",
+    "item": "all samples have equal weight",
+    "class": "all classes have equal weight",
+}
 
 
-def rule_for(name: str, given: Mapping[str, tuple[str, Any]]) -> Variant:
-    """The variant of that name, checked to take the parameters that the options give.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variant, or an option is not for it.
-    """
-    rule = get_variant(name)
-    for parameter, (option, _) in given.items():
-        if parameter not in rule.parameters:
-            allowed = ", ".join(rule.parameters) or "none"
-            msg = f"{option} is not a parameter of variant {rule.name!r}; its parameters: {allowed}"
-            raise ValueError(msg)
-    return rule
-
-
-def compute(
-    args: argparse.Namespace,
-    data: Data,
-    rule: Variant,
-    parameters: dict[str, Any],
-    cv: Any,
-    against: tuple[Variant, dict[str, Any]] | None = None,
-) -> Answer:
-    """Compute the exact score, those of the random runs, and how far it can be trusted.
-
-    `against` is another rule to compare with, and its parameters.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the design or a parameter does not suit the table.
-    """
-    if data.groups is not None:
-        n_groups = len(set(data.groups.tolist()))
-        check_integer("--leave-out", cv.p, 1, max(n_groups - 1, 1), f"as there are {n_groups} groups")
-        cv = LeaveGroupsOut(data.groups, cv.p)
-    elif rule.target == "classes":
-        cv = _with_labels(cv, data.y)
-    X, measured_by = neighbors_or_features(args, data, rule)
-    asked: dict[str, Any] = {
-        **measured_by,
-        "ties": args.ties,
-        "average": _average(args, data, rule),
-        "n_jobs": args.jobs,
-    }
-    with Compiling(COMPILES_ONCE) as compiling, warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", SupervisedDistanceWarning)
-        warnings.simplefilter("always", InferenceWarning)
-        _compile(rule, cv, args)
-        how = {**asked, **parameters, "random_state": args.seed}
-        with one_bar(args.progress):
-            before = compiling.seconds
-            complete = complete_cv(X, data.y, rule, cv, exact=args.exact, **how)
-            _leave_out(compiling.seconds - before, complete)
-            confusion = complete.confusion(normalize="true") if args.confusion else None
-            runs = None
-            if args.repeats:
-                before = compiling.seconds
-                runs = monte_carlo_cv(X, data.y, rule, cv, n_repeats=args.repeats, **how)
-                _leave_out(compiling.seconds - before, runs)
-            other = None
-            if against is not None:
-                other = complete_cv(X, data.y, against[0], cv, **asked, **against[1])
-            certainty = Certainty.of(complete, other, args.interval, args.rope, args.seed)
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in warned))
-    metric = args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
-    is_optimistic = any(issubclass(warning.category, SupervisedDistanceWarning) for warning in warned)
-    return Answer(
-        data,
-        complete,
-        runs,
-        rule,
-        cv,
-        metric,
-        args.seed,
-        certainty,
-        confusion,
-        args.per_item,
-        notes,
-        is_optimistic,
-    )
+def run(args: argparse.Namespace) -> int:
+    """Print the exact score beside random runs."""
+    check_design(args)
+    check_options(args)
+    refuse(args.rope is not None and args.compare is None, "--rope belongs to --compare")
+    given = parameters(args)
+    rule = rule_of(args.variant or "knn", given)
+    _check_confusion(args, rule)
+    other = None if args.compare is None else other_rule(args.compare)
+    against = None if other is None else (rule_of(*other), {k: v for k, (_, v) in other[1].items()})
+    items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
+    table, rule = read_data(args, rule)
+    print_notes(table.notes)
+    _check_confusion(args, rule)
+    answer = compute(args, table, rule, {k: v for k, (_, v) in given.items()}, against)
+    if items is not None:
+        write_items(items, answer.found)
+    return show(args, answer.to_dict(), answer.lines())
 
 
-def neighbors_or_features(
-    args: argparse.Namespace, data: Data, rule: Variant
-) -> tuple[Neighbors | Array, dict[str, Any]]:
-    """The neighbors of a mixed table, or its features and the metric of a numeric one."""
-    if args.metric not in MIXED_METRICS:
-        return data.X, {"metric": args.metric, "metric_params": None if args.p is None else {"p": args.p}}
-    from ..hvdm import HEOM, HVDM, IdentifierWarning
-
-    if args.metric == "heom":
-        return HEOM(nominal=data.categorical).fit(data.X).neighbors(), {}
-    if rule.target != "classes":
-        msg = (
-            f"--metric hvdm compares categories by classes, but variant {rule.name!r} has no classes; "
-            "use --metric heom"
-        )
-        raise ValueError(msg)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
-        return HVDM(nominal=data.categorical).fit(data.X, data.y).neighbors(), {}
-
-
-def _leave_out(seconds: float, found: CompleteCV | MonteCarloCV) -> None:
-    """Subtract the time of compilation from the time of a result that is not shared yet."""
-    object.__setattr__(found, "seconds", max(found.seconds - seconds, 0.0))
+def check_design(args: argparse.Namespace) -> None:
+    """Raise ValueError if the options of the design contradict each other; no file is read yet."""
+    sizes = ("cv", "train_size", "per_class", "leave_out")
+    given = ["--" + name.replace("_", "-") for name in sizes if getattr(args, name) is not None]
+    refuse(len(given) > 1, f"{' and '.join(given)} are different designs; give one of them")
+    if args.groups is not None:
+        other = "".join(option for option in given if option != "--leave-out")
+        refuse(other, f"--groups is a design of its own; it cannot be given with {other}")
+        refuse(args.stratify, "--groups cannot be stratified")
+    conflict = "--per-class is stratified; it cannot be given with --no-stratify"
+    refuse(args.per_class is not None and args.stratify is False, conflict)
+    conflict = f"--priors takes the place of --average {args.average}; give one of them"
+    refuse(args.priors is not None and args.average != "pooled", conflict)
+    if args.stratify:
+        one = "only --leave-out 1 (one sample of every class together)"
+        others = f"{one}; use --per-class or --train-size with --stratify"
+        conflict = f"--leave-out {args.leave_out} cannot be stratified, {others}"
+        refuse(args.leave_out not in (None, 1), conflict)
+        must = "--train-size with --stratify must be a fraction of every class, got"
+        remedy = "for a number of samples of every class use --per-class"
+        refuse(isinstance(args.train_size, int), f"{must} {args.train_size}; {remedy}")
 
 
-def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
-    """Score a few made-up samples by the same rule, so that the answer's time contains no loading.
-
-    No samples tie. The kernels for ties are compiled later, if the table has some.
-    """
-    y = np.arange(32) % 2
-    X: Any = np.arange(32.0)[:, None] ** 1.5
-    tiny: Any = 2
-    if isinstance(cv, Design):
-        tiny = as_design(2, stratified=cv.stratifies)
-    if isinstance(cv, LeaveGroupsOut):
-        tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
-    # A rule that these defaults do not suit is compiled later, and raises its errors then.
-    with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        if args.metric in MIXED_METRICS:
-            mixed = Data("", np.column_stack([X, y]), y, categorical=(False, True))
-            X, _ = neighbors_or_features(args, mixed, rule)
-        complete_cv(X, y, rule, tiny, ties=args.ties)
-        monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
+def _check_confusion(args: argparse.Namespace, rule: Variant) -> None:
+    has_none = f"variant {rule.name!r} does not predict a class, so it has no confusion matrix"
+    others = "rules that take a loss have one (nn, knn)"
+    refuse(args.confusion and "loss" not in rule.parameters, f"{has_none}; {others}")
 
 
-def _with_labels(cv: Any, y: Array) -> Any:
-    """Replace the typed labels of --per-class by the labels of the table."""
-    per_class = getattr(cv, "per_class", None)
-    if not isinstance(per_class, Mapping):
-        return cv
-    return replace(cv, per_class=_by_label("--per-class", per_class, y))
-
-
-def _average(args: argparse.Namespace, data: Data, rule: Variant) -> Any:
-    """The average that the options ask for.
-
-    Raises
-    ------
-    ValueError
-        If --priors does not suit the rule or the labels, or --average is given as well.
-    """
-    if args.priors is None:
-        return args.average
-    if args.average != "pooled":
-        msg = f"--priors takes the place of --average {args.average}; give one of them"
-        raise ValueError(msg)
-    if rule.target != "classes":
-        msg = f"--priors needs classes, but variant {rule.name!r} has none"
-        raise ValueError(msg)
-    return _by_label("--priors", args.priors, data.y)
+def design_of(args: argparse.Namespace, table: Table) -> Any:
+    """The design that the options describe."""
+    if table.groups is not None:
+        return LeaveGroupsOut(table.groups, 1 if args.leave_out is None else args.leave_out)
+    if args.train_size is not None:
+        return (designs.StratifiedSubsample if args.stratify else designs.Subsample)(args.train_size)
+    if args.per_class is not None:
+        if "=" in args.per_class:
+            wanted = pairs("--per-class", args.per_class, int)
+            return designs.StratifiedSubsample(per_class=_by_label("--per-class", wanted, table.y))
+        must = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
+        refuse(not re.fullmatch(r" *-?[0-9]+ *", args.per_class), must)
+        return designs.StratifiedSubsample(per_class=int(args.per_class))
+    if args.leave_out is not None:
+        return designs.RebalancedLeaveOneOut() if args.stratify else designs.LeaveOut(args.leave_out)
+    n_splits = 5 if args.cv is None else args.cv
+    if args.stratify is None:  # complete_cv knows which rules are stratified by default
+        return n_splits
+    return (designs.StratifiedKFold if args.stratify else designs.KFold)(n_splits)
 
 
 def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[Any, Any]:
@@ -203,7 +140,355 @@ def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[An
             msg = f"{option} names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
             raise ValueError(msg)
     missing = [label for label in labels if label not in typed_values]
-    if missing:
-        msg = f"{option} must name every class; missing: {', '.join(missing)}"
-        raise ValueError(msg)
+    refuse(missing, f"{option} must name every class; missing: {', '.join(missing)}")
     return {labels[typed]: value for typed, value in typed_values.items()}
+
+
+def _average(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
+    """The average that the options ask for."""
+    if args.priors is None:
+        return args.average
+    refuse(rule.target != "classes", f"--priors needs classes, but variant {rule.name!r} has none")
+    return _by_label("--priors", pairs("--priors", args.priors, float), table.y)
+
+
+def compute(
+    args: argparse.Namespace,
+    table: Table,
+    rule: Variant,
+    given: dict[str, Any],
+    against: tuple[Variant, dict[str, Any]] | None = None,
+) -> Answer:
+    """Compute the exact score, those of the random runs, and how far it can be trusted.
+
+    `against` is another rule to compare with, and its parameters.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the design or a parameter does not suit the table.
+    """
+    cv = design_of(args, table)
+    X, measured_by = neighbors_or_features(args, table, rule)
+    average = _average(args, table, rule)
+    asked = {**measured_by, "ties": args.ties, "average": average, "n_jobs": args.jobs}
+    how = {**asked, **given, "random_state": args.seed}
+    with computing(args, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning) as (compiling, warned):
+        _compile(rule, cv, args)
+
+        def timed(function: Any, **more: Any) -> Any:
+            before = compiling.seconds
+            found = function(X, table.y, rule, cv, **more, **how)
+            seconds = max(found.seconds - (compiling.seconds - before), 0.0)  # without compilation
+            object.__setattr__(found, "seconds", seconds)  # it is not shared yet
+            return found
+
+        answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
+        if args.confusion:
+            answer.confusion = answer.found.confusion(normalize="true").astype(float)
+        if args.repeats:
+            answer.runs = timed(monte_carlo_cv, n_repeats=args.repeats)
+        if against is not None:
+            other = complete_cv(X, table.y, against[0], cv, **asked, **against[1])
+            answer.comparison = compare(answer.found, other, random_state=args.seed)
+        if args.interval is not None:
+            answer.luck = {
+                "standard_error": answer.found.standard_error(random_state=args.seed),
+                "interval": answer.found.confidence_interval(args.interval, random_state=args.seed),
+                "split_std": answer.found.split_std(random_state=args.seed),
+            }
+    answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
+    return answer
+
+
+def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
+    """Score a few made-up samples by the same rule, so that the answer's time contains no loading.
+
+    No samples tie. The kernels for ties are compiled later, if the table has some.
+    """
+    y = np.arange(32) % 2
+    X: Any = np.arange(32.0)[:, None] ** 1.5
+    tiny: Any = as_design(2, stratified=cv.stratifies) if isinstance(cv, Design) else 2
+    if isinstance(cv, LeaveGroupsOut):
+        tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
+    # A rule that these defaults do not suit is compiled later, and raises its errors then.
+    with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings(), one_bar(False):
+        warnings.simplefilter("ignore", SupervisedDistanceWarning)
+        if args.metric in MIXED_METRICS:
+            mixed = Table("", np.column_stack([X, y]), y, ("", ""), "", False, categorical=(False, True))
+            X, _ = neighbors_or_features(args, mixed, rule)
+        complete_cv(X, y, rule, tiny, ties=args.ties)
+        monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
+
+
+def write_items(path: Path, found: CompleteCV) -> None:
+    """Write a row per sample: number from 0, label, score (none where it is never tested) and weight."""
+    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("item", "label", "score", "weight"))
+        columns = (found.labels.tolist(), found.per_item.tolist(), found.weights.tolist())
+        for item, (label, score, weight) in enumerate(zip(*columns, strict=True)):
+            writer.writerow((item, label, "" if math.isnan(score) else score, weight))
+
+
+@dataclass(eq=False)
+class Answer:
+    """The exact score, and what was asked for beside it; a part that was not asked for is None."""
+
+    args: argparse.Namespace
+    table: Table
+    rule: Variant
+    cv: Any
+    found: CompleteCV
+    confusion: Array | None = None
+    runs: MonteCarloCV | None = None
+    comparison: Comparison | None = None
+    luck: Any = None
+    is_optimistic: bool = False
+
+    @property
+    def percent(self) -> bool:
+        """Whether the score is an accuracy."""
+        return is_accuracy(self.found.measure)
+
+    @property
+    def rope(self) -> float | None:
+        """The largest difference that does not matter; None for a loss without --rope."""
+        is_loss = self.comparison is None or self.comparison.is_loss
+        return ROPE if self.args.rope is None and not is_loss else self.args.rope
+
+    @property
+    def level(self) -> float:
+        """The level of the interval of a comparison."""
+        return 0.95 if self.args.interval is None else self.args.interval
+
+    @property
+    def classes(self) -> dict[str, int] | None:
+        """The number of samples of every class; None if the target is a number."""
+        if self.rule.target != "classes":
+            return None
+        names, counts = np.unique(self.table.y, return_counts=True)
+        return dict(zip(map(str, names.tolist()), counts.tolist(), strict=True))
+
+    @property
+    def baseline(self) -> dict[str, Any] | None:
+        """What always answering one class scores under the same weights; None if the score is no accuracy.
+
+        In the words of the report.
+        """
+        if "loss" not in self.rule.parameters or not self.percent or self.classes is None:
+            return None
+        label, share = majority_class(self.found.labels, self.found.weights)
+        is_largest = self.classes[str(label)] == max(self.classes.values())
+        which = "the largest class" if is_largest else "the class of most weight"
+        explanation = f"always answers {reprlib.repr(str(label))}, {which}"
+        return {"name": "majority class", "score": share, "explanation": explanation}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in types that JSON has."""
+        per_class = confusion = None
+        if self.confusion is not None:
+            per_class = plain(self.found.per_class())
+            names = [str(name) for name in self.found.classes]
+            confusion = {"classes": names, "normalize": "true", "matrix": plain(self.confusion)}
+        luck: dict[str, Any] = self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))
+        comparison = None
+        if self.comparison is not None:
+            comparison = self.comparison.to_dict(self.level, self.rope)
+        return {
+            "knnccv": __version__,
+            **self.table.to_dict(),
+            "classes": self.classes,
+            **self.found.to_dict(),
+            "metric": metric_in_words(self.args),
+            **{
+                name: one.to_dict() if hasattr(one, "to_dict") else plain(one) for name, one in luck.items()
+            },
+            "comparison": comparison,
+            "baseline": self.baseline,
+            "per_class": per_class,
+            "confusion": confusion,
+            "per_item": self.args.per_item,
+            "random_runs": self.runs and {**self.runs.to_dict(), "seed": self.args.seed},
+        }
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The answer as titles and texts."""
+        found, args = self.found, self.args
+        yield "Data", "\n".join(self._data())
+        listed = ", ".join(
+            f"{name}={value}" for name, value in found.parameters.items() if value is not None
+        )
+        rule = f"{found.variant} ({listed})" if listed else found.variant
+        optimistic = "fitted to the labels of all samples: the score is optimistic;\n" * self.is_optimistic
+        yield (
+            "Rule",
+            f"{rule}, {metric_in_words(args)} distance,\n{optimistic}tied samples {TIES[found.ties]}",
+        )
+        sampled = found if isinstance(found, SampledCV) else None
+        averaged = f"{sampled.n_draws} drawn for each sample" if sampled else "all of them averaged"
+        design = as_design(self.cv, stratified=self.classes is not None).in_words()
+        sets = f"{magnitude(found.n_train_sets)} different training sets, {averaged}"
+        yield "Design", f"{design}; {self._averaged()}\n{sets}"
+        certified = f"off by at most {bound_text(found.error_bound)}" if found.exact is None else "rational"
+        if sampled:
+            certified = f"± {sampled.std_error:.1e}, the standard error of the draws"
+        shown = f"{found.score:.10g}  ({certified})"
+        if self.percent:
+            shown = f"{100 * found.score:.4f} %  ({found.score:.12f}, {certified})"
+        is_short = len(found.measure) < 15
+        title = found.measure[0].upper() + found.measure[1:] if is_short else "Score"
+        yield title, shown if is_short else f"{found.measure} {shown}"
+        if isinstance(found.exact, Fraction):
+            ratio = plain(found.exact)
+            digits = " by ".join(str(len(part.strip("-"))) for part in ratio.split("/"))
+            long = f"exactly a fraction of {digits} digits (--json prints them)"
+            yield "", f"exactly {ratio}" if len(ratio) <= 70 else long
+        if self.luck:
+            yield "", "\n".join(self._luck())
+        if base := self.baseline:
+            yield "Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})"
+        if found.tied:
+            yield "Ties", self._tied()
+        yield "Time", f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
+        if args.per_item is not None:
+            yield "Items", f"the scores of all samples are in {args.per_item}"
+        if self.runs is not None:
+            yield from self._runs(self.runs)
+        if self.comparison is not None:
+            yield from self._compared(self.comparison)
+        if self.confusion is not None:
+            yield from self._confusion(self.confusion)
+
+    def _score(self, value: float, digits: int = 2) -> str:
+        return f"{100 * value:.{digits}f} %" if self.percent else f"{value:.4g}"
+
+    def _difference(self, value: float) -> str:
+        return f"{100 * value:+.2f}" if self.percent else f"{value:+.4g}"
+
+    def _averaged(self) -> str:
+        """What has equal weight, or the shares of the classes."""
+        average = self.found.average
+        if isinstance(average, Mapping):
+            return "classes weigh " + ", ".join(f"{label}: {share:g}" for label, share in average.items())
+        # With groups left out, "pooled" gives all classifications, and so all samples, equal weight.
+        return AVERAGED["item" if self.table.groups is not None and average == "pooled" else average]
+
+    def _data(self) -> Iterator[str]:
+        table, names = self.table, self.table.categorical_names
+        n_items, n_features = table.X.shape
+        yield f"{table.source}: {n_items} samples, {_plural(n_features, 'feature')}"
+        if table.standardized:
+            yield "features standardized over all samples"
+        if names:
+            listed = ", ".join(names[:LISTED]) + ", …" * (len(names) > LISTED)
+            yield f"{n_features - len(names)} numeric, {len(names)} categorical ({listed})"
+        if table.missing:
+            marks = ", ".join(f"{mark or 'empty'}: {n}" for mark, n in sorted(table.missing.items()))
+            yield f"{_plural(sum(table.missing.values()), 'missing value')} ({marks})"
+        if (classes := self.classes) is None:
+            y = table.y
+            yield f"targets from {y.min():g} to {y.max():g}, mean {y.mean():g}, variance {y.var():g}"
+        else:
+            listed = f"({', '.join(f'{name}: {n}' for name, n in classes.items())})"
+            named = listed if len(classes) <= LISTED else f"of {_spread(classes.values())} samples"
+            yield f"{_plural(len(classes), 'class', 'es')} {named}"
+        if sizes := self._group_sizes:
+            samples = "sample" if max(sizes) == 1 else "samples"
+            yield f"{len(sizes)} groups of {_spread(sizes)} {samples} (column {table.groups_name!r})"
+
+    @property
+    def _group_sizes(self) -> list[int]:
+        groups = self.table.groups
+        return [] if groups is None else np.unique(groups, return_counts=True)[1].tolist()
+
+    def _luck(self) -> Iterator[str]:
+        spread, interval = self.luck["split_std"], self.luck["interval"]
+        if spread.exact and spread.std == spread.error == 0:
+            yield "every split is used: no luck of the split"
+        else:
+            std = f"{100 * spread.std:.2f} points" if self.percent else f"{spread.std:.4g}"
+            yield f"standard deviation of one random run around this exact score: {std}"
+            yield "(luck of the split)"
+        ends = f"[{self._score(interval.low)}, {self._score(interval.high)}]"
+        yield f"{100 * interval.confidence_level:g} % {ends} (luck of the data)"
+        yield from textwrap.wrap(f"for the {interval.target}", WIDTH)
+
+    def _tied(self) -> str:
+        found = self.found
+        differing = "targets" if self.classes is None else "classes"
+        start = f"{found.tied} of {len(self.table.X)} samples have tied neighbors of different {differing}"
+        if found.ties == "random":
+            return start
+        if "random" in self.rule.tie_rules:
+            return f"{start};\nwithout --ties index, the mean over all their orders is taken"
+        return f"{start};\nthe score may depend on the order of the rows"
+
+    def _runs(self, runs: MonteCarloCV) -> Iterator[tuple[str, str]]:
+        n_runs, shown = len(runs.scores), self._score
+        yield "", ""
+        yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""
+        if len(set(self._group_sizes)) > 1:
+            over = "; one run can exceed 100 %" if self.percent else ""
+            unbiased = "weighted by the sizes of their test sets, so that their mean is unbiased"
+            yield f"  {unbiased}{over}", ""
+        if n_runs == 1:
+            yield "  score", shown(runs.score)
+        else:
+            mean = f"{shown(runs.score)} ±"
+            yield "  one run", f"{mean} {shown(runs.std)}  (mean ± standard deviation)"
+            yield "  their mean", f"{mean} {shown(runs.standard_error)}  (± standard error)"
+        off = self._difference(runs.score - self.found.score) + " points" * self.percent
+        yield "  off by", f"{off} from the exact {self.found.measure}"
+        yield "  time", f"{_seconds(runs.seconds)} in all (likewise)"
+
+    def _compared(self, found: Comparison) -> Iterator[tuple[str, str]]:
+        points, shown = " points" * self.percent, self._difference
+        yield "", ""
+        yield f"Compared with {found.names[1]}: {found.measure} {self._score(found.scores[1])}", ""
+        yield "  difference", f"{shown(found.difference)}{points}  (this rule minus the other)"
+        if math.isnan(found.pvalue):
+            yield "  p-value", "not defined: the halves do not tell both rules apart"
+            return
+        low, high = found.confidence_interval(self.level)
+        ends = f"[{shown(low)}, {shown(high)}]"
+        yield "", f"{100 * self.level:g} % {ends}{points} (luck of the data)"
+        yield (
+            "  p-value",
+            f"{found.pvalue:.2g}  (of the hypothesis that both are equally good in the population)",
+        )
+        if self.rope is not None:
+            likely = found.probability(self.rope)
+            by = f"{self.rope:g}"
+            if self.percent:
+                by = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}"
+            how = "(posterior probability, flat prior, normal approximation):"
+            yield f"  better by more than {by}  {how}", ""
+            shares = f"neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
+            yield "", f"this rule {likely.first:.2f}, {shares}"
+
+    def _confusion(self, matrix: Array) -> Iterator[tuple[str, str]]:
+        names = [str(name) for name in self.found.classes]
+        cells = [
+            ["-" if share != share else f"{100 * share:.2f}" for share in row] for row in matrix.tolist()
+        ]
+        widths = [max(map(len, column)) + 2 for column in zip(names, *cells, strict=True)]
+        margin = max(15, max(map(len, names)) + 4)
+        yield "", ""
+        yield "Expected confusion matrix (% of a true class, in its row, that are given each class)", ""
+        for title, row in zip(["", *names], [names, *cells], strict=True):
+            shown = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            yield f"  {title}".ljust(margin) + "".join(shown), ""
+
+
+def _spread(sizes: Any) -> str:
+    low, high = min(sizes), max(sizes)
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _plural(number: int, noun: str, ending: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else ending}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2g} s"

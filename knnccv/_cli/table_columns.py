@@ -14,6 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .options import refuse
+
 if TYPE_CHECKING:
     from .._typing import Array
 
@@ -57,9 +59,8 @@ class Columns:
         except ValueError:
             msg = f"{self.source} has no column {wanted!r}{self.listing(wanted)}"
             raise ValueError(msg) from None
-        if not -self.width <= index < self.width:
-            msg = f"{self.source} has no column {index}{self.listing()}"
-            raise ValueError(msg)
+        wrong = f"{self.source} has no column {index}{self.listing()}"
+        refuse(not -self.width <= index < self.width, wrong)
         return index % self.width
 
     def listing(self, wanted: str | None = None) -> str:

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from .options import need
+
 SIGNS = "*o+x#@%&"
 """The signs of the lines; there are at most this many lines."""
 
@@ -22,14 +24,8 @@ MOST_COLUMNS, HEIGHT = 160, 18
 
 def load() -> Any:
     """The package plotext; ImportError if it is missing."""
-    try:
-        import plotext
-    except ImportError as error:
-        msg = (
-            "the plot on the terminal needs plotext: pip install 'knnccv[cli]' (--json and --out need none)"
-        )
-        raise ImportError(msg) from error
-    return plotext
+    what = "the plot on the terminal needs plotext, --json and --out need nothing"
+    return need("plotext", "cli", what)
 
 
 def shows_colors() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import data_frame, error_line, html_table
+from .._formatting import data_frame, error_line, html_table, plain, plain_fields
 from .._typing import Array
 from .._validation import check_bool, check_choice, fixed_seed
 from ..inference import Described, InferenceWarning
@@ -254,6 +254,28 @@ class Surface(HalvedSurface):
             msg = f"train_size must be one of the given training sizes ({known}), got {train_size!r}"
             raise ValueError(msg)
         return found[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores in types that JSON has: a row for each of n_neighbors, a column for each size.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        best = self.best()
+        columns = zip(*map(plain, (self.train_sizes, best.n_neighbors, best.score)), strict=True)
+        asked = (
+            "variant",
+            "parameters",
+            "ties",
+            "average",
+            "measure",
+            "is_loss",
+            "n_neighbors",
+            "train_sizes",
+        )
+        return {
+            **plain_fields(self, *asked, "scores", "error_bound", "seconds"),
+            "best": [{"train_size": size, "n_neighbors": k, "score": score} for size, k, score in columns],
+        }
 
     def to_frame(
         self,

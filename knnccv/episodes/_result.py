@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import bound_text, data_frame, error_line
+from .._formatting import bound_text, data_frame, error_line, plain, plain_fields
 from .._typing import Array
 from ..inference import jackknife_error
 from ._episodes import Episodes
@@ -143,6 +143,20 @@ class EpisodeScore:
     def truncation_bound(self) -> float:
         """The same as ``error_bound``, since approximate neighbors are refused."""
         return self.error_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score and what it means in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        names = "n_neighbors metric ties score error_bound standard_error tied per_class ways seconds"
+        return {
+            "n_items": len(self.per_item),
+            "n_classes": len(self.classes),
+            "n_way": plain(self.episodes.ways),
+            "n_shot": plain(self.episodes.shots),
+            **plain_fields(self, *names.split()),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """The scores as a DataFrame: columns ``n_way``, ``n_shot``, ``score``.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._formatting import plain_fields
 from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_bar, stop_flag
 from .._typing import Array
@@ -206,6 +207,14 @@ class SampledEpisodes:
 
         reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * self.standard_error
         return self.score - reach, self.score + reach
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate and its errors in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        found = plain_fields(self, "head", "n_query", "score", "standard_error", "std", "r2")
+        return {"n_episodes": len(self.accuracies), **found}
 
     def __float__(self) -> float:
         return self.score

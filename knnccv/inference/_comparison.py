@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from .._formatting import plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
@@ -226,6 +227,30 @@ class Comparison:
         above = float(stdtr(self.degrees_of_freedom, self._t(width)))
         first, second = (below, above) if self.is_loss else (above, below)
         return Probabilities(first, max(0.0, 1 - below - above), second)
+
+    def to_dict(self, confidence_level: float = 0.95, rope: float | None = None) -> dict[str, Any]:
+        """Return the comparison in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            As for `confidence_interval`.
+        rope : float, optional
+            As for `probability`; without it there are no probabilities.
+        """
+        is_defined = not math.isnan(self.pvalue)
+        likely = self.probability(rope) if is_defined and rope is not None else None
+        return {
+            "with": self.names[1],
+            **plain_fields(self, "scores", "difference", "standard_error"),
+            "interval": self.confidence_interval(confidence_level).to_dict() if is_defined else None,
+            "pvalue": plain(self.pvalue),
+            "rope": rope,
+            "probability": likely
+            and {"better": likely.first, "equivalent": likely.equivalent, "worse": likely.second},
+        }
 
     def _t(self, at: float) -> float:
         """(difference - at) / standard error, where differences within the error bound are 0."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._formatting import plain_fields
 from .._typing import Array
 from .._validation import check_real
 from ._halvings import HalfScores
@@ -145,6 +146,14 @@ class ConfidenceInterval(Described, _Bounds):
     half_score: float = math.nan
     half_train_size: float = math.nan
     target: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ends, level, method and target in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        named = {"level": self.confidence_level}
+        return {**plain_fields(self, "low", "high"), **named, **plain_fields(self, "method", "target")}
 
     def __repr__(self) -> str:
         return (

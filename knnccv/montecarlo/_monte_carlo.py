@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import _listed, error_line, uncertified
+from .._formatting import _listed, error_line, plain, plain_fields, uncertified
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_integer, check_random_state
 from ..driver import Jobs, validate_problem
@@ -64,6 +64,14 @@ class MonteCarloCV(RandomRuns):
     certified: bool = True
     truncation_bound: float = 0.0
     measure: str = "score"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores, their mean and spread in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        found = plain_fields(self, "std", "standard_error", "scores", "seconds")
+        return {"n_repeats": len(self.scores), "mean": plain(self.score), **found}
 
     def __repr__(self) -> str:
         return (

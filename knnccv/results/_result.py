@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_line, html_table
+from .._formatting import _listed, data_frame, error_line, html_table, plain_fields
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
 from ..driver import Scored
@@ -422,6 +422,22 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             )
             raise ValueError(msg)
         return self._evaluation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score and what it means in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+
+        Examples
+        --------
+        >>> from knnccv import complete_cv
+        >>> found = complete_cv([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1], "nn", 2).to_dict()
+        >>> found["score"], found["measure"], found["n_train_sets"]
+        (1.0, 'accuracy', 4)
+        """
+        asked = ("variant", "parameters", "design", "ties", "average")
+        found = ("measure", "score", "error_bound", "exact", "n_train_sets", "log10_n_train_sets", "depth")
+        return {**plain_fields(self, *asked, *found, "tied", "seconds"), "std_error": None}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score and weight, as a pandas DataFrame.

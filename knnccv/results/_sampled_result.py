@@ -94,6 +94,10 @@ class SampledCV(CompleteCV):
         )
         raise ValueError(msg)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as `CompleteCV.to_dict` does; its ``error_bound`` is None."""
+        return {**super().to_dict(), "error_bound": None, "exact": None, "std_error": self.std_error}
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score, weight and standard error; see `CompleteCV.to_frame`."""
         frame = super().to_frame()

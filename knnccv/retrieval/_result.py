@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import bound_text, data_frame, html_table
+from .._formatting import bound_text, data_frame, html_table, plain, plain_fields
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
 from .._validation import check_integer
@@ -104,6 +104,14 @@ class RetrievalScore:
         """The name of the score, as in `CompleteCV.measure`."""
         return self.name
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score and its errors in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        error = None if self.score_without is None else plain(self.standard_error)
+        return {**plain_fields(self, "score", "error_bound"), "standard_error": error}
+
     def __float__(self) -> float:
         return float(self.score)
 
@@ -153,6 +161,13 @@ class RetrievalDifference:
     difference_without: Array | None
     error_bound: float
     of: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference and its errors in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return plain_fields(self, "difference", "standard_error", "error_bound")
 
     def __float__(self) -> float:
         return float(self.difference)
@@ -319,6 +334,26 @@ class Retrieval:
             msg = f"other must be a Retrieval, got {other!r}"
             raise TypeError(msg)
         return _paired_difference(self, other, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores and what they mean in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        scores = {name: one.to_dict() for name, one in self.scores.items()}
+        deviation = None
+        if self.per_query and "cmc" in self.scores:
+            deviation = {"of_one": plain(self.cmc_std()), "of_mean_of_ten": plain(self.cmc_std(10))}
+        return {
+            **plain_fields(self, "protocol", "gallery", "mask", "rank", "ap", "ties", "average"),
+            **plain_fields(self, "tied", "n_galleries"),
+            "n_scored": int(self.valid.sum()),
+            "left_out": self.n_left_out,
+            "certified": all(one.certified for one in self.scores.values()),
+            "scores": scores,
+            "cmc": plain(self.cmc) if "cmc" in self.scores else None,
+            "cmc_std": deviation,
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each query: identity, validity, weight, and every score; CMC at ranks 1, 5, 10, 20.

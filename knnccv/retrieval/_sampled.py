@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import plain
 from .._parallel import check_wanted, for_each, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_random_state
@@ -55,6 +56,20 @@ class SampledRetrieval:
     def standard_error(self, name: str, n_repeats: int = 10) -> Any:
         """The standard deviation of a mean of `n_repeats` trials, such as that of published tables."""
         return self.std(name) / np.sqrt(check_integer("n_repeats", n_repeats, 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean and the scatter of every score in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return {
+            name: {
+                "mean": plain(self.mean(name)),
+                "std_of_one": plain(self.std(name)),
+                "std_of_mean_of_ten": plain(self.standard_error(name, 10)),
+            }
+            for name in self.trials
+        }
 
     def __repr__(self) -> str:
         lines = [f"SampledRetrieval: {self.protocol}", f"  gallery: {self.gallery}", f"  mask: {self.mask}"]

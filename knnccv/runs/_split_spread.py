@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import plain_fields
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_random_state
@@ -56,6 +57,13 @@ class SplitSpread:
     exact: bool
     error: float
     n_runs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return std, exact and error in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return plain_fields(self, "std", "exact", "error")
 
     def __float__(self) -> float:
         return self.std

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from argparse import Namespace
 
 import numpy as np
 import pytest
 from command_line import HOMES, PRICES, refused, scaled, table
 
 from knnccv import LeaveGroupsOut, compare, complete_cv
-from knnccv._cli.certainty import Certainty
 from knnccv._cli.options import other_rule
+from knnccv._cli.score import Answer
 from knnccv.datasets import load_wine
-from knnccv.inference import ConfidenceInterval
+from knnccv.inference import Comparison, ConfidenceInterval
 from knnccv.runs import SplitSpread
 
 WINE = load_wine()
@@ -105,31 +105,23 @@ def test_losses_have_no_probabilities_without_a_rope(run, write):
     assert "better by more than 0.5  (posterior probability" in out
 
 
-@dataclass
-class Undefined:
-    """A comparison whose halves coincide although the scores differ."""
-
-    is_loss = False
-    measure = "accuracy"
-    names = ("nn", "knn")
-    scores = (0.8, 0.7)
-    difference = 0.1
-    standard_error = 0.0
-    pvalue = math.nan
-
-    def confidence_interval(self, level):
-        return ConfidenceInterval(math.nan, math.nan, confidence_level=level)
-
-    def probability(self, rope):
-        raise AssertionError(rope)
+def answer_of(**more):
+    """An answer on the wine data with other parts."""
+    asked = Namespace(rope=None, interval=0.95)
+    answer = Answer(asked, None, None, None, complete_cv(X, WINE.y, "nn"))
+    for name, value in more.items():
+        setattr(answer, name, value)
+    return answer
 
 
 def test_a_p_value_that_is_not_defined():
-    certainty = Certainty(comparison=Undefined(), rope=0.01)
-    text = "\n".join(certainty.comparison_lines())
+    """Halves that coincide although the scores differ."""
+    names, scores = ("nn", "knn"), (0.8, 0.7)
+    undefined = Comparison(0.1, math.nan, 10.0, names, scores, "accuracy", False, 0.0)
+    text = str(list(answer_of(comparison=undefined)._compared(undefined)))
     assert "not defined: the halves do not tell both rules apart" in text
     assert "posterior" not in text
-    answer = json.loads(json.dumps(certainty.as_json(), allow_nan=False))["comparison"]
+    answer = json.loads(json.dumps(undefined.to_dict(0.95, 0.01), allow_nan=False))
     assert (answer["pvalue"], answer["interval"], answer["probability"]) == (None, None, None)
 
 
@@ -137,7 +129,7 @@ def test_a_p_value_that_is_not_defined():
 def test_a_run_may_vary_by_nothing_although_splits_are_random(exact):
     spread = SplitSpread(0.0, exact, 1e-15 * exact, 0 if exact else 5000)
     interval = ConfidenceInterval(0.9, 1.0, confidence_level=0.95, target="accuracy")
-    said = " ".join(Certainty(interval=interval, split_std=spread).lines("accuracy"))
+    said = " ".join(answer_of(luck={"interval": interval, "split_std": spread})._luck())
     assert "one random run around this exact score: 0.00 points" in said
     assert "every split" not in said
 

@@ -13,7 +13,7 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused, scaled
 import knnccv
 from knnccv.__main__ import main
 from knnccv._cli import terminal_plot
-from knnccv._cli.curve_command import _tenths
+from knnccv._cli.curve import tenths
 from knnccv._cli.options import counts
 from knnccv.datasets import load_wine
 
@@ -24,9 +24,9 @@ SMALL = ("--n-neighbors", "1,2", "--train-sizes", "4,0.5,8")
 
 
 def test_sizes_of_small_tables():
-    assert [_tenths(n_items) for n_items in (2, 3)] == [[0.5], [0.4, 0.7]]
+    assert [tenths(n_items) for n_items in (2, 3)] == [[0.5], [0.4, 0.7]]
     for n_items in (10, 11, 178, 100_000):
-        assert _tenths(n_items) == [tenth / 10 for tenth in range(1, 10)]
+        assert tenths(n_items) == [tenth / 10 for tenth in range(1, 10)]
 
 
 def as_json(run, *argv):

@@ -17,8 +17,8 @@ from command_line import (
     table,
 )
 
-from knnccv._cli.file_format import FileFormat
-from knnccv._cli.input_table import read_table
+from knnccv._cli.reader import Format
+from knnccv._cli.table import read_table
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " ", ", ", "   ", "|"])
@@ -27,7 +27,7 @@ def test_delimiters_and_headers_are_found(write, separator, header):
     text = PLAIN if header else PLAIN.split("\n", 1)[1]
     path = str(write(text.replace(",", separator)))
     given = {"delimiter": "|"} if separator == "|" else {}
-    table = read_table(path, "-1", FileFormat(**given))
+    table = read_table(path, "-1", Format(**given))
     np.testing.assert_array_equal(table.X, [row[:2] for row in ROWS])
     assert table.y.tolist() == [row[2] for row in ROWS]
     assert table.feature_names == (("x", "y") if header else ("0", "1"))
@@ -38,7 +38,7 @@ def test_delimiters_and_headers_are_found(write, separator, header):
     ("name", "mark"), [("semicolon", ";"), ("tab", "\t"), ("\\t", "\t"), ("space", " ")]
 )
 def test_delimiters_have_names(write, name, mark):
-    table = read_table(str(write(PLAIN.replace(",", mark))), "label", FileFormat(delimiter=name))
+    table = read_table(str(write(PLAIN.replace(",", mark))), "label", Format(delimiter=name))
     assert table.X.shape == (12, 2)
 
 
@@ -81,8 +81,8 @@ def test_target_by_name_and_by_number(write, target):
 
 def test_a_name_that_is_a_number_goes_before_the_number(write):
     path = str(write("1,0,c\n5,6,3\n7,8,4\n"))
-    assert read_table(path, "1", FileFormat(header=True)).target_name == "1"
-    assert read_table(path, "1", FileFormat(header=True)).y.tolist() == [5, 7]
+    assert read_table(path, "1", Format(header=True)).target_name == "1"
+    assert read_table(path, "1", Format(header=True)).y.tolist() == [5, 7]
 
 
 def test_standard_input(run, monkeypatch):

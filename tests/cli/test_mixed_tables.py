@@ -12,7 +12,7 @@ import pytest
 from command_line import QUICK, refused, table
 
 from knnccv import LeaveOut, complete_cv, monte_carlo_cv
-from knnccv._cli.input_table import read_table
+from knnccv._cli.table import read_table
 from knnccv.hvdm import HEOM, HVDM
 from knnccv.neighbors import SupervisedDistanceWarning
 

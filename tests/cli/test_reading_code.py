@@ -7,16 +7,18 @@ import gzip
 import io
 import json
 import os
+import sys
+import threading
 import zipfile
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import LABEL, PLAIN, PRICES, stdin
+from command_line import LABEL, PLAIN, PRICES, refused, stdin
 
-from knnccv._cli.file_format import FileFormat
-from knnccv._cli.input_table import read_table
-from knnccv._cli.reading_code import reading_lines
+from knnccv._cli.reader import Format
+from knnccv._cli.table import read_table
 from knnccv.reporting._facts import GIVEN
 
 pd = pytest.importorskip("pandas")
@@ -60,7 +62,7 @@ def excel(frame=FRAME, **options):
 def read(file, target, **options):
     """The table of the command, the lines, and what they read: X as numbers or codes, and y."""
     table = read_table(str(file), target, mixed=True, **options)
-    lines = reading_lines(str(file), table)
+    lines = table.code
     if not lines:
         return table, "", None, None
     names = {"pd": pd}
@@ -103,12 +105,12 @@ def check_same(table, X, y):
         (
             "t.csv",
             lambda: text(MIXED.replace({"kind": {"red": "None"}})),
-            "pd.read_csv('t.csv', na_values=['', '?'], keep_default_na=False)",
+            "pd.read_csv('t.csv', keep_default_na=False, na_values=['', '?'])",
         ),
         (
             "t.csv",
             lambda: text(FRAME.replace({"label": {"u": "None"}})),
-            "pd.read_csv('t.csv', keep_default_na=False)",
+            "pd.read_csv('t.csv', keep_default_na=False, na_values=[])",
         ),
         ("t.parquet", parquet, "pd.read_parquet('t.parquet')"),
     ],
@@ -125,13 +127,15 @@ def test_reads_a_sheet(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(excel(MIXED), name="t.xlsx")
     table, line, X, y = read(
-        "t.xlsx", "label", how=FileFormat(sheet="second"), drop=["flag"], categorical=["b"]
+        "t.xlsx", "label", how=Format(sheet="second"), drop=["flag"], categorical=["b"]
     )
-    assert line == "data = pd.read_excel('t.xlsx', sheet_name='second', na_values=['?'])"
+    given = "dtype='object', sheet_name='second', na_values=['?']"
+    assert line == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
     check_same(table, X, y)
     write(excel(header=False), name="t.xlsx")
-    table, line, X, y = read("t.xlsx", "3", how=FileFormat(sheet="second"), drop=["1"])
-    assert line == "data = pd.read_excel('t.xlsx', sheet_name='second', header=None)"
+    table, line, X, y = read("t.xlsx", "3", how=Format(sheet="second"), drop=["1"])
+    given = "dtype='object', sheet_name='second', header=None"
+    assert line == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
     check_same(table, X, y)
     assert X.columns.tolist() == [0, 2]
 
@@ -163,7 +167,7 @@ def written(decimal, thousands):
 )
 def test_marks_of_numbers_are_those_of_pandas(write, decimal, thousands, options):
     path = write(written(decimal, thousands))
-    how = FileFormat(decimal=decimal if decimal != "." else None, thousands=thousands or None)
+    how = Format(decimal=decimal if decimal != "." else None, thousands=thousands or None)
     table, line, X, y = read(path, "c", how=how)
     assert table.X.tolist() == [[value, int(value)] for value in AMOUNTS]
     assert line == f"data = pd.read_csv({str(path)!r}, sep=';', {options})"
@@ -176,10 +180,11 @@ def test_marks_of_numbers_are_those_of_pandas(write, decimal, thousands, options
 def test_marks_of_numbers_in_a_sheet(write):
     texts = FRAME.assign(b=[f"{value},5" for value in range(N)])
     path = write(excel(texts), name="t.xlsx")
-    table, line, X, y = read(path, "label", how=FileFormat(sheet="second", decimal=","))
-    assert line == f"data = pd.read_excel({str(path)!r}, sheet_name='second', decimal=',')"
+    table, line, X, y = read(path, "label", how=Format(sheet="second", decimal=","))
+    given = "decimal=',', sheet_name='second'"
+    assert line == f"data = pd.read_excel({str(path)!r}, {given}).infer_objects()"
     assert table.X[:, 1].tolist() == [value + 0.5 for value in range(N)]
-    plain = read_table(str(path), "label", FileFormat(sheet="second"), drop=["b"])
+    plain = read_table(str(path), "label", Format(sheet="second"), drop=["b"])
     np.testing.assert_array_equal(table.X[:, [0, 2]], plain.X)  # numbers of the sheet have no marks
     check_same(table, X, y)
 
@@ -215,9 +220,10 @@ def test_every_bit(write, monkeypatch):
         return read_csv(file) if float_precision == "round_trip" else read_csv(file).round(9)
 
     monkeypatch.setattr(pd, "read_csv", rounding)
+    monkeypatch.setattr(pd, "__version__", "3.0.2")
     table, line, X, y = read(path, "y")
     assert line == f"data = pd.read_csv({str(path)!r}, float_precision='round_trip')"
-    assert asked == [None, "round_trip", "round_trip"]
+    assert asked == ["round_trip"] * 2
     check_same(table, X, y)
 
 
@@ -251,7 +257,7 @@ def test_decimals_and_large_numbers(write):
 def test_the_file_is_not_read_where_pandas_reads_other_values(write, name, content):
     path = write(content(), name=name)
     table = read_table(str(path), "label", mixed=True)
-    assert reading_lines(str(path), table) == ()
+    assert table.code == ()
 
 
 def test_standard_input_and_pipes(tmp_path, monkeypatch):
@@ -260,19 +266,20 @@ def test_standard_input_and_pipes(tmp_path, monkeypatch):
     table = read_table("-", "label")
     (tmp_path / "-").write_text(PLAIN)
     (tmp_path / "standard input").write_text(PLAIN)
-    assert reading_lines("-", table) == ()
+    assert table.code == ()
+    assert read_table("standard input", "label").code != ()
     if hasattr(os, "mkfifo"):
         os.mkfifo("pipe")
-        assert reading_lines("pipe", table) == ()
-    assert reading_lines("missing.csv", table) == ()
-    assert reading_lines("standard input", table) != ()
+        writer = threading.Thread(target=lambda: Path("pipe").write_text(PLAIN))
+        writer.start()
+        assert read_table("pipe", "label").code == ()
+        writer.join()
 
 
-def test_without_pandas(write, monkeypatch):
-    path = write(PLAIN)
-    table = read_table(str(path), "label")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert reading_lines(str(path), table) == ()
+def test_without_pandas(run, write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    said = refused(run, "score", write(PLAIN), "--target", "label")
+    assert "is a file of delimited text, which pandas reads: pip install 'knnccv[cli]'" in said
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused
 
 import knnccv
 from knnccv.__main__ import main
-from knnccv._cli import report_command
-from knnccv._cli.input_table import read_table
+from knnccv._cli import report as report_command
+from knnccv._cli.table import read_table
 from knnccv.datasets import load_wine
 
 slow = pytest.mark.slow
@@ -174,7 +174,7 @@ def test_the_browser(run, write, tmp_path, monkeypatch):
         (("--target", "x"), "--target describes a file"),
         (("--drop", "x"), "--drop describes a file"),
         (("--delimiter", ","), "--delimiter describes a file"),
-        (("--no-header",), "--header/--no-header describes a file"),
+        (("--no-header",), "--header describes a file"),
         (("--sheet", "x"), "--sheet describes a file"),
         (("--categorical", "x"), "--categorical describes a file"),
         (("--json", "--open"), "--open shows a page"),

@@ -217,7 +217,7 @@ def test_faces_without_a_file(answer):
     [
         (("--distmat", "D"), "needs 'D', or 'query_features' and 'gallery_features'; its arrays: distmat"),
         (("--query-ids", "pids"), "people.npz has no array 'pids'; its arrays: distmat, q_pids"),
-        (("--query-cams", "c"), "cameras of one side only: no array 'c' (see --query-cams)"),
+        (("--query-cams", "c"), "cameras of one side only: no array 'c'; its arrays: distmat"),
         (("--metric", "cosine"), "--metric cosine belongs to features, but people.npz has distances"),
         (("--query-ids", "g_pids"), "people.npz has 24 queries, but g_pids has shape (60,)"),
         (("--scores", "ap@10"), "the hits in the top k, is random"),
@@ -285,7 +285,7 @@ def test_other_models_must_have_the_same_queries(run, saved, tmp_path):
     message = "--compare needs the same queries and gallery: q_pids of other.npz differs"
     assert message in refused(run, "retrieval", saved, "--compare", tmp_path / "other.npz")
     np.save(tmp_path / "D.npy", D[:5])
-    message = "D.npy has 5 queries and 60 gallery items, people.npz has 24 and 60"
+    message = "D.npy has 5 queries and 60 gallery items, people.npz has 24 queries and 60"
     assert message in refused(run, "retrieval", saved, "--compare", tmp_path / "D.npy")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from knnccv.__main__ import main
-from knnccv._cli import notes
+from knnccv._cli import output
 from knnccv.reproduce import _catalog
 from knnccv.reproduce._comparison import Comparison
 
@@ -44,9 +44,9 @@ def test_a_bar_by_default_on_a_terminal(monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setenv("TQDM_DELAY", "0")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert notes.shows_progress(None)
-    assert not notes.shows_progress(False)
+    assert output.shows_progress(None)
+    assert not output.shows_progress(False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
-    assert not notes.shows_progress(None)
-    assert notes.shows_progress(True)
+    assert not output.shows_progress(None)
+    assert output.shows_progress(True)
     monkeypatch.undo()

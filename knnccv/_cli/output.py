@@ -1,0 +1,114 @@
+"""What a command writes: its answer as text or JSON, notes and progress bars beside it, and files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .options import refuse
+
+SECONDS_BEFORE_A_BAR = "2"
+
+
+def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]], margin: int = 15) -> int:
+    """Print the answer as JSON if that is asked for, otherwise as lines of a title and a text each."""
+    if args.json:
+        print(json.dumps(found, allow_nan=False))
+        return 0
+    for title, text in lines:
+        for line in text.split("\n"):
+            print(f"{title:<{margin}}{line}".rstrip())
+            title = ""
+    return 0
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print a line for each note, once."""
+    for note in dict.fromkeys(notes):
+        print(f"knnccv: note: {note}", file=sys.stderr)
+
+
+@contextmanager
+def computing(
+    args: argparse.Namespace, what: str, *kinds: type[Warning], words: Any = str
+) -> Iterator[Any]:
+    """One bar, a message if `what` is compiled, and notes of the warnings, which `words` turns into text.
+
+    Yields the compilation and the list of the warnings.
+    """
+    from .._parallel import one_bar
+    from ..kernel import Compiling
+
+    with (
+        Compiling(f"knnccv: compiling once {what}") as compiling,
+        warnings.catch_warnings(record=True) as warned,
+        one_bar(args.progress),
+    ):
+        for kind in kinds:
+            warnings.simplefilter("always", kind)
+        yield compiling, warned
+    print_notes(words(str(one.message)) for one in warned)
+
+
+def shows_progress(asked: bool | None) -> bool:
+    """Return True if a progress bar is to be shown: if asked for, or on a terminal if tqdm is installed.
+
+    A bar that nobody asked for appears after two seconds only.
+
+    Raises
+    ------
+    ImportError
+        If it is asked for, and tqdm is missing.
+    """
+    if asked:
+        from .._parallel import check_pool
+
+        check_pool(None, None, progress=True)
+    if asked is not None:
+        return asked
+    if sys.stderr is None or not sys.stderr.isatty():
+        return False
+    os.environ.setdefault("TQDM_DELAY", SECONDS_BEFORE_A_BAR)  # tqdm reads it when it is imported
+    try:
+        import tqdm  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def output_path(option: str, name: str, table: str | None) -> Path:
+    """The path of a file to write, checked before anything is computed; a file that is there is replaced.
+
+    Parameters
+    ----------
+    option : str
+        The option that names the file, for messages.
+    name : str
+        Its argument.
+    table : str or None
+        The file of the data, which must not be overwritten.
+
+    Raises
+    ------
+    ValueError
+        If it is not the name of a file, or is the file of the data.
+    OSError
+        If it cannot be written.
+    """
+    from .._files import check_writable
+
+    wrong = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
+    refuse(name in ("", "-"), wrong)
+    path = Path(name)
+    if table not in (None, "-") and path.exists() and Path(table).exists() and path.samefile(table):
+        msg = f"{option} would overwrite the table {table}; name another file"
+        raise ValueError(msg)
+    check_writable(path)
+    return path

@@ -1,0 +1,448 @@
+"""The table of a question: features, a column of labels, and one of groups, from a file.
+
+Every cell is checked, because a misread value gives a wrong score that looks plausible. An unusable cell is
+reported with its line in the file and its column.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import cells as cell_values
+from .cells import EXACT, PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
+from .options import refuse
+from .reader import File, Format, read_file
+from .table_columns import Columns, feature_notes, header_note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._typing import Array
+
+ANY = Format()
+TEXT, DATES = "text", "dates"
+"""Kinds of columns in formats that have types. Other columns are judged by their cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that was read and checked.
+
+    Attributes
+    ----------
+    source : str
+        The name of the file, "standard input", or a description of the bundled data.
+    X : float64 ndarray of shape (n_items, n_features)
+        The features. In a mixed table NaN for missing values, and codes from 0 in categorical columns.
+    y : ndarray of shape (n_items,)
+        The target: int64 if every value is whole, float64 if every value is a number, otherwise text.
+    feature_names : tuple of str, of length n_features
+        The names of the columns, or their numbers if the file has no header.
+    target_name : str
+        The name of the target's column.
+    has_header : bool
+        Whether the first row named the columns.
+    groups : ndarray of shape (n_items,), or None
+        The group of every sample: numbers if all are, otherwise text; None without a column of groups.
+    groups_name : str or None
+        The name of their column.
+    notes : tuple of str
+        Remarks for the user.
+    categorical : tuple of bool, of length n_features
+        Which features are categorical; none unless the table is mixed.
+    missing : mapping of str to int
+        The number of occurrences of each mark of a missing value in the features.
+    categories : tuple of (ndarray or None), of length n_features
+        For a categorical feature, the category of every code; None for the others.
+    code : tuple of str
+        Python that sets `X` and `y` to the same values, with pandas as ``pd``; empty if none does.
+    standardized : bool
+        Whether the features have zero mean and unit standard deviation over all samples.
+    """
+
+    source: str
+    X: Array
+    y: Array
+    feature_names: tuple[str, ...]
+    target_name: str
+    has_header: bool
+    groups: Array | None = None
+    groups_name: str | None = None
+    notes: tuple[str, ...] = ()
+    categorical: tuple[bool, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    categories: tuple[Array | None, ...] = ()
+    code: tuple[str, ...] = ()
+    standardized: bool = False
+
+    @property
+    def categorical_names(self) -> list[str]:
+        """The names of the categorical columns."""
+        return [name for name, one in zip(self.feature_names, self.categorical, strict=True) if one]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the table holds, in types that JSON has."""
+        return {
+            "data": self.source,
+            "n_items": len(self.X),
+            "n_features": self.X.shape[1],
+            "categorical_features": self.categorical_names,
+            "n_missing": sum(self.missing.values()),
+            "standardized": self.standardized,
+            "groups": self.groups_name,
+        }
+
+    def cells(self) -> Array:
+        """The features with the categories themselves in place of their codes."""
+        import numpy as np
+
+        if not any(self.categorical):
+            return self.X
+        X = self.X.astype(object)
+        for j, categories in enumerate(self.categories):
+            if categories is not None:
+                known = ~np.isnan(self.X[:, j])
+                X[~known, j] = None
+                X[known, j] = categories[self.X[known, j].astype(int)].astype(str)
+        return X
+
+    def mixed_note(self) -> list[str]:
+        """What makes the table a mixed one, and how it is measured."""
+        names, n_missing = self.categorical_names, sum(self.missing.values())
+        more = f" and {len(names) - 4} more" * (len(names) > 4)
+        columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
+        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}"
+        parts = [columns] * bool(names) + [missing] * bool(n_missing)
+        return (
+            [f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"] if parts else []
+        )
+
+
+def read_table(
+    source: str,
+    target: str | None,
+    how: Format = ANY,
+    *,
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+    mixed: bool = False,
+    categorical: Sequence[str] = (),
+) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file, or ``"-"`` for standard input.
+    target : str or None
+        The column of the labels: its name, or its number from 0, negative ones counted from the last.
+    how : Format, optional
+        How the file is to be read.
+    drop : sequence of str
+        Columns to leave out.
+    groups : str, optional
+        The column of the groups; it is not a feature.
+    mixed : bool, default False
+        Allow missing values and categorical columns among the features.
+    categorical : sequence of str
+        Columns of a mixed table that are categorical although they hold numbers.
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, a row has too few or too many cells, a cell is missing or not a number,
+        or there are fewer than two rows. The message says where.
+    OSError
+        If the file cannot be read.
+    ImportError
+        If pandas, or the package that it needs for the file's format, is missing.
+    """
+    marks, file = how.marks, read_file(source, how)
+    columns, name, n_rows = Columns(file.name, file.frame.shape[1], file.names), file.name, len(file.frame)
+    if target is None:
+        msg = f"--target must name the column of {name} that holds the labels{columns.listing()}"
+        raise ValueError(msg)
+    label = columns.find(target)
+    left_out = {columns.find(wanted) for wanted in drop}
+    grouping = None if groups is None else columns.find(groups)
+    named = {columns.find(wanted) for wanted in categorical}
+    features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
+    beside = "the target" if grouping is None else "the target and the groups"
+    below = "" if columns.names is None else " below the header"
+    is_target = f"column {columns.name(label)!r} is the target; it cannot"
+    stray = min(named.difference(features), default=label)
+    refuse(label in left_out, f"{is_target} be left out with --drop")
+    refuse(grouping == label, f"{is_target} also hold the --groups")
+    none_left = f"of {columns.width} columns, none is left beside {beside}"
+    refuse(not features, f"{name} has no feature: {none_left}")
+    no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
+    refuse(named.difference(features), no_feature)
+    refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
+    table = _Reader(file, columns, marks).table(features, label, grouping, named if mixed else None)
+    wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
+    refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
+    note = None
+    if how.header is None and columns.names is None:
+        first = [number(file.raw(0, j)) for j in range(columns.width)]
+        note = header_note(columns, file.place(0), first, label, table.y)
+    elif how.header is None and file.form != "parquet" and all(table.categorical):
+        note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
+    code: tuple[str, ...] = ()
+    if Path(source).is_file():  # a pipe can be read only once
+        code = reading_code(file, table, features, label)
+    return replace(table, notes=(*table.notes, note) if note else table.notes, code=code)
+
+
+class _Reader:
+    """Turns the columns of a file into a table."""
+
+    def __init__(self, file: File, columns: Columns, marks: Marks) -> None:
+        self.file, self.columns, self.marks = file, columns, marks
+        self.cells: dict[int, Cells] = {}
+        self.kinds: dict[int, str] = {}
+
+    def table(
+        self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
+    ) -> Table:
+        """The table; `named` are the columns declared as categorical, None if none is allowed."""
+        import numpy as np
+
+        mixed, columns = named is not None, self.columns
+        for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
+            self.cells[i], self.kinds[i] = self._column(i, mixed)
+        categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
+        self._check_numbers([i for i in features if i not in categorical], mixed)
+        coded = {i: cell_values.categorized(self.cells[i]) for i in categorical}
+        values = {i: coded[i][0] if i in coded else cell_values.numbers(self.cells[i]) for i in features}
+        missing = Counter[str]()
+        for i, column in values.items():
+            if (gaps := int(np.isnan(column).sum())) == len(column):
+                msg = f"{columns.source}: column {columns.name(i)!r} has no value at all; --drop"
+                msg += f" {columns.option(i)} leaves it out"
+                raise ValueError(msg)
+            marks = Counter({mark: n for (j, mark), n in self.file.marks.items() if j == i and mark})
+            if self.file.form == "parquet" and not hasattr(self.cells[i], "dtype"):
+                marks = Counter(cell for cell in self.cells[i] if cell and is_missing(cell))
+            missing += marks + Counter({"": gaps - marks.total()})
+        return Table(
+            columns.source,
+            np.column_stack(list(values.values())),
+            self._labels(label, "target"),
+            tuple(columns.name(i) for i in features),
+            columns.name(label),
+            columns.names is not None,
+            None if grouping is None else self._labels(grouping, "group"),
+            None if grouping is None else columns.name(grouping),
+            (*self.file.notes, *feature_notes(columns, values, categorical)),
+            tuple(i in categorical for i in features),
+            dict(missing),
+            tuple(coded[i][1] if i in coded else None for i in features),
+        )
+
+    def _column(self, index: int, mixed: bool) -> tuple[Cells, str]:
+        """The cells of a column, and its kind: float64 with NaN for numbers, otherwise text."""
+        import numpy as np
+
+        if index in self.file.wrong:
+            raise ValueError(self._complaint(*self.file.wrong[index], index, mixed))
+        series = self.file.frame.iloc[:, index]
+        code = getattr(series.dtype, "kind", "O")
+        if code in "iuf":
+            numbers = series.to_numpy(np.float64, na_value=np.nan)
+            if code == "f" or not (np.abs(numbers) >= EXACT).any():
+                return numbers, ""
+        gaps = series.isna().to_numpy()
+        values = series.astype(object).to_numpy()
+        texts = ["" if gap else self._text(value) for value, gap in zip(values, gaps, strict=True)]
+        if self.marks != PYTHON:
+            for at, cell in enumerate(texts):
+                texts[at] = self.marks.plain(cell) or cell
+                if (
+                    texts[at] == cell
+                    and "." in cell
+                    and self.marks.decimal != "."
+                    and number(cell) is not None
+                ):
+                    raise ValueError(self._complaint(at, cell, index, mixed))
+        kind = _kind({type(value) for value in values[~gaps]})
+        if code in "mM" or (kind == DATES and self.file.form != "text"):
+            return texts, DATES
+        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == PYTHON)
+        return texts, kind if typed or hasattr(series.dtype, "categories") else ""
+
+    def _text(self, value: object) -> str:
+        """A cell as one would type it: a number with the decimal mark that texts beside it have."""
+        text = str(value).strip()
+        return text.replace(".", self.marks.decimal) if isinstance(value, float) else text
+
+    def _is_categorical(self, index: int, named: Collection[int]) -> bool:
+        """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
+        if index in named:
+            return True
+        cells, kind = self.cells[index], self.kinds[index]
+        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
+        if kind == DATES or (known and all(map(is_date, known))):
+            option = self.columns.option(index)
+            msg = (
+                f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
+                f"numbers, such as days since the first, leave it out with --drop {option}, or treat its "
+                f"values as categories with --categorical {option}"
+            )
+            raise ValueError(msg)
+        return kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
+
+    def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
+        """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
+        import numpy as np
+
+        wrong: list[tuple[int, int]] = []
+        for i in features:
+            values, cells = cell_values.numbers(self.cells[i]), self.cells[i]
+            suspects = np.flatnonzero(~np.isfinite(values)).tolist()
+            wrong += [(at, i) for at in suspects if not (mixed and is_missing(cells[at]))][:1]
+        if wrong:
+            at, index = min(wrong)
+            raise ValueError(self._complaint(at, self._shown(at, index), index, mixed))
+
+    def _shown(self, at: int, index: int) -> str:
+        """A cell for messages; of a missing value its mark."""
+        cells = self.cells[index]
+        return self.file.raw(at, index) if hasattr(cells, "dtype") or not cells[at] else cells[at]
+
+    def _labels(self, index: int, what: str) -> Array:
+        """The column of the targets or of the groups, in which no value may be missing."""
+        for at, cell in enumerate(self.cells[index]):
+            if is_missing(cell):
+                mark = self._shown(at, index)
+                shown = f" ({mark})" if mark else ""
+                msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
+                raise ValueError(msg)
+        return cell_values.labels(self.cells[index])
+
+    def _place(self, at: int, index: int) -> str:
+        return f"{self.columns.source}, {self.file.place(at)}, column {self.columns.name(index)!r}"
+
+    def _complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
+        where, option = self._place(at, index), self.columns.option(index)
+        is_header = at == 0 and self.columns.names is None
+        if is_missing(cell):
+            shown = f" ({cell})" if cell else ""
+            remedy = (
+                "--header if the first line names the columns"
+                if is_header
+                else f"--drop {option} leaves the column out, and --metric heom (in Python "
+                "knnccv.hvdm.HEOM) accepts tables with missing values"
+            )
+            return f"{where}: the value is missing{shown}; {remedy}"
+        if math.isinf(number(cell) or 0.0):
+            return f"{where}: {cell} is not finite"
+        category = "--categorical " + option if mixed else "--metric heom"
+        hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
+        if found := readings(cell):
+            hint = self._remedy(found) + f", {category} if it is a category" * mixed
+        elif is_header:
+            hint = "; --header if the first line names the columns"
+        elif is_date(cell):
+            hint = f"; write numbers, such as days since the first, or --drop {option}"
+        elif mixed:
+            hint = f", but other cells of the column are numbers{hint}"
+        return f"{where}: {cell!r} is not a number{hint}"
+
+    def _remedy(self, found: Mapping[str, Marks]) -> str:
+        """How to say which number a cell means that was written with other marks."""
+        if self.file.form == "parquet":
+            return f"; write {' or '.join(found)}"
+        meant = (f"{str(marks) or '--decimal .'} if it means {text}" for text, marks in found.items())
+        return "; " + ", ".join(meant)
+
+
+def _kind(types: Collection[type]) -> str:
+    """The kind of a column of Python objects; empty where they are of several kinds, or numbers."""
+    if types and all(issubclass(one, str | bool) for one in types):
+        return TEXT
+    dates = datetime.date | datetime.time | datetime.timedelta
+    return DATES if types and all(issubclass(one, dates) for one in types) else ""
+
+
+def reading_code(file: File, table: Table, features: Sequence[int], label: int) -> tuple[str, ...]:
+    """Python that reads the file by the same call, and sets `X` and `y` to the values of the table.
+
+    Columns that pandas leaves as text, such as decimals, are converted. The lines are none if the values
+    would be others even so.
+    """
+    import numpy as np
+
+    frame, labels = file.frame, file.frame.columns.tolist()
+    if not file.call or not all(isinstance(one, (str, int, float)) for one in labels):
+        return ()  # such as dates
+    converted = []
+    for j, place in enumerate(features):
+        column, values = frame.iloc[:, place], table.X[:, j]
+        if table.categories[j] is not None:
+            if not _same_groups(column, values):
+                return ()
+            continue
+        if column.dtype.kind != "f" and not (column.dtype.kind in "iu" and abs(column).max() < EXACT):
+            converted.append(labels[place])
+        try:
+            numbers = column.astype(np.float64).to_numpy(na_value=np.nan)
+        except (TypeError, ValueError):
+            return ()
+        if not np.array_equal(numbers, values, equal_nan=True):
+            return ()
+    target = _target_type(frame.iloc[:, label], table.y)
+    if target is None:
+        return ()
+    names = [labels[place] for place in features]
+    others = [one for place, one in enumerate(labels) if place not in features]
+    dropped = f"data.drop(columns={others if len(others) > 1 else others[0]!r})"
+    X = min(f"data[{names!r}]", dropped, key=len)
+    if converted:
+        types = ", ".join(f"{name!r}: float" for name in converted)
+        X += ".astype(float)" if len(converted) == len(names) else f".astype({{{types}}})"
+    from ..reporting import has_misleading_labels
+
+    if any(table.categorical) and has_misleading_labels(names):
+        X += f".set_axis(range({len(names)}), axis=1)"
+    y = f"data[{labels[label]!r}]" + (f".astype({target})" if target else "")
+    return f"data = {file.call}", f"X, y = {X}, {y}"
+
+
+def _same_groups(column: pd.Series[Any], codes: Array) -> bool:
+    """Whether the same values of a categorical column are equal, and the same ones missing."""
+    import numpy as np
+    import pandas as pd
+
+    try:
+        return np.array_equal(pd.factorize(column)[0], pd.factorize(codes)[0])
+    except TypeError:  # lists, say
+        return False
+
+
+def _target_type(column: pd.Series[Any], y: Array) -> str | None:
+    """The type that the code must convert the target to; empty if it need not, None if none helps.
+
+    The same values as numbers, or names in the same order: their order settles tied votes.
+    """
+    import numpy as np
+
+    from .._labels import encode_labels
+
+    for name in ("", "float", "str"):
+        try:
+            found: Any = (column.astype(name) if name else column).to_numpy()  # type: ignore[call-overload]
+            if y.dtype.kind in "iuf":
+                same = found.dtype.kind in "iuf" and np.array_equal(found, y)
+            else:
+                same = np.array_equal(encode_labels(found).codes, encode_labels(y).codes)
+        except (TypeError, ValueError):
+            continue
+        if same:
+            return name
+    return None
