@@ -27,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
     voting = "random episodes serve the nearest support and prototypes: omit --repeats or --n-neighbors"
     refuse(prototypes and not repeats, "--head prototype is sampled: give --repeats at least 2")
     refuse(repeats and args.n_neighbors > 1, voting)
+    served = f"random episodes serve the metrics euclidean and cosine, got {args.metric}; omit --repeats"
+    refuse(repeats and args.metric not in ("euclidean", "cosine"), served)
     name, X, y = _data(args)
     episodes, runs = Episodes(args.n_way, args.n_shot), None
     how = {"metric": args.metric, "n_jobs": args.jobs}

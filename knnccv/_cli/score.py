@@ -109,7 +109,7 @@ def _check_confusion(args: argparse.Namespace, rule: Variant) -> None:
     refuse(args.confusion and "loss" not in rule.parameters, f"{has_none}; {others}")
 
 
-def design_of(args: argparse.Namespace, table: Table) -> Any:
+def design_of(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
     """The design that the options describe."""
     if table.groups is not None:
         return LeaveGroupsOut(table.groups, 1 if args.leave_out is None else args.leave_out)
@@ -118,7 +118,9 @@ def design_of(args: argparse.Namespace, table: Table) -> Any:
     if args.per_class is not None:
         if "=" in args.per_class:
             wanted = pairs("--per-class", args.per_class, int)
-            return designs.StratifiedSubsample(per_class=_by_label("--per-class", wanted, table.y))
+            if rule.target == "classes":  # the design refuses others
+                wanted = _by_label("--per-class", wanted, table.y)
+            return designs.StratifiedSubsample(per_class=wanted)
         must = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
         refuse(not re.fullmatch(r" *-?[0-9]+ *", args.per_class), must)
         return designs.StratifiedSubsample(per_class=int(args.per_class))
@@ -168,7 +170,7 @@ def compute(
     ValueError, TypeError
         If the design or a parameter does not suit the table.
     """
-    cv = design_of(args, table)
+    cv = design_of(args, table, rule)
     X, measured_by = neighbors_or_features(args, table, rule)
     average = _average(args, table, rule)
     asked = {**measured_by, "ties": args.ties, "average": average, "n_jobs": args.jobs}
