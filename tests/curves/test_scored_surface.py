@@ -129,7 +129,6 @@ def test_the_surface_says_that_it_is_not_exact():
         ({"scoring": "roc_auc"}, "its function raises"),
         ({"scoring": "f1_macro", "n_runs": 1}, "n_runs must be at least 2"),
     ],
-    ids=str,
 )
 def test_what_no_runs_can_score(options, words):
     X, y = data()
