@@ -6,6 +6,7 @@ votes of every sample.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -102,7 +103,10 @@ def score_tables(
             controls[block] = control(tables.counts)
 
     what = VOTES if scorer.needs == "votes" else CONFUSION
-    RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds)).count(take, n_jobs)
+    counter = RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds))
+    # The filters of warnings belong to the process: threads that set them alone would undo each other's.
+    with warnings.catch_warnings(action="ignore"):
+        counter.count(take, n_jobs)
     return np.concatenate(values), joined(controls)
 
 

@@ -195,4 +195,3 @@ def test_bitmasks_of_small_values():
         assert places == expected.tolist()
         plain = simd._plain_small_ones(values, first, limits, start, limit)
         assert plain == int(hits) % 2**64
-        assert simd._plain_first_bit(plain) == expected[0]
