@@ -10,6 +10,7 @@ from problems import SETTINGS, plain, problem
 from knnccv import bootstrap_score
 
 N_PROBLEMS = 220
+RULES = [(name, given) for name, given in SETTINGS if given.get("score") != "log_loss"]  # it is refused
 
 
 @pytest.mark.parametrize("seed", range(N_PROBLEMS))
@@ -17,7 +18,7 @@ def test_equals_the_list_of_all_bootstrap_samples(seed):
     case = problem(seed)
     distances, y = case.distances[:6, :6], case.y[:6]
     rng = np.random.default_rng(seed)
-    name, setting = SETTINGS[seed % len(SETTINGS)]
+    name, setting = RULES[seed % len(RULES)]
     if seed % 9 == 8:
         name, setting = "regression", {"n_neighbors": 1 + seed % 3}
         y = rng.integers(-3, 4, (len(y), 2)) if seed % 2 else rng.integers(-3, 4, len(y))
