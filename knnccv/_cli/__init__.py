@@ -1,6 +1,6 @@
 """The command line: ``python -m knnccv``.
 
-- ``help.txt`` is what ``--help`` says of the commands, and describes their options to `options`, which has
+- ``help.toml`` is what ``--help`` says of the commands, and describes their options to `options`, which has
   the values of options as well.
 - `commands` adds and runs the commands; `score`, `curve`, `report`, `retrieval` and `episodes` are one
   each.

@@ -18,18 +18,19 @@ def add_commands(commands: Any) -> None:
     """Add all commands to the result of ``add_subparsers``."""
     listed = [f"  {name:<18}{table.title}" for name, table in REPRODUCTIONS.items()]
     tables = "\n".join(["tables:", *listed, "  all               all of them"])
-    status = "The exit status is 1 if data for a part of the table are missing."
-    choices = f"NAME {{{','.join([*REPRODUCTIONS, 'all'])}}}"
-    epilogs = {"reproduce": f"{tables}\n\n{status}"}
-    for name, command in options.read_commands().items():
+    described = options.read_commands()
+    shared, reproduced = described.pop("shared"), described["reproduce"]
+    reproduced["epilog"] = f"{tables}\n\n{reproduced['epilog']}"
+    reproduced["groups"][0]["options"]["name"]["choices"] = [*REPRODUCTIONS, "all"]
+    for name, command in described.items():
         parser = commands.add_parser(
             name,
-            help=command.words,
-            description=command.description,
-            epilog=epilogs.get(name, command.epilog),
+            help=command["words"],
+            description=command["description"],
+            epilog=command.get("epilog"),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        options.add_options(parser, command.options.replace("TABLE", choices))
+        options.add_options(parser, command["groups"], shared)
         parser.set_defaults(command=name)
 
 

@@ -1,4 +1,4 @@
-"""The commands and their options as the text of ``--help``, and the values that options take."""
+"""The commands and their options, as `help.toml` describes them, and the values that options take."""
 
 from __future__ import annotations
 
@@ -7,63 +7,35 @@ import ast
 import importlib
 import math
 import re
+import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 LONGEST_RANGE = 10_000
 """More numbers than any table needs; a range is checked before it is made."""
 
 
-class Command(NamedTuple):
-    """What ``--help`` says of a command: in a few words, in a paragraph, on its options, and below them."""
-
-    words: str
-    description: str
-    options: str
-    epilog: str = ""
+def read_commands() -> dict[str, Any]:
+    """What `help.toml` says of the commands, by name; and of ``shared`` options."""
+    text = Path(__file__).with_name("help.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
-def read_commands() -> dict[str, Command]:
-    """The commands by name, from `help.txt`, which explains itself."""
-    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    _, *parts = re.split(r"^=== (\w+)\n", text, flags=re.MULTILINE)
-    sections = dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
-    for name, part in sections.items():  # those that others include come first
-        sections[name] = re.sub(r"^@(\w+)$", lambda found: sections[found[1]], part, flags=re.MULTILINE)
-    return {name: Command(*text.split("\n---\n")) for name, text in sections.items() if name.islower()}
-
-
-def add_options(parser: Any, text: str) -> None:
-    """Add the options that a text describes."""
-    group = parser
-    for line in re.sub(r"\n +", " ", text).strip().splitlines():
-        if line.startswith("["):
-            group = parser.add_argument_group(line[1:-1])
-            continue
-        given, _, words = line.partition("  ")
-        name, *parts = given.split()
-        how: dict[str, Any] = {"help": words}
-        if "[no-]" in name:
-            name, how["action"] = name.replace("[no-]", ""), argparse.BooleanOptionalAction
-        elif not parts:
-            how["action"] = "store_true"
-        for part in parts:
-            mark, rest = part[0], part[1:]
-            if mark == "{":
-                how["choices"] = rest[:-1].split(",")
-            elif mark == ":":
-                how["type"] = TYPES[rest]
-            elif mark == "=":
-                how["default"] = rest  # argparse gives it to the type
-            elif mark == "?":
-                how |= {"nargs": "?", "const": float(rest) if rest else None}
-            elif mark == "*":
-                how |= {"action": "append", "default": []}
-            elif mark == "+":
-                how["nargs"] = int(rest) if rest else "+"
-            else:
-                how["metavar"] = part
-        group.add_argument(name, **how)
+def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
+    """Add the options of groups, the first ones without a title to `last`; return the last group."""
+    for group in groups:
+        if "title" in group:
+            last = parser.add_argument_group(group["title"])
+        if "shared" in group:
+            last = add_options(parser, shared[group["shared"]], shared, last)
+        for name, given in group.get("options", {}).items():
+            how = given | {"help": " ".join(given["help"].split())}
+            if how.get("action") == "boolean":
+                how["action"] = argparse.BooleanOptionalAction
+            if "type" in how:
+                how["type"] = TYPES[how["type"]]
+            (last or parser).add_argument(name, **how)
+    return last
 
 
 def refuse(is_wrong: Any, message: str) -> None:
@@ -205,4 +177,4 @@ def _refuse(what: str, text: str, hint: str = "") -> NoReturn:
 
 
 TYPES = {one.__name__: one for one in (int, float, size, sizes, counts, natural, level, width)}
-"""Functions of the types in the texts."""
+"""Functions of the types that `help.toml` names."""
