@@ -273,7 +273,7 @@ class Surface(HalvedSurface):
             "train_sizes",
         )
         return {
-            **plain_fields(self, *asked, "scores", "error_bound", "seconds"),
+            **plain_fields(self, *asked, "scores", "exact", "error_bound", "std_error", "seconds"),
             "best": [{"train_size": size, "n_neighbors": k, "score": score} for size, k, score in columns],
         }
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._formatting import _listed
+from .._formatting import _listed, plain_fields
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_integer
@@ -75,6 +75,11 @@ class PermutationTest:
     measure: str
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers in types that JSON has."""
+        names = ("score", "p_value", "standard_error", "null_mean", "null_std", "z", "is_loss", "exchanged")
+        return plain_fields(self, *names, "variant", "parameters", "design", "measure", "scores", "seconds")
 
     @property
     def standard_error(self) -> float:

@@ -403,7 +403,7 @@ def _of_choice(found: TunedScore, k: int, share: float) -> str:
     if abs(found.optimism) <= 2 * found.optimism_std_error:
         error += "is about as good"
     else:
-        error += f"is {abs(points):.1g} points too {'high' if points > 0 else 'low'}"
+        error += f"is {abs(points):.1f} points too {'high' if points > 0 else 'low'}"
     return (
         "Whoever chooses the setting anew within each training set classifies "
         f"{percentage(found.score)} of new samples correctly (standard error {100 * found.std_error:.1g} "

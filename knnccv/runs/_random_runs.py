@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import plain_fields
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
@@ -83,6 +84,11 @@ class ScoredRuns(RandomRuns):
     classes: Array
     expected: float
     measure: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers in types that JSON has."""
+        names = ("score", "std", "standard_error", "expected", "measure", "scores")
+        return plain_fields(self, *names, "classes", "confusions")
 
     def quantile(self, q: Any) -> Any:
         """Quantiles of the score of one run.

@@ -205,7 +205,7 @@ def _score(
             why_not = str(error)
         if method == "exact":
             msg = (
-                "pass method='auto', which runs scikit-learn where it must and gives a standard error: "
+                "pass method='auto', which draws random runs and gives a standard error: "
                 f"there is no exact expected score{which}: {why_not}"
             )
             raise ValueError(msg)
@@ -218,5 +218,9 @@ def _score(
             return request.answer(found.score, how, std_error=found.std_error, **fields)
         with suppress(InexactError):
             return score_by_runs(request, scoring, n_runs, why_not)
+        if request.prepared.steps:
+            why_not = "steps are fitted to every training set"
+        elif type(request.prepared.estimator).__name__ == "GridSearchCV":
+            why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import bound_text
+from .._formatting import bound_text, plain_fields
 from .._typing import Array
 from .._validation import fixed_seed
 from ..inference import HalfScores, ScoredHalves, Terms
@@ -90,6 +90,20 @@ class ExpectedScore(ScoredHalves):
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without the closed form, which needs the data."""
         return {name: value for name, value in self.__dict__.items() if name != "_measure"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, and how they were found, in types that JSON has."""
+        names = (
+            "score",
+            "std_error",
+            "exact",
+            "error_bound",
+            "deterministic",
+            "measure",
+            "average",
+            "ties",
+        )
+        return plain_fields(self, *names, "design", "explanation", "n_repeats", "n_draws", "n_runs")
 
     def __float__(self) -> float:
         return self.score

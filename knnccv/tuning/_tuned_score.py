@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._formatting import plain, plain_fields
 from .._parallel import check_pool
 from .._scaling import SCALINGS, scaled
 from .._typing import Array
@@ -88,6 +89,12 @@ class TunedScore:
     def n_runs(self) -> int:
         """The number of random runs."""
         return len(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers in types that JSON has; `choices` as a list, with the share of each."""
+        names = ("score", "std_error", "std", "n_runs", "inner_score", "optimism", "optimism_std_error")
+        chosen = [{**one._asdict(), "share": share} for one, share in self.choices.items()]
+        return {**plain_fields(self, *names, "inner", "design", "seconds"), "choices": plain(chosen)}
 
     @property
     def std(self) -> float:

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from knnccv import compare, complete_cv, monte_carlo_cv, surface
+from knnccv import compare, complete_cv, monte_carlo_cv, permutation_test, surface, tuned_score
 from knnccv._formatting import plain
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 
@@ -68,6 +68,35 @@ def test_surfaces():
     shown = strict(found)
     assert shown["scores"] == found.scores.tolist()
     assert [one["n_neighbors"] for one in shown["best"]] == found.best().n_neighbors.tolist()
+
+
+def test_surfaces_of_scorings_say_that_they_are_drawn():
+    found = surface(X, Y, [1, 3], [8, 16], scoring="f1", n_runs=64)
+    shown = strict(found)
+    assert (shown["exact"], shown["std_error"]) == (False, found.std_error.tolist())
+
+
+def test_what_is_drawn():
+    tuned = tuned_score(X, Y, [1, 3], n_runs=20)
+    shown = strict(tuned)
+    assert (shown["score"], shown["n_runs"]) == (tuned.score, 20)
+    assert [one["share"] for one in shown["choices"]] == list(tuned.choices.values())
+    test = permutation_test(X, Y, "nn", 4, n_permutations=9)
+    assert strict(test)["p_value"] == test.p_value
+    runs = complete_cv(X, Y, "nn", 4).runs(30)
+    assert strict(runs)["scores"] == runs.scores.tolist()
+    assert strict(runs)["confusions"] == runs.confusions.tolist()
+
+
+def test_expected_scores():
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    scores = pytest.importorskip("knnccv.sklearn")
+    for scoring in ("accuracy", "f1"):
+        found = scores.expected_score(
+            neighbors.KNeighborsClassifier(3), X, Y, scoring=scoring, random_state=0
+        )
+        assert strict(found)["std_error"] == found.std_error
+        assert (strict(found)["exact"], strict(found)["score"]) == (found.exact, found.score)
 
 
 def test_episodes():
