@@ -62,7 +62,7 @@ def test_every_rule_tie_rule_and_average_equals_the_enumeration(chunk):
                     found = complete_cv(case.distances, case.y, variant, design, **asked)
                     off = abs(Fraction(found.score) - expected)
                     assert off <= Fraction(1, 10**12) * max(abs(expected), 1), where
-                    assert off <= found.error_bound < 1e-12 * max(abs(expected), 1), where
+                    assert off <= found.error_bound < 2e-12, where  # log losses reach 36
                     assert found.n_train_sets == naive.training_sets(listed), where
                     compared += 1
     assert compared > 200
