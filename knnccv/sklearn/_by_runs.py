@@ -26,7 +26,7 @@ from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
-from ._runs import Control
+from ._runs import SplitControl
 from ._scoring import for_sklearn
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 from ._steps import prepare
@@ -262,7 +262,7 @@ def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     return np.concatenate(values), joined(controls)
 
 
-def control_once(request: Request) -> Control | None:
+def control_once(request: Request) -> SplitControl | None:
     """How runs of scikit-learn differ from their mean if the steps of the pipeline are fitted once.
 
     None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.

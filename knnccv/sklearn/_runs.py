@@ -24,7 +24,7 @@ MAX_SPLITS = 20_000
 MAX_RUNS = 2_000
 """The largest number of splits of a random splitter for which scikit-learn runs one by one."""
 
-Control = Callable[[Sequence[Sequence[Split]]], Array]
+SplitControl = Callable[[Sequence[Sequence[Split]]], Array]
 """From the splits of runs to a statistic of every run whose expectation is 0."""
 
 SPLITS_AT_ONCE = 50
@@ -59,7 +59,7 @@ def run_all(request: Request, scoring: Any, law: GroupLaw) -> ExpectedScore:
 
 
 def sample(
-    request: Request, scoring: Any, n_repeats: int, why: str, control: Control | None = None
+    request: Request, scoring: Any, n_repeats: int, why: str, control: SplitControl | None = None
 ) -> ExpectedScore:
     """Return the mean score of reseeded runs of scikit-learn, or its score if all runs are the same.
 
