@@ -5,20 +5,17 @@ Every docstring here says what a simulation study measured: the coverage of 95 %
 test at the level of 5 % rejects where both rules are equally good. ``python -m knnccv reproduce coverage``
 repeats parts of that study.
 
-- `_intervals` has `fold_clt`, `corrected_t` and `binomial`; `_wang_lindsay` has `wang_lindsay`.
-- `_nested` has `nested_cv`, and `_rules` the predictions that it asks for.
-- `_tests` has `mcnemar` and `five_by_two_cv`.
-- `_results` has the results, `_checks` what several functions check.
+- `_formulas` has what follows from given scores: intervals, variances and tests.
+- `_nested` has `nested_cv`, and the rules that it trains.
+- `_results` has the results, and what both files check.
 """
 
 from __future__ import annotations
 
-from ._intervals import binomial, corrected_t, fold_clt
+from ._formulas import binomial, corrected_t, five_by_two_cv, fold_clt, mcnemar, wang_lindsay
+from ._nested import Votes as Votes
 from ._nested import nested_cv
 from ._results import CorrectedT, Interval, NestedCV, TestResult, WangLindsay
-from ._rules import Votes as Votes
-from ._tests import five_by_two_cv, mcnemar
-from ._wang_lindsay import wang_lindsay
 
 __all__ = [
     "CorrectedT",

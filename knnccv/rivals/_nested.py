@@ -1,8 +1,9 @@
-"""The nested cross-validation of Bates, Hastie & Tibshirani."""
+"""The nested cross-validation of Bates, Hastie & Tibshirani, and the rules that it trains."""
 
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,65 @@ import numpy as np
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..inference import check_level
-from ._checks import as_labels
-from ._results import NestedCV
-from ._rules import Rule, as_rule
+from ..neighbors import Neighbors, as_neighbors
+from ._results import NestedCV, as_codes, normal_reach
+
+FIRST_DEPTH = 32
+
+
+class Votes:
+    """The plurality of K neighbors; the smallest label wins a tie, ties of distance go by the row."""
+
+    def __init__(self, neighbors: Neighbors, codes: Array, n_neighbors: int) -> None:
+        self._neighbors = neighbors
+        self._codes = codes
+        self._n_neighbors = n_neighbors
+        self._lists = self._listed(FIRST_DEPTH + 2 * n_neighbors)
+
+    def _listed(self, depth: int) -> Array:
+        lists: Array = self._neighbors.kneighbors(min(depth, self._neighbors.max_depth))[0]
+        return lists
+
+    def correct(self, training: Array, tested: Array) -> Array:
+        """Whether the answers for the `tested` rows are right: bool (n_tested,).
+
+        `training` is bool (n_items,): the samples that train. The lists are deepened until every tested
+        sample has K training neighbors.
+        """
+        while True:
+            lists = self._lists[tested]
+            rank = np.cumsum(training[lists], axis=1)
+            if (rank[:, -1] >= self._n_neighbors).all():
+                break
+            if lists.shape[1] >= self._neighbors.max_depth:
+                msg = (
+                    f"n_neighbors is {self._n_neighbors}, but a training set has only {rank[:, -1].min()} "
+                    "of the listed neighbors of a sample; ask for fewer"
+                )
+                raise ValueError(msg)
+            self._lists = self._listed(2 * lists.shape[1])
+        voting = training[lists] & (rank <= self._n_neighbors)
+        counts = np.zeros((len(tested), int(self._codes.max()) + 1), np.int64)
+        rows, places = np.nonzero(voting)
+        np.add.at(counts, (rows, self._codes[lists[rows, places]]), 1)
+        right: Array = counts.argmax(axis=1) == self._codes[tested]
+        return right
+
+
+class Fitted:
+    """A classifier with ``fit`` and ``predict``; every training set fits a copy."""
+
+    def __init__(self, X: Any, y: Array, estimator: Any) -> None:
+        self._X = X
+        self._y = y
+        self._estimator = estimator
+
+    def correct(self, training: Array, tested: Array) -> Array:
+        """See `Votes.correct`."""
+        fitted = deepcopy(self._estimator)
+        fitted.fit(self._X[training], self._y[training])
+        right: Array = np.asarray(fitted.predict(self._X[tested])) == self._y[tested]
+        return right
 
 
 def nested_cv(
@@ -84,21 +141,15 @@ def nested_cv(
     >>> found.low < found.estimate < found.high
     True
     """
-    from scipy.special import ndtri
-
     level = check_level(confidence_level)
-    labels = as_labels("y", y)
-    if labels.ndim != 1:
-        msg = f"y must have shape (n_items,), got shape {labels.shape}"
-        raise ValueError(msg)
-    n_items = len(labels)
+    asked = _rule(X, y, rule, metric)
+    n_items = len(y)
     n_folds = check_integer("n_folds", n_folds, 3, max(n_items // 2, 3), "half of the samples")
     if n_folds > n_items // 2:
         msg = f"{n_folds} folds need at least {2 * n_folds} samples, got {n_items}"
         raise ValueError(msg)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     rng = check_random_state(random_state)
-    asked = as_rule(X, labels, rule, metric)
     drawn = [_repetition(asked, _folds(n_items, n_folds, rng), n_folds) for _ in range(n_repeats)]
     inner = np.concatenate([scores for scores, _ in drawn])
     squares = float(np.mean([square for _, square in drawn]))
@@ -114,11 +165,35 @@ def nested_cv(
         inflation = math.sqrt(max(squares, 0.0)) / (deviation / math.sqrt(n_inner))
         inflation = max(1.0, min(inflation, math.sqrt(n_folds)))
     error = inflation * deviation / math.sqrt(n_items)
-    estimate, reach = nested - bias, float(ndtri((1 + level) / 2)) * error
+    estimate, reach = nested - bias, normal_reach(level, error)
     method = "nested cross-validation (Bates et al. 2024)"
     return NestedCV(
         estimate, estimate - reach, estimate + reach, error, level, method, nested, bias, inflation
     )
+
+
+def _rule(X: Any, y: Any, rule: Any, metric: Any) -> Votes | Fitted:
+    """A rule from K or a classifier.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `rule` is neither a positive integer nor has ``fit`` and ``predict``, or X and y do not match.
+    """
+    has_both = callable(getattr(rule, "fit", None)) and callable(getattr(rule, "predict", None))
+    if isinstance(rule, type) or (hasattr(rule, "fit") and not has_both):
+        msg = f"rule must be K or a classifier with fit and predict, got {rule!r}"
+        raise TypeError(msg)
+    if has_both:
+        if isinstance(X, Neighbors):
+            msg = "a classifier needs the features, got a Neighbors object"
+            raise TypeError(msg)
+        table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        as_codes("y", y, table.shape[0], "samples")
+        return Fitted(table, np.asarray(y), rule)
+    n_neighbors = check_integer("rule (K, or a classifier with fit and predict)", rule, 1)
+    neighbors = as_neighbors(X, metric, None)
+    return Votes(neighbors, as_codes("y", y, neighbors.n_items, "samples"), n_neighbors)
 
 
 def _folds(n_items: int, n_folds: int, rng: np.random.Generator) -> Array:
@@ -129,7 +204,7 @@ def _folds(n_items: int, n_folds: int, rng: np.random.Generator) -> Array:
     return folds
 
 
-def _repetition(rule: Rule, folds: Array, n_folds: int) -> tuple[Array, float]:
+def _repetition(rule: Votes | Fitted, folds: Array, n_folds: int) -> tuple[Array, float]:
     """All inner scores, and the mean over folds of (a) - (b) of algorithm 1."""
     members = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
     inner: list[list[Array]] = [[] for _ in range(n_folds)]
@@ -149,7 +224,7 @@ def _repetition(rule: Rule, folds: Array, n_folds: int) -> tuple[Array, float]:
     return np.concatenate([scores for fold in inner for scores in fold]), float(np.mean(squares))
 
 
-def _plain_score(rule: Rule, folds: Array, n_folds: int) -> float:
+def _plain_score(rule: Votes | Fitted, folds: Array, n_folds: int) -> float:
     """The mean score of one cross-validation."""
     return float(
         np.mean([rule.correct(folds != fold, np.flatnonzero(folds == fold)) for fold in range(n_folds)])

@@ -1,9 +1,18 @@
-"""Results of the rivals: intervals unpack as (low, high), tests as (statistic, pvalue)."""
+"""Results of the rivals, and what several of them need.
+
+Intervals unpack as (low, high), tests as (statistic, pvalue).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._labels import is_missing
+from .._typing import Array
 
 
 @dataclass(frozen=True)
@@ -152,3 +161,33 @@ class WangLindsay:
     variance: float
     conservative: float
     n_halvings: int
+
+
+def as_codes(name: str, values: Any, n_items: int, of: str) -> Array:
+    """Return labels as codes from 0 in their sorted order, int64 (n_items,).
+
+    Raises
+    ------
+    ValueError
+        If their number is wrong, or one is missing: None, NaN, NaT, pandas.NA, or masked.
+    """
+    labels = np.asarray(values)
+    if np.ma.is_masked(values):
+        msg = f"{name} holds masked entries; every sample needs a label"
+        raise ValueError(msg)
+    if labels.shape != (n_items,):
+        msg = f"{name} must have one label for each of the {n_items} {of}, got shape {labels.shape}"
+        raise ValueError(msg)
+    # NumPy turns the missing values of a list of text into text.
+    for at, label in enumerate(values if isinstance(values, (list, tuple)) else labels):
+        if is_missing(label):
+            msg = f"{name}[{at}] is missing ({label!r}); every sample needs a label"
+            raise ValueError(msg)
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def normal_reach(level: float, error: float) -> float:
+    """Return half the width of a normal interval with this standard error."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2)) * error
