@@ -141,12 +141,8 @@ def corrected_t(scores: Any, n_train: float, n_test: float, confidence_level: fl
     error = math.sqrt((1 / n_splits + ratio) * spread)
     df = n_splits - 1
     reach = float(student.ppf((1 + level) / 2, df)) * error
-    if error > 0:
-        statistic = mean / error
-        pvalue = float(2 * student.sf(abs(statistic), df))
-    else:
-        statistic = math.copysign(math.inf, mean) if mean else math.nan
-        pvalue = 0.0 if mean else 1.0
+    statistic = _ratio(mean, error)
+    pvalue = float(2 * student.sf(abs(statistic), df)) if error or mean else 1.0
     method = "corrected resampled t (Nadeau & Bengio 2003)"
     return CorrectedT(mean, mean - reach, mean + reach, error, level, method, statistic, df, pvalue)
 
@@ -368,18 +364,20 @@ def five_by_two_cv(differences: Any, *, method: str = "t") -> TestResult:
     check_choice("method", method, ("t", "F"))
     table = _table("differences", differences, 5, 2)
     spread = float(((table[:, 0] - table[:, 1]) ** 2).sum() / 2)
-    first = float(table[0, 0])
     source = {"t": "5x2cv t (Dietterich 1998)", "F": "5x2cv F (Alpaydin 1999)"}[method]
-    if spread == 0:
-        size = first if method == "t" else float(np.abs(table).max())
-        if size == 0:
-            return TestResult(math.nan, 1.0, source)
-        return TestResult(math.copysign(math.inf, size), 0.0, source)
     if method == "t":
-        statistic = first / math.sqrt(spread / 5)
-        return TestResult(statistic, float(2 * student.sf(abs(statistic), 5)), source)
-    statistic = float((table**2).sum()) / (2 * spread)
-    return TestResult(statistic, float(fisher.sf(statistic, 10, 5)), source)
+        statistic = _ratio(float(table[0, 0]), math.sqrt(spread / 5))
+        pvalue = float(2 * student.sf(abs(statistic), 5))
+    else:
+        statistic = _ratio(float((table**2).sum()), 2 * spread)
+        pvalue = float(fisher.sf(statistic, 10, 5))
+    return TestResult(statistic, 1.0 if math.isnan(statistic) else pvalue, source)
+
+
+def _ratio(value: float, spread: float) -> float:
+    """A statistic: infinite without a spread, or NaN if the value is 0 as well."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.divide(value, spread))
 
 
 def _positive(name: str, value: Any) -> float:
@@ -421,5 +419,4 @@ def _correct(name: str, values: Any) -> Array:
         at = int(np.argmax(wrong))
         msg = f"{name} must be True or False for every sample, got {name}[{at}] = {data[at]:g}"
         raise ValueError(msg)
-    correct: Array = data == 1
-    return correct
+    return data == 1  # type: ignore[no-any-return]

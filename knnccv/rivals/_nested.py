@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,7 @@ class Votes:
         self._lists = self._listed(FIRST_DEPTH + 2 * n_neighbors)
 
     def _listed(self, depth: int) -> Array:
-        lists: Array = self._neighbors.kneighbors(min(depth, self._neighbors.max_depth))[0]
-        return lists
+        return self._neighbors.kneighbors(min(depth, self._neighbors.max_depth))[0]
 
     def correct(self, training: Array, tested: Array) -> Array:
         """Whether the answers for the `tested` rows are right: bool (n_tested,).
@@ -52,24 +52,22 @@ class Votes:
         counts = np.zeros((len(tested), int(self._codes.max()) + 1), np.int64)
         rows, places = np.nonzero(voting)
         np.add.at(counts, (rows, self._codes[lists[rows, places]]), 1)
-        right: Array = counts.argmax(axis=1) == self._codes[tested]
-        return right
+        return counts.argmax(axis=1) == self._codes[tested]  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """A classifier with ``fit`` and ``predict``; every training set fits a copy."""
 
-    def __init__(self, X: Any, y: Array, estimator: Any) -> None:
-        self._X = X
-        self._y = y
-        self._estimator = estimator
+    X: Any
+    y: Array
+    estimator: Any
 
     def correct(self, training: Array, tested: Array) -> Array:
         """See `Votes.correct`."""
-        fitted = deepcopy(self._estimator)
-        fitted.fit(self._X[training], self._y[training])
-        right: Array = np.asarray(fitted.predict(self._X[tested])) == self._y[tested]
-        return right
+        fitted = deepcopy(self.estimator)
+        fitted.fit(self.X[training], self.y[training])
+        return np.asarray(fitted.predict(self.X[tested])) == self.y[tested]  # type: ignore[no-any-return]
 
 
 def nested_cv(
@@ -154,7 +152,9 @@ def nested_cv(
     inner = np.concatenate([scores for scores, _ in drawn])
     squares = float(np.mean([square for _, square in drawn]))
     plain = [
-        _plain_score(asked, _folds(n_items, n_folds, rng), n_folds) for _ in range(math.ceil(n_repeats / 5))
+        asked.correct(folds != fold, np.flatnonzero(folds == fold))
+        for folds in (_folds(n_items, n_folds, rng) for _ in range(math.ceil(n_repeats / 5)))
+        for fold in range(n_folds)
     ]
     nested = float(inner.mean())
     bias = (1 + ((n_folds - 2) / n_folds) ** 1.5) * (nested - float(np.mean(plain)))
@@ -222,10 +222,3 @@ def _repetition(rule: Votes | Fitted, folds: Array, n_folds: int) -> tuple[Array
         gap = float(np.mean(inner[fold])) - float(held_out.mean())
         squares.append(gap**2 - float(held_out.var(ddof=1)) / len(held_out))
     return np.concatenate([scores for fold in inner for scores in fold]), float(np.mean(squares))
-
-
-def _plain_score(rule: Votes | Fitted, folds: Array, n_folds: int) -> float:
-    """The mean score of one cross-validation."""
-    return float(
-        np.mean([rule.correct(folds != fold, np.flatnonzero(folds == fold)) for fold in range(n_folds)])
-    )
