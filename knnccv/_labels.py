@@ -47,7 +47,7 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
     if np.ma.is_masked(y):
         msg = "y holds masked entries; complete cross-validation needs a label for every sample"
         raise ValueError(msg)
-    labels = _one_kind(y)
+    labels = of_one_kind(y)
     if labels.ndim != 1:
         msg = f"y must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
@@ -150,7 +150,7 @@ def _check_whole(labels: Array) -> None:
         raise TypeError(msg)
 
 
-def _one_kind(y: Any) -> Array:
+def of_one_kind(y: Any) -> Array:
     """The labels as an array of one type; NumPy would turn a list of mixed types into text."""
     if isinstance(y, (list, tuple)):
         labels = np.empty(len(y), dtype=object)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import reprlib
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
@@ -24,6 +24,8 @@ from .._validation import rectangular
 _TIMES = "mM"
 _EXACT = 2**53
 """Integers up to this size are exact in float64."""
+
+NUMBERS = (Real, np.bool_, Decimal)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Schema:
 
     def title(self, column: int) -> str:
         """Return a column's name or number for messages."""
-        return _title(column, self.names)
+        return str(column) if self.names is None else repr(self.names[column])
 
 
 @dataclass(frozen=True)
@@ -77,18 +79,25 @@ class Table:
 
 
 class Columns:
-    """Access to the columns of the user's table."""
+    """Access to the columns of the user's table.
+
+    Attributes
+    ----------
+    names : tuple, or None
+        None if the table has none.
+    n_items, n_columns : int
+        The shape.
+    """
 
     def __init__(self, X: Any) -> None:
-        self._source: Any
         if hasattr(X, "tocsr"):
             msg = "X is a sparse matrix; pass X.toarray()"
             raise TypeError(msg)
         if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):
             X = X.to_pandas()
-        self.frame = hasattr(X, "iloc") and hasattr(X, "columns")
-        self._source = X if self.frame else as_array(X)
-        self.names = tuple(X.columns) if self.frame else None
+        self._is_frame = is_frame(X)
+        self._source: Any = X if self._is_frame else as_array(X)
+        self.names = tuple(X.columns) if self._is_frame else None
         if len(self._source.shape) != 2:
             msg = f"X must have shape (n_items, n_features), got shape {self._source.shape}"
             raise ValueError(msg)
@@ -97,80 +106,74 @@ class Columns:
             msg = f"X must have at least 1 feature, got shape {self._source.shape}"
             raise ValueError(msg)
 
-    def title(self, column: int) -> str:
-        """Return a column's name or number for messages."""
-        return _title(column, self.names)
+    def dtype(self, column: int) -> Any:
+        """Return the type of a column."""
+        return self._source.dtypes.iloc[column] if self._is_frame else self._source.dtype
 
     def looks_nominal(self, column: int) -> bool:
         """Check whether a data frame's column is categorical, text, bool or of objects."""
-        if not self.frame:
+        if not self._is_frame:
             return False
-        import pandas as pd
         from pandas.api import types
 
-        dtype = self._source.dtypes.iloc[column]
+        dtype = self.dtype(column)
         # pandas counts bool as numeric; here it is nominal. Dates are neither: see `numbers`.
         kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
-        return isinstance(dtype, pd.CategoricalDtype) or any(is_kind(dtype) for is_kind in kinds)
+        return str(dtype) == "category" or any(is_kind(dtype) for is_kind in kinds)
 
-    def numbers(self, column: int) -> Array:
-        """Read a column as float64 with NaN for missing values; raise an error if it holds other values."""
-        title = f"X[:, {self.title(column)}]"
-        dtype = self._source.dtypes.iloc[column] if self.frame else self._source.dtype
+    def given(self, column: int) -> Array:
+        """Return a column as pandas or NumPy converts it."""
+        source = self._source.iloc if self._is_frame else self._source
+        return np.asarray(source[:, column])
+
+    def _values(self, column: int) -> Array:
+        """Return a column, as objects if the conversion of pandas may round or change them."""
+        plain = isinstance(self.dtype(column), np.dtype) and self.dtype(column).kind not in _TIMES
+        if plain or not self._is_frame:
+            return self.given(column)
+        return self._source.iloc[:, column].to_numpy(dtype=object)  # type: ignore[no-any-return]
+
+    def numbers(self, column: int, title: str) -> Array:
+        """Read a column as float64 with NaN for missing values; an error if it holds other values."""
+        dtype = self.dtype(column)
         if dtype.kind in _TIMES:
             msg = (
                 f"{title} holds dates or times ({dtype}); pass numbers, such as days since the first, or "
                 "name the column in nominal="
             )
             raise TypeError(msg)
-        raw = self._raw(column, nominal=False)
-        if raw.dtype.kind == "O":
-            values = _objects_to_reals(raw, title)
-        elif raw.dtype.kind in "biuf":
-            with np.errstate(over="ignore"):  # of long doubles
-                values = raw.astype(np.float64)
-        else:
-            raise TypeError(_no_numbers(title, 0, raw[0] if len(raw) else raw.dtype))
-        if raw.dtype.kind in "iu":
-            _check_exact(title, raw, np.flatnonzero(np.abs(values) >= _EXACT))
-        infinite = np.isinf(values)
-        if infinite.any():
-            at = int(np.argmax(infinite))
-            must = "numbers must be finite; write NaN or None for missing values"
-            msg = f"{title} is {values[at]} in row {at}: {must}"
-            raise ValueError(msg)
+        raw = self._values(column)
+        values = as_numbers(raw, title)
+        for at in np.flatnonzero(np.abs(values) >= _EXACT):
+            if isinstance(raw[at], Integral) and abs(int(raw[at])) > _EXACT:
+                msg = (
+                    f"{title} is {reprlib.repr(int(raw[at]))} in row {at}; integers beyond 2**53 are not "
+                    "exact in float64: name the column in nominal= if its values are identifiers or "
+                    "categories"
+                )
+                raise ValueError(msg)
+        check_bounded(values, raw, title)
         return values
 
-    def values(self, column: int) -> tuple[Array, list[Hashable]]:
+    def codes(self, column: int, title: str) -> tuple[Array, list[Hashable]]:
         """Read a column as codes of its distinct values, -1 for missing ones, and return both."""
-        raw = self._raw(column, nominal=True)
+        raw = self._values(column)
         if raw.dtype.kind == "O":
-            return _factorise(raw, f"X[:, {self.title(column)}]")
+            return factorized(raw, title)
         if raw.dtype.kind in _TIMES:
             # As Python's times, which are equal in any unit; units below microseconds do not fit.
             coarse = raw.astype(f"{raw.dtype.kind}8[us]")
-            same = (coarse.astype(raw.dtype) == raw) | np.isnat(raw)
-            if same.all():
-                return _factorise(coarse.astype(object), f"X[:, {self.title(column)}]")
-        unknown = np.isnat(raw) if raw.dtype.kind in _TIMES else raw != raw
-        values, codes = np.unique(raw[~unknown], return_inverse=True)
+            raw = coarse if ((coarse.astype(raw.dtype) == raw) | np.isnat(raw)).all() else raw
+        known = raw == raw  # missing values are not equal to themselves
+        values, codes = np.unique(raw[known], return_inverse=True)
         found = np.full(len(raw), -1, np.int64)
-        found[~unknown] = codes
+        found[known] = codes
         return found, list(values.tolist())
 
-    def _raw(self, column: int, *, nominal: bool) -> Array:
-        if not self.frame:
-            return self._source[:, column]  # type: ignore[no-any-return]
-        series = self._source.iloc[:, column]
-        kind = series.dtype.kind
-        if isinstance(series.dtype, np.dtype) and kind not in _TIMES:
-            return series.to_numpy()  # type: ignore[no-any-return]
-        if nominal or self.looks_nominal(column) or kind not in "iuf":
-            return series.to_numpy(dtype=object)  # type: ignore[no-any-return]
-        numbers: Array = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        if kind in "iu" and (np.abs(numbers) >= _EXACT).any():
-            return series.to_numpy(dtype=object)  # type: ignore[no-any-return]
-        return numbers
+
+def is_frame(X: Any) -> bool:
+    """Return True if a table is a data frame of pandas."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
@@ -189,17 +192,11 @@ def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
         If a numeric column holds other values than numbers, or an entry of `nominal` matches no column.
     """
     columns = Columns(X)
-    chosen = _chosen(nominal, columns)
-    mask = np.array([chosen[j] or columns.looks_nominal(j) for j in range(columns.n_columns)])
-    categories: list[Mapping[Hashable, int]] = []
-    codes = []
-    for j in np.flatnonzero(mask):
-        found, values = columns.values(int(j))
-        categories.append({value: code for code, value in enumerate(values)})
-        codes.append(found + 1)
-    numbers = [columns.numbers(int(j)) for j in np.flatnonzero(~mask)]
-    schema = Schema(mask, columns.names, tuple(categories))
-    return schema, _table(numbers, codes, columns.n_items)
+    mask = chosen_columns("nominal", nominal, columns.names, columns.n_columns)
+    mask |= [columns.looks_nominal(j) for j in range(columns.n_columns)]
+    unread = Schema(mask, columns.names, ({},) * int(mask.sum()))
+    categories, (table,) = _read(unread, [columns])
+    return replace(unread, categories=categories), table
 
 
 def read(schema: Schema, *tables: Any) -> list[Table]:
@@ -220,19 +217,28 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
             )
             raise ValueError(msg)
         _check_names(columns.names, schema.names)
-    numbers = [[columns.numbers(int(j)) for j in np.flatnonzero(~schema.nominal)] for columns in given]
-    codes: list[list[Array]] = [[] for _ in given]
-    for known, j in zip(schema.categories, np.flatnonzero(schema.nominal), strict=True):
-        every = dict(known)
-        for at, columns in enumerate(given):
-            found, values = columns.values(int(j))
-            _warn_about_types(schema.title(int(j)), known, values)
-            place = np.array([-1, *(every.setdefault(value, len(every)) for value in values)])
-            codes[at].append(place[found + 1] + 1)
-    return [
-        _table(one, other, columns.n_items)
-        for one, other, columns in zip(numbers, codes, given, strict=True)
+    return _read(schema, given)[1]
+
+
+def _read(schema: Schema, given: list[Columns]) -> tuple[tuple[dict[Hashable, int], ...], list[Table]]:
+    """Return the known values and the new ones of every nominal column, and the tables."""
+    titles = [f"X[:, {schema.title(j)}]" for j in range(len(schema.nominal))]
+    numeric, nominal = np.flatnonzero(~schema.nominal).tolist(), np.flatnonzero(schema.nominal).tolist()
+    tables = [
+        Table(np.empty((len(numeric), one.n_items)), np.empty((len(nominal), one.n_items), np.int32))
+        for one in given
     ]
+    for columns, table in zip(given, tables, strict=True):
+        for at, j in enumerate(numeric):
+            table.numbers[at] = columns.numbers(j, titles[j])
+    every: tuple[dict[Hashable, int], ...] = tuple(dict(known) for known in schema.categories)
+    for at, j in enumerate(nominal):
+        for columns, table in zip(given, tables, strict=True):
+            found, values = columns.codes(j, titles[j])
+            _warn_about_types(schema.title(j), schema.categories[at], values)
+            place = np.array([-1, *(every[at].setdefault(value, len(every[at])) for value in values)])
+            table.codes[at] = place[found + 1] + 1
+    return every, tables
 
 
 def _warn_about_types(title: str, known: Mapping[Hashable, int], values: list[Any]) -> None:
@@ -250,13 +256,6 @@ def _warn_about_types(title: str, known: Mapping[Hashable, int], values: list[An
             return
 
 
-def _table(numbers: list[Array], codes: list[Array], n_items: int) -> Table:
-    return Table(
-        np.array(numbers, np.float64).reshape(len(numbers), n_items),
-        np.array(codes, np.int32).reshape(len(codes), n_items),
-    )
-
-
 def _check_names(names: tuple[Any, ...] | None, known: tuple[Any, ...] | None) -> None:
     """Check column names as scikit-learn does, which requires that all are strings."""
     if names is None or known is None or names == known:
@@ -269,10 +268,6 @@ def _check_names(names: tuple[Any, ...] | None, known: tuple[Any, ...] | None) -
         "pass the same columns in the same order"
     )
     raise ValueError(msg)
-
-
-def _title(column: int, names: tuple[Any, ...] | None) -> str:
-    return str(column) if names is None else repr(names[column])
 
 
 def as_array(X: Any) -> Array:
@@ -301,70 +296,83 @@ def _is_plain(array: Array) -> bool:
     return array.dtype.kind in "biuc"
 
 
-def _chosen(nominal: Any, columns: Columns) -> Array:
-    chosen = np.zeros(columns.n_columns, bool)
-    if nominal is None:
+def chosen_columns(argument: str, wanted: Any, names: tuple[Any, ...] | None, n_columns: int) -> Array:
+    """Return which columns the user names by their names or numbers, or by a mask; bool (n_columns,).
+
+    Raises
+    ------
+    ValueError, TypeError
+        Beginning with the name of the argument, if an entry matches no column or several ones.
+    """
+    chosen = np.zeros(n_columns, bool)
+    if wanted is None:
         return chosen
-    if isinstance(nominal, (str, bytes)) or not hasattr(nominal, "__iter__"):
-        msg = f"nominal must be a list of columns or a mask, got {nominal!r}"
+    if isinstance(wanted, (str, bytes)) or not hasattr(wanted, "__iter__"):
+        msg = f"{argument} must be a list of columns or a mask, got {wanted!r}"
         raise TypeError(msg)
-    wanted = list(nominal)
+    wanted, known = list(wanted), list(names or ())
     if wanted and all(isinstance(one, (bool, np.bool_)) for one in wanted):
-        if len(wanted) != columns.n_columns:
-            msg = f"nominal, as a mask, must have {columns.n_columns} entries, got {len(wanted)}"
+        if len(wanted) != n_columns:
+            msg = f"{argument}, as a mask, must have {n_columns} entries, got {len(wanted)}"
             raise ValueError(msg)
         return np.array(wanted, bool)
     for one in wanted:
-        chosen[_place(one, columns)] = True
+        whole = isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
+        if known.count(one) > 1:
+            msg = f"{argument} holds {one!r}, the name of {known.count(one)} columns; give their numbers"
+            raise ValueError(msg)
+        if one in known:
+            chosen[known.index(one)] = True
+        elif whole and -n_columns <= one < n_columns:
+            chosen[one] = True
+        else:
+            allowed = f"numbers {-n_columns} to {n_columns - 1}"
+            if known:
+                more = ", …" if len(known) > 20 else ""
+                allowed += f" or names among {', '.join(map(repr, known[:20]))}{more}"
+            msg = f"{argument} must hold {allowed}, got {one!r}"
+            raise ValueError(msg)
     return chosen
 
 
-def _place(one: Any, columns: Columns) -> int:
-    names = list(columns.names or ())
-    if one in names:
-        if names.count(one) > 1:
-            msg = f"nominal holds {one!r}, the name of {names.count(one)} columns; give their numbers"
-            raise ValueError(msg)
-        return names.index(one)
-    whole = isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
-    if whole and -columns.n_columns <= one < columns.n_columns:
-        return int(one)
-    allowed = f"numbers {-columns.n_columns} to {columns.n_columns - 1}"
-    if names:
-        allowed += f" or names among {', '.join(map(repr, names[:20]))}{', …' if len(names) > 20 else ''}"
-    msg = f"nominal must hold {allowed}, got {one!r}"
-    raise ValueError(msg)
+def as_numbers(raw: Array, title: str) -> Array:
+    """Return values as float64 with NaN for missing ones; numbers that are too large become infinite.
 
-
-def _objects_to_reals(raw: Array, title: str) -> Array:
-    values = np.empty(len(raw))
+    Raises
+    ------
+    TypeError
+        Beginning with the title, if one is no real number.
+    """
+    if raw.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # of long doubles
+            return raw.astype(np.float64)
+    values = np.full(len(raw), np.nan)
     for at, value in enumerate(raw):
         if is_missing(value):
-            values[at] = np.nan
-        elif isinstance(value, (Real, np.bool_, Decimal)):
-            if isinstance(value, Integral):
-                _check_exact(title, raw, [at])
-            try:
-                values[at] = float(value)
-            except OverflowError:
-                values[at] = np.inf  # which is refused
-        else:
-            raise TypeError(_no_numbers(title, at, value))
+            continue
+        if not isinstance(value, NUMBERS):
+            raise TypeError(_no_number(title, at, value))
+        try:
+            values[at] = float(value)
+        except OverflowError:
+            values[at] = np.inf
     return values
 
 
-def _check_exact(title: str, raw: Array, rows: Iterable[int]) -> None:
-    for at in rows:
-        if abs(int(raw[at])) > _EXACT:
-            shown = reprlib.repr(int(raw[at]))
-            msg = (
-                f"{title} is {shown} in row {at}; integers beyond 2**53 are not exact in float64: name the "
-                "column in nominal= if its values are identifiers or categories"
-            )
-            raise ValueError(msg)
+def check_bounded(values: Array, raw: Array, title: str) -> None:
+    """Raise ValueError, beginning with the title, if a number is infinite, given so or too large."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        at = int(np.argmax(infinite))
+        shown = reprlib.repr(raw[at]) if isinstance(raw[at], Integral) else values[at]
+        msg = (
+            f"{title} is {shown} in row {at}: numbers must be finite and within the range of float64; "
+            "write NaN or None for missing values"
+        )
+        raise ValueError(msg)
 
 
-def _no_numbers(title: str, row: int, value: Any) -> str:
+def _no_number(title: str, row: int, value: Any) -> str:
     shown = reprlib.repr(value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, (complex, np.complexfloating)):
         return f"Complex data not supported: {title} is {shown} in row {row}"
@@ -374,17 +382,23 @@ def _no_numbers(title: str, row: int, value: Any) -> str:
     )
 
 
-def _factorise(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
-    """Number the values by their first occurrence."""
+def factorized(raw: Array, title: str) -> tuple[Array, list[Hashable]]:
+    """Number the values by their first occurrence, -1 for missing ones; return the codes and the values.
+
+    Raises
+    ------
+    TypeError
+        Beginning with the title, if a value is not hashable.
+    """
     places: dict[Hashable, int] = {}
-    codes = np.empty(len(raw), np.int64)
-    for at, value in enumerate(raw):
+    codes = np.full(len(raw), -1, np.int64)
+    for at, value in enumerate(raw if raw.dtype.kind in _TIMES else raw.tolist()):
         if is_missing(value):
-            codes[at] = -1
             continue
         try:
             codes[at] = places.setdefault(value, len(places))
         except TypeError as error:
-            msg = f"{title} is {value!r} in row {at}; values of a nominal column must be hashable"
+            shown = reprlib.repr(value)
+            msg = f"{title} is {shown} in row {at}; values of a nominal column must be hashable"
             raise TypeError(msg) from error
     return codes, list(places)

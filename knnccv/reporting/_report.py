@@ -15,6 +15,7 @@ from numba.core import event
 from .._files import written_whole
 from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
+from ..hvdm import is_frame
 from ..kernel import COMPILES
 from ._errors import classes_section, regression_section, ties_section
 from ._facts import data_section, method_section, studied
@@ -22,7 +23,7 @@ from ._items import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS, items_section
 from ._scores import learning_section, scores_section
 from ._settings import choose_setting, tuned_section
 from ._study import Study, checked_average, checked_neighbors, checked_size
-from ._table import is_frame, read_input
+from ._table import read_input
 from ._text import quoted
 
 SECTIONS = (

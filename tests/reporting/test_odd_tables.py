@@ -19,7 +19,11 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("value", "error", "message"),
         [
-            (10**400, ValueError, "'x0' holds a number beyond the range of float64"),
+            (
+                10**400,
+                ValueError,
+                "'x0' is 1000.*000 in row 0: numbers must be finite and within the range",
+            ),
             (datetime.date(2020, 1, 2), TypeError, "'x0' holds dates or times"),
             (datetime.timedelta(1), TypeError, "'x0' holds dates or times"),
             (1j, TypeError, "'x0' holds complex numbers"),
