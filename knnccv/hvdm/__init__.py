@@ -3,18 +3,17 @@
 `HEOM` ignores the labels. `HVDM` compares categories by the classes that they occur with
 (D. R. Wilson and T. R. Martinez, *Improved Heterogeneous Distance Functions*, JAIR 6, 1997).
 
-- `_heom` and `_hvdm` have the two public classes, `_base` has what they share.
+- `_distances` has the two public classes, and what they share.
 - `_tables` reads a mixed table; `_statistics` has its column statistics, with and without one sample.
-- `_overlap_search` searches tables of nominal columns under HEOM.
-- `_embedding` maps a table to numeric coordinates, so that the matrix-product search can handle it.
+- `_search` finds neighbors: it maps a table to numeric coordinates for the matrix-product search, or counts
+  the nominal columns that differ.
 """
 
 from __future__ import annotations
 
 from ..neighbors import SupervisedDistanceWarning
-from ._heom import HEOM
-from ._hvdm import HVDM, IdentifierWarning
-from ._hvdm import LEAVE_ONE_OUT as LEAVE_ONE_OUT
+from ._distances import HEOM, HVDM, IdentifierWarning
+from ._distances import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 from ._statistics import FAR as FAR
 from ._statistics import Statistics as Statistics
 from ._tables import NUMBERS as NUMBERS

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -308,13 +308,17 @@ def _without_each(values: Array) -> Array:
     return scales
 
 
-def exponents_of(numbers: Array) -> Array:
-    """Compute the power of two that divides each numeric column, so that squares do not overflow."""
-    largest = np.fmax.reduce(np.abs(numbers), axis=1, initial=0.0)  # ignores NaN
-    exponents: Array = np.frexp(largest)[1].astype(np.int64)
-    return exponents
+def divided_numbers(table: Table) -> tuple[Array, Array, Array]:
+    """Divide each numeric column by a power of two, so that squares do not overflow.
 
-
-def as_statistics(**fields: Any) -> Statistics:
-    """Create statistics of C-contiguous arrays, as compiled functions need them."""
-    return Statistics(**{name: np.ascontiguousarray(value) for name, value in fields.items()})
+    Returns
+    -------
+    exponents, numbers : ndarray of shape (n_numeric,), (n_numeric, n_items)
+        The powers, and the divided numbers.
+    starts : int64 ndarray of shape (n_nominal + 1,)
+        As in `Statistics`.
+    """
+    largest = np.fmax.reduce(np.abs(table.numbers), axis=1, initial=0.0)  # ignores NaN
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(table.codes.max(axis=1, initial=0))]).astype(np.int64)
+    return exponents, np.ldexp(table.numbers, -exponents[:, None]), starts

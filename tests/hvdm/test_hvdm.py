@@ -14,7 +14,7 @@ from features import by_brute_force, engine
 
 from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
-from knnccv.hvdm._overlap_search import OverlapSearch
+from knnccv.hvdm._search import OverlapSearch
 from knnccv.neighbors._engines.brute_force import nearest_of
 
 

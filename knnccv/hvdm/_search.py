@@ -1,4 +1,4 @@
-"""The matrix-product search for mixed tables.
+"""Searches of mixed tables: matrix products, counts of differing columns, and brute force.
 
 Without missing values, the squared distances of `_statistics` are squared distances of points. With F the
 points, 0 for missing values, and K = 1 for known values and 0 for missing ones, a column
@@ -12,22 +12,92 @@ which is an inner product again. It proposes candidates, whose distances are the
 The distances of a left-out sample differ: its scales shrink by at most a factor, and its points move by
 at most a length. The triangle inequality gives a lower bound of its distance to every sample that is not
 proposed.
+
+In tables of nominal columns alone, HEOM's squared distance is the number of columns that differ.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from .._typing import Array
-from ..kernel import jit
-from ..neighbors import UNIT, ProductSearch, shuffled
-from ._statistics import Statistics, prepare_row, rounded, shifted
+from ..kernel import ZERO, jit
+from ..neighbors import (
+    BLOCK_BYTES,
+    UNIT,
+    BruteForce,
+    Engine,
+    MatrixProduct,
+    NeighborLists,
+    ProductSearch,
+    Source,
+    check_comparison,
+    longest_short_list,
+    shuffled,
+)
+from ._statistics import Statistics, prepare_row, rounded, shifted, squared_distances
 from ._tables import Table
 
 MAX_FACTORS = 512
 """With more factors, products are slower than the direct comparison of 20 columns."""
+
+MISSING = 0
+LARGEST_CODE = 2**8 - 1
+MOST_COLUMNS = 2**8 - 2  # so that no count is that of the tested sample
+TESTED = np.uint8(2**8 - 1)
+
+
+class MixedTable(Source):
+    """A fitted table as a source of `Neighbors`.
+
+    Parameters
+    ----------
+    statistics, whole : Statistics
+        With the tested sample left out if the distance does so, and of all samples.
+    table : Table
+        The samples, in the units of the scales.
+    description : str
+        Name of the distance.
+    """
+
+    def __init__(self, statistics: Statistics, whole: Statistics, table: Table, description: str) -> None:
+        self.statistics, self.whole, self.table = statistics, whole, table
+        self.n_items = table.n_items
+        self.max_depth = table.n_items - 1
+        self.description = description
+
+    def engines(self) -> tuple[Engine, ...]:
+        """Matrix products for short lists if the table has an embedding, and brute force.
+
+        Counts of differing columns serve purely nominal tables whose distance looks at no classes.
+        """
+        codes = self.table.codes
+        if (
+            not len(self.table.numbers)
+            and not self.statistics.counts.size
+            and OverlapSearch.serves_codes(codes)
+        ):
+            return (OverlapSearch(codes),)
+        brute_force = BruteForce(self.n_items, self.compare)
+        short = longest_short_list(self.n_items)
+        if not short:
+            return (brute_force,)
+        build = partial(embedded, self.statistics, self.whole, self.table)
+        remeasure = partial(measured, self.statistics, self.table)
+        return MatrixProduct(None, short, self.compare, build, remeasure), brute_force
+
+    def compare(self, rows: Array) -> Array:
+        """Squared distances from some rows, float64 (n_rows, n_items)."""
+        values = squared_distances(self.statistics, self.table, self.table, rows)
+        check_comparison(values, rows, self.description)
+        return values
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances from their squares."""
+        return np.sqrt(values)
 
 
 @dataclass(frozen=True)
@@ -208,3 +278,75 @@ def _measure(rows, found, numbers, codes, columns, values):
             for b in range(codes.shape[1]):
                 total += table[columns.table_starts[b] + codes[other, b]]
             values[r, i] = rounded(total)
+
+
+@jit
+def _fill_lists(codes, rows, items, values, may_tie_beyond):
+    """Fill in the lists of the rows, ties in the order of the samples; O(n_columns * n_items) per row.
+
+    Loops over single bytes are vectorized: 64 comparisons take one instruction if the processor has it.
+    """
+    n_columns, n_items = codes.shape
+    depth = items.shape[1]
+    counts = np.empty(n_items, np.uint8)  # of columns that differ
+    places = np.empty(n_columns + 1, np.int64)  # of the next sample with a count
+    for r in range(len(rows)):
+        row = rows[r]
+        counts[:] = 0
+        for b in range(n_columns):
+            own = codes[b, row]
+            column = codes[b]
+            if own == MISSING:
+                for j in range(n_items):
+                    counts[j] += np.uint8(1)
+            else:
+                for j in range(n_items):
+                    counts[j] += np.uint8(column[j] != own)
+        counts[row] = TESTED
+        last = ZERO - 1  # the largest count in the list
+        n_found = ZERO
+        while n_found < depth:
+            last += 1
+            places[last] = n_found
+            equal = ZERO
+            for j in range(n_items):
+                equal += counts[j] == last
+            n_found += equal
+        for j in range(n_items):
+            count = counts[j]
+            if count <= last and places[count] < depth:
+                items[r, places[count]] = j
+                values[r, places[count]] = count
+                places[count] += 1
+        may_tie_beyond[r] = n_found > depth
+
+
+class OverlapSearch(Engine):
+    """Counts the columns in which samples differ; a missing value differs from every value.
+
+    Parameters
+    ----------
+    codes : int32 ndarray of shape (n_columns, n_items)
+        The values of the columns, 0 for missing ones. See `serves_codes`.
+    """
+
+    def __init__(self, codes: Array) -> None:
+        self.codes = np.ascontiguousarray(codes, dtype=np.uint8)
+        self.max_depth = codes.shape[1] - 1
+
+    @staticmethod
+    def serves_codes(codes: Array) -> bool:
+        """Return True if the values of the columns, and their number, are small enough."""
+        return 0 < len(codes) <= MOST_COLUMNS and int(codes.max(initial=0)) <= LARGEST_CODE
+
+    def rows_at_once(self) -> int:
+        """Number of rows whose lists fit into some megabytes, even if they contain all samples."""
+        row = 12 * self.codes.shape[1]
+        return int(np.clip(BLOCK_BYTES // row, 16, 512))
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`."""
+        items, values = np.empty((len(rows), depth), np.int32), np.empty((len(rows), depth))
+        may_tie_beyond = np.empty(len(rows), bool)
+        _fill_lists(self.codes, rows, items, values, may_tie_beyond)
+        return NeighborLists.of_full_rows(items, values, may_tie_beyond)
