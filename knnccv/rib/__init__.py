@@ -4,7 +4,7 @@ CVC, *cross-validation and confidence*, adds the mean confidence in the samples'
 of samples that are correct when left out: the confidence breaks the many ties of leave-one-out accuracy.
 RIB, *refined instance-based learning*, uses CVC to tune the weights of the votes of near neighbors.
 
-- `_scores` has CVC, LCV and leave-one-out votes; `_votes` computes weighted votes from neighbor lists.
+- `_votes` has CVC, LCV and leave-one-out votes, and computes weighted votes from neighbor lists.
 - `_sweep` computes the votes of many settings at once; `_search` finds the best setting.
 - `_classifier` has `RIBClassifier`. It needs scikit-learn and is loaded when it is first used.
 
@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._scores import cvc_score, lcv_score, loo_votes, vote_weights
 from ._search import Evaluator as Evaluator
 from ._search import Setting as Setting
 from ._search import greedy as greedy
 from ._votes import VoteLists as VoteLists
+from ._votes import cvc_score, lcv_score, loo_votes, vote_weights
 from ._votes import decide as decide
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._labels import encode_labels
+from .._labels import EncodedLabels, encode_labels, is_missing
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
-from ..hvdm import LEAVE_ONE_OUT
+from ..hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
 from ..neighbors import Neighbors, SupervisedDistanceWarning
-from ._inputs import check_labels, check_table, create_distance, create_generator
 from ._search import DIGITS, Evaluator, Setting, Step, greedy, grid
 from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
 
@@ -203,12 +204,12 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If HVDM is fitted to a nominal column that is close to an identifier.
         """
         start = self._check_parameters()
-        flat = check_labels(y)
-        table = check_table(self, X, fitting=True)
+        flat = _checked_labels(y)
+        table = _checked_table(self, X, fitting=True)
         labels = encode_labels(flat, len(table))
         self.classes_ = labels.classes
         self._codes_ = labels.codes
-        self.metric_ = create_distance(self.metric, self.nominal, self.leave_one_out)
+        self.metric_ = _distance(self.metric, self.nominal, self.leave_one_out)
         self.metric_.warns_at += 1  # warnings name the caller of this method
         self.metric_.fit(table, labels.classes[labels.codes])
         n_items = self.metric_.n_items_
@@ -235,9 +236,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif self.search == "grid":
             grid(evaluator, self.n_w_k)
         elif self.search == "greedy":
-            greedy(evaluator, start, self.patience, create_generator(self.random_state))
+            greedy(evaluator, start, self.patience, _generator(self.random_state))
         else:
-            evaluator.offer("given", start, evaluator.one(start))
+            evaluator.try_one("given", start)
         assert evaluator.best is not None
         setting, fitness = evaluator.best
         self.best_params_ = asdict(setting)
@@ -252,10 +253,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("vote_ties", self.vote_ties, VOTE_TIES)
         if self.search is not None:
             check_choice("search", self.search, SEARCHES)
-        check_integer("max_k", self.max_k, 1)
-        check_integer("n_neighbors", self.n_neighbors, 1)
-        check_integer("patience", self.patience, 1)
-        check_integer("n_w_k", self.n_w_k, 2)
+        for name, least in (("max_k", 1), ("n_neighbors", 1), ("patience", 1), ("n_w_k", 2)):
+            check_integer(name, getattr(self, name), least)
         check_choice("leave_one_out", self.leave_one_out, LEAVE_ONE_OUT)
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
         Subsample(self.train_size)
@@ -285,8 +284,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = found.scores[:, 0]
         best = int(np.argmax(scores.round(DIGITS)))
         self.ccv_ = float(scores[best])
-        setting = Setting(ks[best], "majority", None, None)
-        evaluator.offer("ccv", setting, evaluator.one(setting))
+        evaluator.try_one("ccv", Setting(ks[best], "majority", None, None))
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> tuple[Array, Array]:
         """Find the distances and indices of the nearest fitted samples.
@@ -312,7 +310,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return distances, items
 
     def _nearest(self, X: Any, k: int) -> tuple[Array, Array]:
-        return self.metric_.kneighbors(check_table(self, X, fitting=False), k, n_jobs=self.n_jobs)
+        return self.metric_.kneighbors(_checked_table(self, X, fitting=False), k, n_jobs=self.n_jobs)
 
     def _decide(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
@@ -371,3 +369,66 @@ def _printed(step: Step) -> None:
         f"confidence {fitness.confidence:.4f}"
         f"{', the best so far' if step.improved else ''}"
     )
+
+
+def _checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
+    """Check a table; data frames and arrays of objects stay unchanged for the distance to read."""
+    plain = estimator.metric == "euclidean"
+    # scikit-learn would drop a mask, and round large integers in lists that also hold fractions.
+    if np.ma.isMaskedArray(X) or (isinstance(X, (list, tuple)) and not plain):
+        X = as_array(X)
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    frame = hasattr(X, "iloc") or hasattr(X, "to_pandas")
+    if plain or not (frame or kind in ("O", "U", "S", "T")):
+        return validate_data(
+            estimator,
+            X,
+            reset=fitting,
+            dtype=[np.float64, np.float32] if plain else "numeric",
+            ensure_all_finite=True if plain else "allow-nan",
+            ensure_min_samples=2 if fitting else 1,
+        )
+    validate_data(estimator, X, reset=fitting, skip_check_array=True)
+    return X
+
+
+def _distance(metric: str, nominal: Any, leave_one_out: str) -> HVDM | HEOM:
+    """Create the distance with the name `metric`."""
+    if metric == "hvdm":
+        return HVDM(nominal=nominal, leave_one_out=leave_one_out)
+    return HEOM(nominal=nominal) if metric == "heom" else _Euclidean()
+
+
+class _Euclidean(HEOM):
+    """Euclidean distance of numeric rows without missing values, with the interface of HEOM."""
+
+    def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
+        plain = super()._statistics(table, labels)
+        if np.abs(table.numbers).max() > FAR:
+            largest = np.abs(table.numbers).max()
+            msg = f"numbers must not exceed {FAR:g} for metric='euclidean', got {largest:g}"
+            raise ValueError(msg)
+        return replace(plain, exponents=np.zeros_like(plain.exponents), scales=np.ones_like(plain.scales))
+
+    def neighbors(self, n_neighbors: int | None = None) -> Neighbors:
+        return Neighbors.from_data(np.ascontiguousarray(self._table_.numbers.T), n_neighbors=n_neighbors)
+
+
+def _checked_labels(y: Any) -> Array:
+    """Check class labels and return them as a one-dimensional array."""
+    if y is None:
+        msg = "RIBClassifier requires y to be passed, but the target y is None"
+        raise ValueError(msg)
+    flat = column_or_1d(y, warn=True)
+    if flat.dtype.kind == "T" or (flat.dtype.kind == "O" and any(is_missing(label) for label in flat)):
+        return encode_labels(flat).classes[encode_labels(flat).codes]  # raises an error if one is missing
+    assert_all_finite(flat, input_name="y")
+    check_classification_targets(flat)
+    return flat  # type: ignore[no-any-return]
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """Create a generator from every random state that scikit-learn allows."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))

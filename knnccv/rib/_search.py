@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
 from ._sweep import sweep
-from ._votes import MAJORITY, VOTE_WEIGHTINGS, VoteLists
+from ._votes import MAJORITY, VOTE_WEIGHTINGS, Fitness, VoteLists
 
-WEIGHTED = tuple(range(1, len(VOTE_WEIGHTINGS)))
+WEIGHTED = np.arange(1, len(VOTE_WEIGHTINGS))
+BOTH = np.array([False, True])
 THOUSANDTHS = 1000
 """Three rounds of eleven w_k, each ten times as narrow as the one before, end at multiples of 0.001."""
 
@@ -30,23 +31,24 @@ class Setting:
     avgk: bool | None
 
 
-@dataclass(frozen=True)
-class Fitness:
-    """Leave-one-out results of a setting: the number of correct samples and the mean confidence."""
+class Grid(NamedTuple):
+    """Values of the parameters, of which all combinations are tried; kernels by their index."""
 
-    n_correct: int
-    confidence: float
-    n_items: int
+    n_neighbors: Array
+    kernel: Array
+    avgk: Array
+    w_k: Array
 
-    @property
-    def lcv(self) -> float:
-        """Share of correct samples."""
-        return self.n_correct / self.n_items
-
-    @property
-    def cvc(self) -> float:
-        """Eq. (2): (n_correct + confidence) / (n_items + 1)."""
-        return (self.n_correct + self.confidence) / (self.n_items + 1)
+    @classmethod
+    def of(cls, setting: Setting) -> Grid:
+        """Create the grid of a single setting."""
+        w_k = 1.0 if setting.w_k is None else setting.w_k
+        return cls(
+            np.array([setting.n_neighbors]),
+            np.array([VOTE_WEIGHTINGS.index(setting.kernel)]),
+            np.array([bool(setting.avgk)]),
+            np.array([w_k], np.float64),
+        )
 
 
 @dataclass(frozen=True)
@@ -73,93 +75,85 @@ class Step:
         }
 
 
+@dataclass
 class Evaluator:
-    """Fitness of settings on given neighbor lists."""
+    """Fitness of settings on given neighbor lists.
 
-    def __init__(
-        self,
-        lists: VoteLists,
-        *,
-        confident: bool,
-        nearest_first: bool,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        report: Callable[[Step], None] | None = None,
-    ) -> None:
-        self.lists = lists
-        self.n_items, self.depth = lists.distances.shape
-        self._confident = confident
-        self._nearest_first = nearest_first
-        self._n_jobs = n_jobs
-        self._progress = progress
-        self._report = report
-        self.path: list[Step] = []
-        self.best: tuple[Setting, Fitness] | None = None
-        self._n_tried = 0
+    Attributes
+    ----------
+    lists : VoteLists
+        Neighbors of the labeled samples.
+    confident : bool
+        Whether the mean confidence breaks ties of the number of correct samples.
+    nearest_first, n_jobs, progress
+        As for `sweep`.
+    report : callable, optional
+        Called with every step.
+    path : list of Step
+        The steps so far.
+    best : tuple of (Setting, Fitness), or None
+        The best of them.
+    """
+
+    lists: VoteLists
+    confident: bool
+    nearest_first: bool
+    n_jobs: int | None = None
+    progress: bool = False
+    report: Callable[[Step], None] | None = None
+    path: list[Step] = field(default_factory=list)
+    best: tuple[Setting, Fitness] | None = None
+    n_tried: int = 0
+
+    @property
+    def depth(self) -> int:
+        """The largest k."""
+        return int(self.lists.distances.shape[1])
 
     def better(self, one: Fitness, other: Fitness) -> bool:
         """Check whether `one` is strictly fitter than `other`."""
-        return self._key(one) > self._key(other)
+        return one[: 1 + self.confident] > other[: 1 + self.confident]
 
-    def _key(self, fitness: Fitness) -> tuple[float, ...]:
-        return (fitness.n_correct, fitness.confidence)[: 1 + self._confident]
-
-    def tried(
-        self,
-        ks: Array | list[int],
-        kernels: tuple[int, ...],
-        avgks: tuple[bool, ...],
-        w_ks: Array,
-    ) -> tuple[Setting, Fitness]:
+    def tried(self, grid: Grid) -> tuple[Setting, Fitness]:
         """Find the fittest combination; of equal ones the first in the order k, kernel, avgk, w_k."""
         correct, confidence = sweep(
-            self.lists,
-            np.asarray(ks, np.int64),
-            np.array(kernels, np.int64),
-            np.array(avgks, bool),
-            np.asarray(w_ks, np.float64),
-            nearest_first=self._nearest_first,
-            n_jobs=self._n_jobs,
-            progress=self._progress,
+            self.lists, *grid, nearest_first=self.nearest_first, n_jobs=self.n_jobs, progress=self.progress
         )
         confidence = confidence.round(DIGITS)
-        self._n_tried += correct.size
+        self.n_tried += correct.size
         found = correct == correct.max()
-        if self._confident:
+        if self.confident:
             found &= confidence == confidence[found].max()
-        at = tuple(int(i) for i in np.argwhere(found)[0])
-        kernel = kernels[at[1]]
+        at = tuple(np.argwhere(found)[0].tolist())
+        k, kernel, avgk, w_k = (values[place].item() for values, place in zip(grid, at, strict=True))
         plain = kernel == MAJORITY
-        setting = Setting(
-            int(ks[at[0]]),
-            VOTE_WEIGHTINGS[kernel],
-            None if plain else float(w_ks[at[3]]),
-            None if plain else bool(avgks[at[2]]),
-        )
-        return setting, Fitness(int(correct[at]), float(confidence[at]), self.n_items)
+        setting = Setting(k, VOTE_WEIGHTINGS[kernel], None if plain else w_k, None if plain else avgk)
+        return setting, Fitness(int(correct[at]), float(confidence[at]), len(self.lists.distances))
 
-    def one(self, setting: Setting) -> Fitness:
-        """Compute the fitness of a single setting."""
-        w_k = 1.0 if setting.w_k is None else setting.w_k
-        kernel = (VOTE_WEIGHTINGS.index(setting.kernel),)
-        return self.tried([setting.n_neighbors], kernel, (bool(setting.avgk),), np.array([w_k]))[1]
+    def try_one(self, parameter: str, setting: Setting) -> Fitness:
+        """Record a single setting as a step, and return its fitness."""
+        fitness = self.tried(Grid.of(setting))[1]
+        self.offer(parameter, setting, fitness)
+        return fitness
 
     def offer(self, parameter: str, setting: Setting, fitness: Fitness) -> bool:
         """Record a step, and keep its setting if it is the fittest so far."""
         improved = self.best is None or self.better(fitness, self.best[1])
         if improved:
             self.best = setting, fitness
-        step = Step(parameter, setting, fitness, improved, self._n_tried)
-        self._n_tried = 0
+        step = Step(parameter, setting, fitness, improved, self.n_tried)
+        self.n_tried = 0
         self.path.append(step)
-        if self._report is not None:
-            self._report(step)
+        if self.report is not None:
+            self.report(step)
         return improved
 
     def try_majority(self) -> None:
         """Try majority votes of all k; they have no other parameter."""
-        ks = list(range(1, self.depth + 1))
-        self.offer("majority", *self.tried(ks, (MAJORITY,), (False,), np.ones(1)))
+        every = Grid.of(Setting(1, "majority", None, None))._replace(
+            n_neighbors=np.arange(1, self.depth + 1)
+        )
+        self.offer("majority", *self.tried(every))
 
 
 def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.Generator) -> None:
@@ -177,8 +171,7 @@ def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.G
         Chooses the parameters.
     """
     if evaluator.depth >= 2:
-        current, fitness = start, evaluator.one(start)
-        evaluator.offer("start", current, fitness)
+        current, fitness = start, evaluator.try_one("start", start)
         choices = ("n_neighbors", "kernel", "w_k", "avgk")
         last = ""
         idle = 0
@@ -195,36 +188,17 @@ def greedy(evaluator: Evaluator, start: Setting, patience: int, rng: np.random.G
 
 
 def _adjusted(evaluator: Evaluator, parameter: str, current: Setting) -> tuple[Setting, Fitness]:
-    """Find the best value of one parameter, with the others fixed."""
-    assert current.w_k is not None
-    ks = [current.n_neighbors]
-    kernels: tuple[int, ...] = (VOTE_WEIGHTINGS.index(current.kernel),)
-    avgks: tuple[bool, ...] = (bool(current.avgk),)
-    w_ks = np.array([current.w_k])
-    if parameter == "n_neighbors":
-        ks = list(range(2, evaluator.depth + 1))
-    elif parameter == "kernel":
-        kernels = WEIGHTED
-    elif parameter == "avgk":
-        avgks = (False, True)
-    else:
-        return _refined(evaluator, ks, kernels, avgks)
-    return evaluator.tried(ks, kernels, avgks, w_ks)
-
-
-def _refined(
-    evaluator: Evaluator,
-    ks: list[int],
-    kernels: tuple[int, ...],
-    avgks: tuple[bool, ...],
-) -> tuple[Setting, Fitness]:
-    """Find the best w_k in three rounds of eleven, in thousandths."""
+    """Find the best value of one parameter, with the others fixed; w_k in three rounds of eleven."""
+    given = Grid.of(current)
+    if parameter != "w_k":
+        values = {"n_neighbors": np.arange(2, evaluator.depth + 1), "kernel": WEIGHTED, "avgk": BOTH}
+        return evaluator.tried(given._replace(**{parameter: values[parameter]}))
     lowest, highest = 0, THOUSANDTHS
     best: tuple[Setting, Fitness] | None = None
     for _ in range(3):
         width = (highest - lowest) // 10
-        values = lowest + width * np.arange(11)
-        found, its_fitness = evaluator.tried(ks, kernels, avgks, values / THOUSANDTHS)
+        w_ks = (lowest + width * np.arange(11)) / THOUSANDTHS
+        found, its_fitness = evaluator.tried(given._replace(w_k=w_ks))
         assert found.w_k is not None
         middle = round(found.w_k * THOUSANDTHS)
         lowest, highest = max(middle - width, 0), min(middle + width, THOUSANDTHS)
@@ -237,7 +211,7 @@ def _refined(
 def grid(evaluator: Evaluator, n_w_k: int) -> None:
     """Try all k from 2, all kernels, both avgk and equally spaced w_k from 0 to 1; then majority votes."""
     if evaluator.depth >= 2:
-        ks = list(range(2, evaluator.depth + 1))
         w_ks = np.arange(n_w_k) / (n_w_k - 1)
-        evaluator.offer("grid", *evaluator.tried(ks, WEIGHTED, (False, True), w_ks))
+        every = Grid(np.arange(2, evaluator.depth + 1), WEIGHTED, BOTH, w_ks)
+        evaluator.offer("grid", *evaluator.tried(every))
     evaluator.try_majority()
