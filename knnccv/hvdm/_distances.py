@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -381,7 +382,7 @@ class HVDM(MixedDistance):
         return Statistics(exponents, scales, starts, counts, left_out)
 
     def _for_new_rows(self) -> Statistics:
-        return self._statistics_.without_leaving_out(self._scales_)
+        return replace(self._statistics_, scales=self._scales_, left_out=np.zeros(0, np.int64))
 
     def _fitted_to_labels(self) -> str:
         if not self.categories_:

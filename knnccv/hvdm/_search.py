@@ -230,25 +230,17 @@ def _left_out(statistics: Statistics, whole: Statistics, table: Table) -> tuple[
         if scale > 0:
             ratio = statistics.scales[:, a] / scale
             shrink = np.where(np.isnan(table.numbers[a]), shrink, np.minimum(shrink, ratio))
+    # When a sample is left out, the share of its class moves from N_c / N to (N_c - 1) / (N - 1), the others
+    # to N_c / (N - 1). The point of a value that no other sample has moves to 0.
+    lengths = (whole.points**2).sum(axis=1)
     for codes, start in zip(table.codes, whole.starts, strict=False):
         known = np.flatnonzero(codes)
         values = start + codes[known] - 1
-        squares[known] += _moved_squares(whole, values, statistics.left_out[known])
+        totals, length = whole.totals[values], lengths[values]
+        moved = length - 2 * whole.points[values, statistics.left_out[known]] + 1
+        moved = np.maximum(moved / np.maximum(totals - 1, 1) ** 2, 0.0)
+        squares[known] += np.where(totals > 1, moved, length)
     return shrink, np.sqrt(squares) * (1 + 1e-9)
-
-
-def _moved_squares(whole: Statistics, values: Array, labels: Array) -> Array:
-    """Compute the squared length by which values' points move when a sample with the label is left out.
-
-    The share of its class moves from N_c / N to (N_c - 1) / (N - 1), the others move to N_c / (N - 1). The
-    point of a value that no other sample has moves to 0.
-    """
-    totals = whole.totals[values]
-    own_share = whole.points[values, labels]
-    squares = (whole.points**2).sum(axis=1)[values]
-    rest = np.maximum(totals - 1, 1)
-    moved = (squares - 2 * own_share + 1) / rest**2
-    return np.where(totals > 1, np.maximum(moved, 0.0), squares)  # type: ignore[no-any-return]
 
 
 def measured(statistics: Statistics, table: Table, rows: Array, found: Array) -> Array:

@@ -36,8 +36,8 @@ FAR = 1e140
 class ColumnArrays(NamedTuple):
     """The arrays of `Statistics` for compiled code, and the layout of a row's squared distances by code.
 
-    ``table_starts`` (n_nominal + 1,) and ``n_codes`` (n_nominal,): column b has the squared distances
-    ``table[table_starts[b] : table_starts[b] + n_codes[b]]``, one for each code.
+    ``table_starts`` (n_nominal + 1,): column b has the squared distances
+    ``table[table_starts[b] : table_starts[b + 1]]``, one for each code.
     """
 
     scales: Array
@@ -47,7 +47,6 @@ class ColumnArrays(NamedTuple):
     totals: Array
     points: Array
     table_starts: Array
-    n_codes: Array
 
 
 @dataclass(frozen=True)
@@ -96,16 +95,11 @@ class Statistics:
         """The share of each class among the samples with a value, shape (n_values, n_classes)."""
         return self.counts / np.maximum(self.totals, 1.0)[:, None]
 
-    def without_leaving_out(self, scales: Array) -> Statistics:
-        """Return the statistics for new rows, which are not part of the counts."""
-        return replace(self, scales=scales, left_out=np.zeros(0, np.int64))
-
     def arrays(self, *tables: Table) -> ColumnArrays:
         """Return the arrays for compiled code, with room for the codes of all `tables`."""
         n_codes = np.diff(self.starts) + 1
         for table in tables:
-            if table.codes.size:
-                n_codes = np.maximum(n_codes, table.codes.max(axis=1) + 1)
+            n_codes = np.maximum(n_codes, table.codes.max(axis=1, initial=0) + 1)
         return ColumnArrays(
             self.scales,
             self.left_out,
@@ -114,7 +108,6 @@ class Statistics:
             self.totals,
             self.points,
             np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64),
-            n_codes.astype(np.int64),
         )
 
 
@@ -209,48 +202,34 @@ def rounded(value):
 def prepare_row(row, codes, columns, shares, table):
     """Fill ``table`` with a row's squared distances to all nominal values; return the row's scales.
 
-    ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space.
+    Eqs. (5) and (6). ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space. The first
+    distance of a column belongs to missing values.
     """
-    label = columns.left_out[row] if len(columns.left_out) else -1
+    n_classes = len(shares)
+    label = columns.left_out[row] if len(columns.left_out) else -1  # -1: the row is not part of the counts
     for b in range(len(codes)):
-        start, end = columns.starts[b], columns.starts[b + 1]
-        first = columns.table_starts[b]
-        _distances_by_code(
-            codes[b],
-            label,
-            columns.counts[start:end],
-            columns.totals[start:end],
-            columns.points[start:end],
-            shares,
-            table[first : first + columns.n_codes[b]],
-        )
+        out = table[columns.table_starts[b] : columns.table_starts[b + 1]]
+        out[:] = 1.0
+        code = codes[b]
+        if code == 0:
+            continue
+        if n_classes > 0:
+            before = columns.starts[b] - 1  # codes of known values are 1 and more
+            n_known = columns.starts[b + 1] - columns.starts[b]
+            shares[:] = 0.0  # of every class, for a value that is not in the fitted table
+            if code <= n_known:
+                total = columns.totals[before + code] - (1 if label >= 0 else 0)
+                for c in range(n_classes):
+                    if total > 0:
+                        shares[c] = (columns.counts[before + code, c] - (1 if c == label else 0)) / total
+            for other in range(1, len(out)):
+                square = 0.0
+                for c in range(n_classes):
+                    gap = shares[c] - (columns.points[before + other, c] if other <= n_known else 0.0)
+                    square += gap * gap
+                out[other] = square
+        out[code] = 0.0
     return columns.scales[row if len(columns.scales) > 1 else 0]
-
-
-@inner
-def _distances_by_code(code, label, counts, totals, points, shares, out):
-    """Set ``out`` to the squared distances of a value to all values of its column, eqs. (5) and (6).
-
-    ``out[0]`` belongs to missing values. ``label`` is -1 if the row is not part of the counts.
-    """
-    n_known, n_classes = counts.shape
-    out[:] = 1.0
-    if code == 0:
-        return
-    if n_classes > 0:
-        shares[:] = 0.0  # of every class, for a value that is not in the fitted table
-        if code <= n_known:
-            total = totals[code - 1] - (1 if label >= 0 else 0)
-            for c in range(n_classes):
-                if total > 0:
-                    shares[c] = (counts[code - 1, c] - (1 if c == label else 0)) / total
-        for other in range(1, len(out)):
-            square = 0.0
-            for c in range(n_classes):
-                gap = shares[c] - (points[other - 1, c] if other <= n_known else 0.0)
-                square += gap * gap
-            out[other] = square
-    out[code] = 0.0
 
 
 def scales_left_out(numbers: Array) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .._validation import check_choice, check_integer
 from ..designs import Subsample
 from ..hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
 from ..neighbors import Neighbors, SupervisedDistanceWarning
-from ._search import DIGITS, Evaluator, Setting, Step, greedy, grid
+from ._search import DIGITS, Evaluator, Setting, greedy, grid
 from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
 
 METRICS = ("hvdm", "heom", "euclidean")
@@ -227,7 +228,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             nearest_first=self.vote_ties == "nearest",
             n_jobs=self.n_jobs,
             progress=self.progress and self.search == "grid",
-            report=_printed if self.verbose else None,
+            report=partial(_printed, n_items) if self.verbose else None,
         )
         for name in ("ccv_", "n_train_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -243,7 +244,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         setting, fitness = evaluator.best
         self.best_params_ = asdict(setting)
         self.cvc_, self.lcv_, self.confidence_ = fitness.cvc, fitness.lcv, fitness.confidence
-        self.search_path_ = [step.as_dict() for step in evaluator.path]
+        self.search_path_ = evaluator.path
         return self
 
     def _check_parameters(self) -> Setting:
@@ -361,13 +362,11 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._decide(X)[0]
 
 
-def _printed(step: Step) -> None:
-    setting, fitness = step.setting, step.fitness
+def _printed(n_items: int, step: dict[str, Any]) -> None:
     print(
-        f"{step.parameter}: k={setting.n_neighbors} {setting.kernel} w_k={setting.w_k} "
-        f"avgk={setting.avgk}, {fitness.n_correct} of {fitness.n_items} right, "
-        f"confidence {fitness.confidence:.4f}"
-        f"{', the best so far' if step.improved else ''}"
+        "{parameter}: k={n_neighbors} {kernel} w_k={w_k} avgk={avgk}, ".format_map(step)
+        + f"{step['n_correct']} of {n_items} right, confidence {step['confidence']:.4f}"
+        + ", the best so far" * step["improved"]
     )
 
 

@@ -51,30 +51,6 @@ class Grid(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Step:
-    """One iteration of a search: the varied parameter and the best setting of the iteration."""
-
-    parameter: str
-    setting: Setting
-    fitness: Fitness
-    improved: bool
-    n_tried: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the step as a row of a data frame."""
-        return {
-            "parameter": self.parameter,
-            **asdict(self.setting),
-            "n_correct": self.fitness.n_correct,
-            "confidence": self.fitness.confidence,
-            "cvc": self.fitness.cvc,
-            "lcv": self.fitness.lcv,
-            "improved": self.improved,
-            "n_tried": self.n_tried,
-        }
-
-
 @dataclass
 class Evaluator:
     """Fitness of settings on given neighbor lists.
@@ -89,8 +65,8 @@ class Evaluator:
         As for `sweep`.
     report : callable, optional
         Called with every step.
-    path : list of Step
-        The steps so far.
+    path : list of dict
+        The steps so far, each the varied parameter and the best setting of an iteration.
     best : tuple of (Setting, Fitness), or None
         The best of them.
     """
@@ -100,8 +76,8 @@ class Evaluator:
     nearest_first: bool
     n_jobs: int | None = None
     progress: bool = False
-    report: Callable[[Step], None] | None = None
-    path: list[Step] = field(default_factory=list)
+    report: Callable[[dict[str, Any]], None] | None = None
+    path: list[dict[str, Any]] = field(default_factory=list)
     best: tuple[Setting, Fitness] | None = None
     n_tried: int = 0
 
@@ -141,7 +117,16 @@ class Evaluator:
         improved = self.best is None or self.better(fitness, self.best[1])
         if improved:
             self.best = setting, fitness
-        step = Step(parameter, setting, fitness, improved, self.n_tried)
+        step = {
+            "parameter": parameter,
+            **asdict(setting),
+            "n_correct": fitness.n_correct,
+            "confidence": fitness.confidence,
+            "cvc": fitness.cvc,
+            "lcv": fitness.lcv,
+            "improved": improved,
+            "n_tried": self.n_tried,
+        }
         self.n_tried = 0
         self.path.append(step)
         if self.report is not None:

@@ -137,7 +137,7 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
     n_w = len(settings.w_ks)
     depth = lists.distances.shape[1]
     scratch = np.empty((depth, n_w))
-    plain, number, height = np.empty((3, depth))
+    number, height = np.empty((2, depth))
     powers, max_votes, total = np.empty((3, n_w))
     for r in range(len(lists.distances)):
         distances, local_codes, own_class = lists.distances[r], lists.local_codes[r], lists.own_class[r]
@@ -161,12 +161,10 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
                         continue
                     votes = scratch[:n_local]
                     if kernel == MAJORITY or scale_of(distances, k, avgk) == 0:
-                        for local in range(n_local):
-                            plain[local] = 0.0
+                        votes[:] = 0.0
                         for j in range(k):
-                            plain[local_codes[j]] += 1.0
-                        for local in range(n_local):
-                            votes[local, :] = plain[local]
+                            for t in range(n_w):
+                                votes[local_codes[j], t] += 1.0
                     elif kernel == LINEAR:
                         _linear(distances, local_codes, k, avgk, settings.w_ks, number, height, votes)
                     else:

@@ -171,7 +171,7 @@ def test_searches_of_any_landscape_are_the_reference(seed, use_confidence, monke
     choose = chosen_by(np.random.default_rng(seed))
     expected, chosen = naive_rib.figure_2(landscape, choose, start, 6)
     assert astuple(walker.best[0]) == expected
-    assert [step.parameter for step in walker.path[1:-1]] == [NAMES.get(name, name) for name in chosen]
+    assert [step["parameter"] for step in walker.path[1:-1]] == [NAMES.get(name, name) for name in chosen]
     whole = Evaluator(lists, confident=use_confidence, nearest_first=True)
     grid(whole, 6)
     assert astuple(whole.best[0]) == naive_rib.exhaustive(landscape, 6)
