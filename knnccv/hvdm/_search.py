@@ -230,8 +230,8 @@ def _left_out(statistics: Statistics, whole: Statistics, table: Table) -> tuple[
         if scale > 0:
             ratio = statistics.scales[:, a] / scale
             shrink = np.where(np.isnan(table.numbers[a]), shrink, np.minimum(shrink, ratio))
-    # When a sample is left out, the share of its class moves from N_c / N to (N_c - 1) / (N - 1), the others
-    # to N_c / (N - 1). The point of a value that no other sample has moves to 0.
+    # When a sample is left out, the share of its class moves from N_c / N to (N_c - 1) / (N - 1), the
+    # others to N_c / (N - 1). The point of a value that no other sample has moves to 0.
     lengths = (whole.points**2).sum(axis=1)
     for codes, start in zip(table.codes, whole.starts, strict=False):
         known = np.flatnonzero(codes)

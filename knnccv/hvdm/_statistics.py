@@ -202,8 +202,8 @@ def rounded(value):
 def prepare_row(row, codes, columns, shares, table):
     """Fill ``table`` with a row's squared distances to all nominal values; return the row's scales.
 
-    Eqs. (5) and (6). ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space. The first
-    distance of a column belongs to missing values.
+    Eqs. (5) and (6). ``codes`` (n_nominal,) are those of the row, ``shares`` (n_classes,) is scratch space.
+    The first distance of a column belongs to missing values.
     """
     n_classes = len(shares)
     label = columns.left_out[row] if len(columns.left_out) else -1  # -1: the row is not part of the counts
