@@ -201,6 +201,8 @@ def test_the_bound_holds_where_a_stratified_walk_is_long(n_items):
     for variant, parameters in (("nn", {}), ("knn", {"n_neighbors": 1}), ("rank", {})):
         found = complete_cv(X, y, variant, design, tol=0 if n_items < 1000 else 1e-12, **parameters)
         assert abs(found.score - 1) <= found.error_bound < 1e-10
+        two_per_step = 2 * found.depth * np.finfo(float).eps / 2  # a product along the walk, to first order
+        assert found.error_bound >= two_per_step
 
 
 @pytest.mark.slow

@@ -71,7 +71,9 @@ def main() -> int:
             started, file = time.monotonic(), folder / fault["file"]
             text = file.read_text(encoding="utf-8")
             if text.count(fault["old"]) != 1:
-                sys.exit(f"{fault['name']}: the text must stand once in {fault['file']}, not {text.count(fault['old'])} times")
+                sys.exit(
+                    f"{fault['name']}: the text must stand once in {fault['file']}, not {text.count(fault['old'])} times"
+                )
             file.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
             named = [test for test in fault["tests"].split() if (folder / test).exists()]
             found = failing_test(folder, named)
@@ -79,7 +81,9 @@ def main() -> int:
                 found = failing_test(folder, ["-n", "2"])
             file.write_text(text, encoding="utf-8")
             survived += found is None
-            print(f"{'SURVIVED' if found is None else 'found'}  {fault['name']} ({time.monotonic() - started:.0f} s)")
+            print(
+                f"{'SURVIVED' if found is None else 'found'}  {fault['name']} ({time.monotonic() - started:.0f} s)"
+            )
             print(f"    {found or fault['file']}", flush=True)
     print(f"{survived} of {len(wanted)} faults survived")
     return survived

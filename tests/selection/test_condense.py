@@ -273,7 +273,6 @@ def test_the_first_of_tied_samples_decides_in_the_outer_test():
         assert runs.scores_of_all[run] == np.mean(y[train][distances.argmin(axis=1)] == y[tested])
 
 
-
 def test_the_estimator_keeps_rows_and_votes_with_them():
     neighbors = pytest.importorskip("sklearn.neighbors")
     X, y = blobs(90, n_classes=3)
