@@ -3,8 +3,8 @@
     python tests/faults/run.py              # all faults of faults.toml
     python tests/faults/run.py tuned Brier  # those whose name contains one of these words
 
-The tests that a fault names run first. If they pass, all fast tests run; ``--named`` leaves that out. The last
-line counts the faults that survived, which is the exit status as well.
+The tests that a fault names run first. If they pass, all fast tests run; ``--named`` leaves that out. The
+last line counts the faults that survived, which is the exit status as well.
 """
 
 from __future__ import annotations
