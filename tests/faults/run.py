@@ -70,10 +70,9 @@ def main() -> int:
         for fault in wanted:
             started, file = time.monotonic(), folder / fault["file"]
             text = file.read_text(encoding="utf-8")
-            if text.count(fault["old"]) != 1:
-                sys.exit(
-                    f"{fault['name']}: the text must stand once in {fault['file']}, not {text.count(fault['old'])} times"
-                )
+            number = text.count(fault["old"])
+            if number != 1:
+                sys.exit(f"{fault['name']}: the text stands {number} times in {fault['file']}, not once")
             file.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
             named = [test for test in fault["tests"].split() if (folder / test).exists()]
             found = failing_test(folder, named)
@@ -81,10 +80,8 @@ def main() -> int:
                 found = failing_test(folder, ["-n", "2"])
             file.write_text(text, encoding="utf-8")
             survived += found is None
-            print(
-                f"{'SURVIVED' if found is None else 'found'}  {fault['name']} ({time.monotonic() - started:.0f} s)"
-            )
-            print(f"    {found or fault['file']}", flush=True)
+            verdict, seconds = "SURVIVED" if found is None else "found", time.monotonic() - started
+            print(f"{verdict}  {fault['name']} ({seconds:.0f} s)\n    {found or fault['file']}", flush=True)
     print(f"{survived} of {len(wanted)} faults survived")
     return survived
 
