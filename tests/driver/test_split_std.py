@@ -176,6 +176,22 @@ def test_given_lists_that_end_too_early_are_within_the_bound(design):
     assert spreads[0] > spreads[-1]
 
 
+def test_one_open_run_of_sixteen_is_within_the_bound():
+    """All that is open is in one run, which alone moves the deviation of all runs from 0."""
+    from scipy.sparse import csr_array
+
+    X, y = np.repeat([0.0, 100.0], 8)[:, None] + np.arange(16)[:, None] % 8, np.repeat([0, 1], 8)
+    D = np.abs(X - X.T)
+    D[0, 2:] = 0.0  # this list has one neighbor, but three vote
+    D[8:, :8] = D[1:8, 8:] = 0.0
+    whole = complete_cv(X, y, "knn", Subsample(15), n_neighbors=3).split_std("exact")
+    near = Neighbors.from_graph(csr_array(D))
+    found = complete_cv(near, y, "knn", Subsample(15), n_neighbors=3).split_std("exact")
+    assert whole.std == 0
+    assert found.std > 0.2
+    assert found.std <= found.error + whole.error
+
+
 def test_lists_of_different_lengths_are_within_the_bound():
     from scipy.sparse import csr_array
 

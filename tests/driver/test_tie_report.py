@@ -104,6 +104,39 @@ def test_regression_with_one_neighbor():
     np.testing.assert_allclose(report.per_item_highest, [16, 9, 9, 64])
 
 
+def test_the_range_of_several_outputs_equals_the_enumeration():
+    """Of four tied samples the nearest in absolute terms is not the nearest in squares."""
+    X = np.array([[0.0], [1.0], [1.0], [-1.0], [-1.0], [3.0]])
+    y = np.array([[0.0, 0.0], [3.0, 0.0], [2.0, 2.0], [1.0, 2.5], [0.0, 3.2], [1.0, 1.0]])
+    report = complete_cv(X, y, "regression", Subsample(3), n_neighbors=1).tie_report()
+    assert report.exact_range
+    distances, listed = np.abs(X - X.T).tolist(), naive.subsample(6, 3)
+    for x in range(6):
+        _, groups = naive.neighbor_order(distances[x], x)
+        means = []
+        for parts in product(*[permutations(group) for group in groups]):
+            order = list(chain.from_iterable(parts))
+            sets = [training for (training,) in listed.outcomes if x not in training]
+            nearest = [next(j for j in order if j in training) for training in sets]
+            means.append(np.mean([((y[j] - y[x]) ** 2).sum() for j in nearest]))
+        assert report.per_item_lowest[x] == pytest.approx(min(means), rel=1e-12)
+        assert report.per_item_highest[x] == pytest.approx(max(means), rel=1e-12)
+
+
+def test_lists_that_end_within_ties_widen_the_bound_of_the_report():
+    """The order by index can use the whole list; other orders cannot, as more samples may tie."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    near = Neighbors.from_data(X)
+    short = Neighbors.from_data(X, n_neighbors=7)
+    whole = complete_cv(near, y, "knn", Subsample(0.6), n_neighbors=1, ties="index").tie_report()
+    result = complete_cv(short, y, "knn", Subsample(0.6), n_neighbors=1, ties="index")
+    report = result.tie_report()
+    assert report.error_bound > result.error_bound
+    for name in ("lowest", "highest"):
+        assert abs(getattr(report, name) - getattr(whole, name)) <= report.error_bound
+
+
 def test_index_order_and_fair_order_lie_within_the_range():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 4, (80, 2)).astype(float), rng.integers(0, 2, 80)

@@ -88,6 +88,26 @@ def test_prototypes_against_enumeration(control_variate):
         assert math.isnan(few.r2)
 
 
+def test_the_error_of_few_controlled_episodes_is_that_of_a_regression():
+    """Two coefficients are fitted, so n - 2 degrees of freedom are left."""
+    rng = np.random.default_rng(2)
+    y = np.repeat(np.arange(4), 5)
+    X = rng.normal(size=(4, 2))[y] + rng.normal(size=(20, 2))
+    found = sampled_episodes(
+        X,
+        y,
+        Episodes(3, 2),
+        n_episodes=6,
+        n_query=3,
+        head="prototype",
+        control_variate=True,
+        random_state=0,
+    )
+    expected = math.sqrt((1 - found.r2) * found.accuracies.var() / (6 - 2))
+    assert 0 < found.r2 < 1
+    assert found.standard_error == pytest.approx(expected, rel=1e-12)
+
+
 def test_one_shot_prototypes_are_the_nearest_supports():
     X, y = features()
     both = [

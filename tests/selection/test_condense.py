@@ -261,6 +261,18 @@ def test_honest_runs_of_one_fold_are_those_by_hand():
             assert scores[run] == np.mean(y[rows][distances.argmin(axis=1)] == y[tested])
 
 
+def test_the_first_of_tied_samples_decides_in_the_outer_test():
+    """The nearest sample of the smallest index, as `ties="index"` says."""
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 4, (60, 2)).astype(float), np.arange(60) % 2
+    cv = Subsample(0.5)
+    runs = condensed_cv(X, y, "nn", outer=cv, n_repeats=2, random_state=5, ties="index")
+    for run, fold in enumerate(drawn_folds(cv, y, 2, 5)):
+        tested, train = fold == 0, np.flatnonzero(fold != 0)
+        distances = ((X[tested][:, None] - X[train][None]) ** 2).sum(axis=-1)
+        assert runs.scores_of_all[run] == np.mean(y[train][distances.argmin(axis=1)] == y[tested])
+
+
 def test_the_estimator_keeps_rows_and_votes_with_them():
     neighbors = pytest.importorskip("sklearn.neighbors")
     X, y = blobs(90, n_classes=3)

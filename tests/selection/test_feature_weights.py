@@ -81,6 +81,12 @@ def test_the_inner_score_is_that_of_the_weighted_columns_to_the_last_bit(metric,
     assert model.transform(X).tolist() == (X * model.weights_).tolist()
 
 
+def test_some_weight_stays_above_zero():
+    """On a line of alternating classes the nearest is always wrong: all weights 0 would be better."""
+    X, y = np.arange(16.0)[:, None], np.arange(16) % 2
+    assert search_weights(X, y, "nn", KFold(8), grid=(0, 1)).weights.any()
+
+
 def test_a_search_that_is_cut_short_says_so():
     rng = RNG(5)
     X, y = rng.normal(size=(30, 6)), np.repeat([0, 1], 15)
