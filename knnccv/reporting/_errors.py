@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .._formatting import plain, plain_fields
 from .._typing import Array
 from ..curves import loo_curve
-from ..results import TieReport
 from ._cost import affordable_confusion, confusion_units
 from ._study import Study, part_of
 from ._table import Cut, of_a_part
-from ._text import counted, finite, percentage, quoted, rounded
+from ._text import counted, percentage, quoted, rounded
 
 MOST_CLASSES = 200
 """Classes up to which the matrix is given as a whole."""
 MOST_PAIRS = 10
-"""Most confused pairs that are listed."""
+"""Most confused pairs of a section."""
+MOST_LISTED = 30
+"""And of a page."""
 SMALLEST_SHARE = 1e-9
 """A class that is predicted less often is not listed as confused."""
 RARELY = 1e-3
@@ -45,14 +45,10 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     """
     if study.task != "classification":
         return None
-    best = study.best
-    counts = np.unique(best.labels, return_counts=True)[1].tolist()
-    per_class = [
-        {"label": str(label), "n_items": n_items, "score": finite(score)}
-        for n_items, (label, score) in zip(counts, best.per_class().items(), strict=True)
-    ]
-    labels = [each["label"] for each in per_class]
-    matrix, cut = _confusion(study, best.per_class())
+    best, scores = study.best, study.best.per_class()
+    counts = np.unique(best.labels, return_counts=True)[1]
+    labels = [str(label) for label in scores]
+    matrix, cut = _confusion(study, list(scores))
     reason = None
     if np.isnan(matrix).all():
         reason = (
@@ -62,25 +58,28 @@ def classes_section(study: Study) -> dict[str, Any] | None:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
-    shown = None if reason else [[finite(x) for x in row] for row in matrix.tolist()]
-    return {
-        "labels": labels,
-        "confusion": shown,
-        "no_confusion": reason,
-        "subsample": cut,
-        "confused": _confused(labels, matrix),
-        "per_class": per_class,
-        "balanced_accuracy": best.balanced_accuracy,
-        "conclusion": _of_classes(per_class, labels, matrix, cut),
-    }
+    answer: dict[str, Any] = plain(
+        {
+            "labels": labels,
+            "confusion": None if reason else matrix,
+            "no_confusion": reason,
+            "subsample": cut,
+            "confused": most_confused(labels, matrix)[:MOST_PAIRS],
+            "per_class": [
+                {"label": label, "n_items": n_items, "score": score}
+                for label, n_items, score in zip(labels, counts, scores.values(), strict=True)
+            ],
+            "balanced_accuracy": best.balanced_accuracy,
+        }
+    )
+    return answer | {"conclusion": _of_classes(answer, matrix)}
 
 
-def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
+def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
     """The matrix with rows that sum to 1, and the part of the samples that it was computed on.
 
     The row of a class without samples in that part is NaN, and all rows are if no matrix is affordable.
     """
-    labels = list(classes)
     n_items = len(study.y)
     units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
     rows = affordable_confusion(n_items, len(labels), units)
@@ -90,7 +89,7 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
         return np.full((len(labels), len(labels)), np.nan), None
     part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
-    found = part.score(replace(study.best_setting, n_neighbors=k))
+    found = part.score(study.best_setting._replace(n_neighbors=k))
     matrix = np.zeros((len(labels), len(labels)))
     places = [labels.index(label) for label in found.per_class()]
     matrix[np.ix_(places, places)] = found.confusion(normalize="true")
@@ -98,11 +97,11 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
     return matrix, cut
 
 
-def _confused(labels: list[str], matrix: Array) -> list[dict[str, Any]]:
-    """The largest entries off the diagonal, equal ones in the order of the labels."""
-    off = np.nan_to_num(matrix)
+def most_confused(labels: list[str], matrix: Any) -> list[dict[str, Any]]:
+    """The entries of a confusion matrix off the diagonal, the largest first, equal ones in their order."""
+    off = np.nan_to_num(np.array(matrix, np.float64))
     np.fill_diagonal(off, 0.0)
-    order = np.argsort(-off, axis=None, kind="stable")[:MOST_PAIRS]
+    order = np.argsort(-off, axis=None, kind="stable")[:MOST_LISTED]
     rows, columns = np.unravel_index(order, off.shape)
     return [
         {"label": labels[i], "predicted": labels[j], "share": float(off[i, j])}
@@ -111,32 +110,30 @@ def _confused(labels: list[str], matrix: Array) -> list[dict[str, Any]]:
     ]
 
 
-def _of_classes(per_class: list[dict[str, Any]], labels: list[str], matrix: Array, cut: Cut) -> str:
-    tested = [at for at, each in enumerate(per_class) if each["score"] is not None]
-    worst = min(tested, key=lambda at: per_class[at]["score"])
-    score = per_class[worst]["score"]
-    same = len({per_class[at]["score"] for at in tested}) == 1
-    missed = [at for at in tested if per_class[at]["score"] < RARELY]
-    if same:
-        text = f"All classes are recognized equally often, in {percentage(score)} of the cases"
+def _of_classes(found: dict[str, Any], matrix: Array) -> str:
+    tested = [each | {"at": at} for at, each in enumerate(found["per_class"]) if each["score"] is not None]
+    worst = min(tested, key=lambda each: each["score"])
+    missed = [each for each in tested if each["score"] < RARELY]
+    if len(missed) > 1:
+        worst = max(missed, key=lambda each: each["n_items"])
+    name, size = quoted(worst["label"]), counted(worst["n_items"], "sample")
+    score, whose = percentage(worst["score"]), f" of class {name}"
+    if len({each["score"] for each in tested}) == 1:
+        text = f"All classes are recognized equally often, in {score} of the cases"
     elif len(missed) > 1:
-        worst = max(missed, key=lambda at: per_class[at]["n_items"])
-        size = counted(per_class[worst]["n_items"], "sample")
         text = (
-            f"{len(missed)} of {len(labels)} classes are never recognized, or in less than {RARELY:.1%} of "
-            f"the cases; the largest of them is {quoted(labels[worst])} with {size}"
+            f"{len(missed)} of {len(matrix)} classes are never recognized, or in less than {RARELY:.1%} of "
+            f"the cases; the largest of them is {name} with {size}"
         )
     else:
-        size = counted(per_class[worst]["n_items"], "sample")
-        how = f"recognized worst, in {percentage(score)} of the cases" if score > 0 else "never recognized"
-        text = f"Class {quoted(labels[worst])} ({size}) is {how}"
-    off = np.nan_to_num(matrix[worst])
-    off[worst] = 0.0
-    taken = int(off.argmax())
-    if off[taken] > SMALLEST_SHARE:
-        whose = f" of class {quoted(labels[worst])}" if same or len(missed) > 1 else ""
-        text += f"; {percentage(float(off[taken]))}{whose} are taken for class {quoted(labels[taken])}"
-        text += of_a_part(cut)
+        how = f"recognized worst, in {score} of the cases" if worst["score"] > 0 else "never recognized"
+        text, whose = f"Class {name} ({size}) is {how}", ""
+    off = np.nan_to_num(matrix[worst["at"]])
+    off[worst["at"]] = 0.0
+    if off.max() > SMALLEST_SHARE:
+        taken = quoted(found["labels"][int(off.argmax())])
+        text += f"; {percentage(float(off.max()))}{whose} are taken for class {taken}"
+        text += of_a_part(found["subsample"])
     return text + "."
 
 
@@ -164,37 +161,29 @@ def ties_section(study: Study) -> dict[str, Any]:
     tested = study.best.weights > 0
     widths = (found.per_item_highest - found.per_item_lowest)[tested]
     largest = max(float(np.abs(found.per_item_highest[tested]).max()), ROUNDING)
-    n_dependent = int((widths > ROUNDING * largest).sum())
-    width = found.highest - found.lowest
-    return {
-        "n_items": found.n_items,
-        "n_tied": found.n_tied,
-        "n_dependent": n_dependent,
-        "score": found.score,
+    answer = plain_fields(found, "n_items", "n_tied", "score", "exact_range", "error_bound", "measure") | {
+        "n_dependent": int((widths > ROUNDING * largest).sum()),
         "low": found.lowest,
         "high": found.highest,
-        "width": width,
-        "exact_range": bool(found.exact_range),
-        "error_bound": found.error_bound if np.isfinite(found.error_bound) else None,
-        "measure": found.measure,
-        "conclusion": _of_ties(study.task, found, n_dependent),
+        "width": found.highest - found.lowest,
     }
+    return answer | {"conclusion": _of_ties(study.task, answer)}
 
 
-def _of_ties(task: str, found: TieReport, n_dependent: int) -> str:
-    if not n_dependent:
+def _of_ties(task: str, found: dict[str, Any]) -> str:
+    number = found["n_dependent"]
+    if not number:
         what = "labels" if task == "classification" else "targets"
         return (
             "The order of the rows decides nothing: no sample has tied neighbors with different "
             f"{what} that could change its score."
         )
-    low, high, score = _said((found.lowest, found.highest, found.score), task)
-    verb = "has" if n_dependent == 1 else "have"
-    ends = "" if found.exact_range else " or slightly beyond"
+    low, high, score = _said((found["low"], found["high"], found["score"]), task)
+    ends = "" if found["exact_range"] else " or slightly beyond"
     return (
-        f"{counted(n_dependent, 'sample')} of {found.n_items:,} {verb} equally near neighbors that "
-        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} "
-        f"and {high}{ends}; the mean over all orders is {score}."
+        f"{counted(number, 'sample')} of {found['n_items']:,} {'has' if number == 1 else 'have'} equally "
+        "near neighbors that disagree: a program that breaks ties by the order of the rows would find a "
+        f"score between {low} and {high}{ends}; the mean over all orders is {score}."
     )
 
 
@@ -233,24 +222,21 @@ def regression_section(study: Study) -> dict[str, Any] | None:
     """
     if study.task != "regression":
         return None
-    best = study.best
-    mse = best.score
-    rmse = math.sqrt(mse)
-    bias2, variance = _mean(best.weights, best.bias2), _mean(best.weights, best.variance)
-    target_variance = float(np.var(study.y))
-    r2 = 1 - mse / target_variance if target_variance > 0 else None
+    best, spread = study.best, float(np.var(study.y))
+    tested = best.weights > 0
     ks = curve_numbers(study.n_neighbors, study.near.max_depth)
-    curve = loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs).tolist()
-    return {
-        "mse": mse,
-        "rmse": rmse,
-        "bias2": bias2,
-        "variance": variance,
-        "target_variance": target_variance,
-        "r2": r2,
-        "loo": {"n_neighbors": ks, "mse": curve},
-        "conclusion": _of_regression(mse, rmse, bias2, variance, r2, ks, curve),
-    }
+    answer: dict[str, Any] = plain(
+        {
+            "mse": best.score,
+            "rmse": math.sqrt(best.score),
+            "bias2": best.weights[tested] @ best.bias2[tested],
+            "variance": best.weights[tested] @ best.variance[tested],
+            "target_variance": spread,
+            "r2": 1 - best.score / spread if spread > 0 else None,
+            "loo": {"n_neighbors": ks, "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs)},
+        }
+    )
+    return answer | {"conclusion": _of_regression(answer)}
 
 
 def curve_numbers(n_neighbors: int, most: int) -> list[int]:
@@ -258,39 +244,22 @@ def curve_numbers(n_neighbors: int, most: int) -> list[int]:
     return sorted({k for k in (*CURVE, n_neighbors) if k <= most})
 
 
-def _mean(weights: Array, values: Array) -> float:
-    tested = weights > 0
-    return float(weights[tested] @ values[tested])
-
-
-def _of_regression(
-    mse: float,
-    rmse: float,
-    bias2: float,
-    variance: float,
-    r2: float | None,
-    ks: list[int],
-    curve: list[float],
-) -> str:
-    best = int(np.argmin(curve))
-    loo = f"leave-one-out is best at K = {ks[best]}, with {rounded(curve[best])}"
+def _of_regression(found: dict[str, Any]) -> str:
+    mse, r2, total = rounded(found["mse"]), found["r2"], found["bias2"] + found["variance"]
     if r2 is None:
-        return (
-            f"All targets are equal, so there is nothing to explain; the mean squared error is "
-            f"{rounded(mse)}."
-        )
+        return f"All targets are equal, so there is nothing to explain; the mean squared error is {mse}."
+    start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
     if r2 > 0:
         start = (
-            f"Predictions are off by about {rounded(rmse)} (the root of the mean squared error); the rule "
-            f"explains {percentage(r2)} of the variance of the target"
+            f"Predictions are off by about {rounded(found['rmse'])} (the root of the mean squared error); "
+            f"the rule explains {percentage(r2)} of the variance of the target"
         )
-    else:
-        start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
-    total = bias2 + variance
+    error, k = min(zip(found["loo"]["mse"], found["loo"]["n_neighbors"], strict=True))
+    loo = f"leave-one-out is best at K = {k}, with {rounded(error)}"
     if total <= 0:
         return f"{start}: its expected squared error is 0; {loo}."
-    share = bias2 / total
+    share = found["bias2"] / total
     return (
-        f"{start}; {share:.0%} of its squared error of {rounded(mse)} is squared bias, the noise of the "
-        f"target included, and {1 - share:.0%} the variance between training sets; {loo}."
+        f"{start}; {share:.0%} of its squared error of {mse} is squared bias, the noise of the target "
+        f"included, and {1 - share:.0%} the variance between training sets; {loo}."
     )

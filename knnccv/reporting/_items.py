@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._formatting import plain
 from .._labels import encode_labels
 from .._typing import Array
+from ..driver import search_lists
 from ..influence import Influence
 from ..neighbors import Neighbors
 from ._cost import INFLUENCE_LIMIT, JUDGING_LIMIT, influence_units
 from ._study import Study
-from ._text import at_most, finite
+from ._text import at_most
 
 MOST_LISTED = 500
 N_NEAREST = 3
@@ -38,42 +40,32 @@ def items_section(study: Study) -> dict[str, Any]:
         ascending order, of more than 100,000 the worst; indices_cut, the reasons with more; thresholds, the
         scores that decide; note, what was left out and why, or None; conclusion.
     """
-    groups = row_groups(study.X)
-    influence: Influence | None = None
-    note = None
-    if study.task == "classification":
-        classes = encode_labels(study.y, len(study.y))
-        influence, note = _influence(study, len(classes.classes))
-        marked = mark_labels(
-            study.best.per_item,
-            None if influence is None else influence.total,
-            len(classes.classes),
-            (study.best.error_bound, 0.0 if influence is None else influence.error_bound),
-            conflicting(groups, classes.codes),
-            partial(_out_of_place, study, classes.codes),
-        )
+    groups = row_groups(study.table.X)
+    best = study.best
+    influence, note = None, None
+    if study.task == "regression":
+        marked = mark_targets(best.per_item, conflicting(groups, study.y))
     else:
-        marked = mark_targets(study.best.per_item, conflicting(groups, study.y))
+        classes = encode_labels(study.y)
+        n_classes = len(classes.classes)
+        influence, note = _influence(study, n_classes)
+        same, misplaced = conflicting(groups, classes.codes), partial(_out_of_place, study, classes.codes)
+        marked = mark_labels(best.per_item, best.error_bound, n_classes, influence, same, misplaced)
     listed = choose(marked, MOST_LISTED)
-    given = np.asarray(study.indices)
-    counts = {reason: len(found) for reason, found in marked.by_reason.items()}
-    total = len(np.unique(np.concatenate(list(marked.by_reason.values()))))
-    return {
-        "counts": {reason: counts.get(reason) for reason in IN_WORDS},
-        "items": _rows(study, listed, marked, None if influence is None else influence.total),
-        "shown": len(listed),
-        "of": total,
-        "indices": {
-            reason: sorted(given[found[:MOST_INDICES]].tolist())
-            for reason, found in marked.by_reason.items()
-        },
-        "indices_cut": [reason for reason, count in counts.items() if count > MOST_INDICES],
-        "thresholds": marked.thresholds,
-        "note": note,
-        "conclusion": _conclusion(
-            study.task, len(study.y), counts, total, marked.thresholds, influence is not None
-        ),
-    }
+    reasons, given = marked.by_reason, np.asarray(study.table.indices)
+    answer: dict[str, Any] = plain(
+        {
+            "counts": {reason: len(reasons[reason]) if reason in reasons else None for reason in IN_WORDS},
+            "items": _rows(study, listed, marked, influence),
+            "shown": len(listed),
+            "of": len(marked.everything),
+            "indices": {reason: np.sort(given[items[:MOST_INDICES]]) for reason, items in reasons.items()},
+            "indices_cut": [reason for reason, items in reasons.items() if len(items) > MOST_INDICES],
+            "thresholds": marked.thresholds,
+            "note": note,
+        }
+    )
+    return answer | {"conclusion": _conclusion(study, answer, influence is not None)}
 
 
 def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | None]:
@@ -95,7 +87,7 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     """Which of the suspects, the worst first, have few neighbors of their class; bool."""
     judged = suspects[np.cumsum(n_nearby(codes)[suspects]) <= JUDGING_LIMIT]
     if len(judged) < len(suspects):
-        study.notes.append(
+        study.note(
             f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
             "with their neighbors, since more would take too long; no other is listed as suspicious."
         )
@@ -104,90 +96,64 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     return found
 
 
-def _rows(study: Study, listed: Array, marked: Marked, influence: Array | None) -> list[dict[str, Any]]:
+def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | None) -> list[dict[str, Any]]:
     """The listed items."""
     regression = study.task == "regression"
-    words = IN_WORDS | ({DUPLICATES: DUPLICATES_OF_TARGETS} if regression else {})
-    marks = {words[reason]: set(found.tolist()) for reason, found in marked.by_reason.items()}
-    best, labels = study.best, study.best.labels
+    marks = {
+        in_words(reason, study.task): set(items.tolist()) for reason, items in marked.by_reason.items()
+    }
+    best, table, near = study.best, study.table, study.near
 
     def described(item: int) -> dict[str, Any]:
-        return {"index": int(study.indices[item]), "label": str(labels[item]), "row": study.rows(item)}
+        label = str(best.labels[item])
+        return {"index": table.indices[item], "label": label, "row": table.rows(item)}
 
+    lists = search_lists(near, listed.astype(np.int64), min(N_NEAREST, near.max_depth), study.n_jobs)
     rows = []
-    for item, near, distances in zip(listed.tolist(), *_nearest(study, listed), strict=True):
+    for item, others, distances in zip(listed.tolist(), lists.items, near.distances_of(lists), strict=True):
         row = described(item) | {
-            "score": finite(best.per_item[item]),
-            "influence": None if influence is None else finite(influence[item]),
-            "reasons": [reason for reason, found in marks.items() if item in found],
+            "score": best.per_item[item],
+            "influence": influence and influence.total[item],
+            "reasons": [reason for reason, items in marks.items() if item in items],
             "neighbors": [
-                described(other) | {"distance": finite(distance)}
-                for other, distance in zip(near.tolist(), distances.tolist(), strict=True)
+                described(other) | {"distance": distance}
+                for other, distance in zip(others, distances, strict=True)
             ],
         }
         if regression:
-            target, prediction = float(labels[item]), best.prediction[item]
-            row |= {"target": target, "prediction": finite(prediction), "bias": finite(prediction - target)}
+            target, prediction = best.labels[item], best.prediction[item]
+            row |= {"target": target, "prediction": prediction, "bias": prediction - target}
         rows.append(row)
     return rows
 
 
-def _nearest(study: Study, listed: Array) -> tuple[Array, Array]:
-    """The nearest items of the listed ones and their distances, as `Neighbors.kneighbors` gives them."""
-    near = study.near
-    depth = min(N_NEAREST, near.max_depth)
-    if not len(listed):
-        return np.empty((0, depth), np.int64), np.empty((0, depth))
-    order = np.argsort(listed, kind="stable")
-    items, distances = np.empty((len(listed), depth), np.int64), np.empty((len(listed), depth))
-    size = near.rows_at_once(depth)
-    for start in range(0, len(listed), size):
-        part = order[start : start + size]
-        lists = near.search(listed[part].astype(np.int64), depth)
-        items[part], distances[part] = lists.items[:, :depth], near.distances_of(lists)[:, :depth]
-    return items, distances
-
-
-def _conclusion(
-    task: str,
-    n_items: int,
-    counts: dict[str, int],
-    total: int,
-    thresholds: dict[str, float],
-    with_influence: bool,
-) -> str:
-    if not total:
-        what = "label" if task == "classification" else "target"
+def _conclusion(study: Study, found: dict[str, Any], with_influence: bool) -> str:
+    counts, thresholds = found["counts"], found["thresholds"]
+    what = "label" if study.task == "classification" else "target"
+    if not found["of"]:
         return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
     parts = []
-    if task == "regression":
+    if study.task == "regression":
         worst = counts[RESIDUALS]
-        parts.append(
-            "the largest expected error is listed"
-            if worst == 1
-            else f"the {worst} largest expected errors are listed"
-        )
-    if counts.get(NEVER_RIGHT):
-        bound = thresholds[NEVER_RIGHT]
+        errors = "largest expected error is" if worst == 1 else f"{worst} largest expected errors are"
+        parts.append(f"the {errors} listed")
+    if counts[NEVER_RIGHT]:
         parts.append(
             f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set "
-            f"(or a share of at most {at_most(bound)})"
+            f"(or a share of at most {at_most(thresholds[NEVER_RIGHT])})"
         )
-    if counts.get(SUSPICIOUS):
+    if counts[SUSPICIOUS]:
         number = counts[SUSPICIOUS]
-        why = f", and {'lowers' if number == 1 else 'lower'} the score" if with_influence else ""
-        n_classes = round(1 / thresholds[SUSPICIOUS])
+        lower, their = ("lowers", "its") if number == 1 else ("lower", "their")
+        why = f", and {lower} the score" if with_influence else ""
         parts.append(
-            f"{_are(number)} classified correctly less often than by guessing one of the {n_classes} "
-            f"classes, with less than half as many samples of {'its' if number == 1 else 'their'} class "
-            f"nearby as by chance{why}"
+            f"{_are(number)} classified correctly less often than by guessing one of the "
+            f"{round(1 / thresholds[SUSPICIOUS])} classes, with less than half as many samples of {their} "
+            f"class nearby as by chance{why}"
         )
     if counts[DUPLICATES]:
-        what = "label" if task == "classification" else "target"
-        number = counts[DUPLICATES]
-        parts.append(f"{number:,} have an equal row with a different {what}")
-    text = "; ".join(parts)
-    return f"Of {n_items:,} samples, {text}."
+        parts.append(f"{counts[DUPLICATES]:,} have an equal row with a different {what}")
+    return f"Of {len(study.y):,} samples, {'; '.join(parts)}."
 
 
 def _are(number: int) -> str:
@@ -242,7 +208,14 @@ IN_WORDS = {
     DUPLICATES: "duplicate with another label",
     RESIDUALS: "large expected error",
 }
-DUPLICATES_OF_TARGETS = "duplicate with another target"
+
+
+def in_words(reason: str, task: str) -> str:
+    """A reason as the page says it."""
+    words = IN_WORDS[reason]
+    return words.replace("label", "target") if task == "regression" else words
+
+
 MOST_RESIDUALS = 50
 MOST_INDICES = 100_000
 SMALLEST_BOUND = 1e-12
@@ -268,22 +241,22 @@ class Marked(NamedTuple):
     badness: tuple[Array, ...]
     thresholds: dict[str, float]
 
+    @property
+    def everything(self) -> Array:
+        """All marked items, ascending."""
+        return np.unique(np.concatenate(list(self.by_reason.values())))
+
     def ordered(self, items: Array) -> Array:
         """The items, the worst first, equal ones by their number."""
         keys = [items, *(-each[items] for each in reversed(self.badness))]
         return items[np.lexsort(keys)]
 
 
-def never_right_bound(error_bound: float) -> float:
-    """The largest A_x that counts as 0: the error bound of the score."""
-    return max(error_bound, SMALLEST_BOUND) if np.isfinite(error_bound) else SMALLEST_BOUND
-
-
 def mark_labels(
     scores: Array,
-    influence: Array | None,
+    error_bound: float,
     n_classes: int,
-    error_bounds: tuple[float, float],
+    influence: Influence | None,
     same: Array,
     is_out_of_place: Callable[[Array], Array],
 ) -> Marked:
@@ -297,25 +270,24 @@ def mark_labels(
     ----------
     scores : ndarray of shape (n_items,)
         A_x; NaN for an item that is never tested, which is never marked by its score.
-    influence : ndarray of shape (n_items,), or None
-        The score minus the score without the item. None: items are suspicious without it.
+    error_bound : float
+        Of the score.
     n_classes : int
         Number of classes.
-    error_bounds : (float, float)
-        Of the score and of the influence.
+    influence : Influence, or None
+        The scores minus the scores without the item. None: items are suspicious without it.
     same : int64 ndarray
         Items with an equal row of another label.
     is_out_of_place : callable
         Which of some items, the worst first, have few neighbors of their class, as `has_few_alike` says.
     """
     known = np.where(np.isnan(scores), np.inf, scores)
-    bound, chance = never_right_bound(error_bounds[0]), 1 / n_classes
-    low = known < chance
-    harm = np.zeros(len(scores))
+    bound = max(error_bound, SMALLEST_BOUND) if np.isfinite(error_bound) else SMALLEST_BOUND
+    low, harm = known < 1 / n_classes, np.zeros(len(scores))
     if influence is not None:
-        harm = -influence
-        low &= influence < -error_bounds[1]
-    found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: chance})
+        harm = -influence.total
+        low &= harm > influence.error_bound
+    found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: 1 / n_classes})
     suspects = found.ordered(np.flatnonzero(low))
     suspects = suspects[is_out_of_place(suspects)]
     marks = {NEVER_RIGHT: np.flatnonzero(known <= bound), SUSPICIOUS: suspects, DUPLICATES: same}
@@ -379,10 +351,10 @@ def mark_targets(errors: Array, same: Array) -> Marked:
 
 def choose(marked: Marked, most: int) -> Array:
     """At most `most` marked items, the worst first; every reason has its worst items among them."""
-    everything = np.unique(np.concatenate(list(marked.by_reason.values())))
-    if len(everything) <= most:
-        return marked.ordered(everything)
-    share = most // len(marked.by_reason)
-    kept = np.unique(np.concatenate([items[:share] for items in marked.by_reason.values()]))
-    others = marked.ordered(np.setdiff1d(everything, kept))
-    return marked.ordered(np.concatenate([kept, others[: most - len(kept)]]))
+    kept = marked.everything
+    if len(kept) > most:
+        share = most // len(marked.by_reason)
+        first = np.unique(np.concatenate([items[:share] for items in marked.by_reason.values()]))
+        others = marked.ordered(np.setdiff1d(kept, first))
+        kept = np.concatenate([first, others[: most - len(first)]])
+    return marked.ordered(kept)

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from ._errors import most_confused
 from ._items import MOST_INDICES
 from ._text import (
     EMPTY,
@@ -23,8 +24,6 @@ from ._text import (
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
-CONFUSIONS = 30
-"""How many of the most frequent confusions are listed."""
 LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
 
@@ -58,7 +57,7 @@ def render_page(answer: dict[str, Any]) -> str:
     scripts = [_bundle(), _template("charts.js"), _template("table.js")]
     values = {
         "pictures": pictures,
-        "confusions": _confusions(answer["classes"]),
+        "confusions": _confusions(answer["classes"] or {}),
         "settings_tables": [
             (part["measure"], _settings_table(part["curves"], answer["task"]))
             for part in (answer["settings"], answer["settings"]["other"])
@@ -145,23 +144,11 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
-def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
-    """The most frequent confusions: true class, predicted class, expected share."""
-    if not classes:
-        return []
-    if not classes["confusion"]:
-        return [(one["label"], one["predicted"], one["share"]) for one in classes.get("confused", [])][
-            :CONFUSIONS
-        ]
-    labels = classes["labels"]
-    found = [
-        (share, i, j)
-        for i, row in enumerate(classes["confusion"])
-        for j, share in enumerate(row)
-        if i != j and share
-    ]
-    found.sort(key=lambda one: (-one[0], one[1], one[2]))
-    return [(labels[i], labels[j], share) for share, i, j in found[:CONFUSIONS]]
+def _confusions(classes: dict[str, Any]) -> list[dict[str, Any]]:
+    """The most frequent confusions; without a matrix those that the section names."""
+    if not classes.get("confusion"):
+        return list(classes.get("confused", []))
+    return most_confused(classes["labels"], classes["confusion"])
 
 
 def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:

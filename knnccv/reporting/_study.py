@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._labels import single_class
-from .._parallel import for_each
 from .._scaling import scaled
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
-from ..driver import AVERAGES
+from ..driver import AVERAGES, all_lists
 from ..halves import TOLERANCE, depth_for_halves
 from ..hvdm import HEOM, HVDM
 from ..neighbors import Neighbors, SupervisedDistanceWarning
@@ -23,10 +22,10 @@ from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
 from ._cost import Effort
 from ._table import Cut, TableInput, subsampled
+from ._text import score_text
 
-SCALE_THEMSELVES = ("heom", "hvdm")
-"""Metrics of mixed tables."""
-
+MIXED = {"heom": HEOM, "hvdm": HVDM}
+"""Metrics of mixed tables, which scale by themselves."""
 
 SMALL_K = 15
 LARGER_K = (21, 31)
@@ -94,8 +93,7 @@ TOL = 1e-12
 """The tolerance of `knnccv.complete_cv`."""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A way to score: scaling of the columns, metric, number of neighbors."""
 
     scaling: str
@@ -106,9 +104,14 @@ class Setting:
         return f"{self.columns}, K = {self.n_neighbors}"
 
     @property
+    def pair(self) -> tuple[str, str]:
+        """The scaling and the metric."""
+        return self.scaling, self.metric
+
+    @property
     def columns(self) -> str:
         """The scaling and the metric in words."""
-        if self.metric in SCALE_THEMSELVES:
+        if self.metric in MIXED:
             return f"{self.metric.upper()} distance"
         return f"{self.scaling} columns, {self.metric} distance"
 
@@ -121,8 +124,6 @@ class Study:
     ----------
     table : TableInput
         The rows that are studied.
-    X : float64 ndarray of shape (n_items, n_features)
-        As given; in a mixed table codes of categories and NaN for missing values.
     y : ndarray of shape (n_items,)
         Class labels, or targets (float64).
     task : str
@@ -162,8 +163,8 @@ class Study:
     n_jobs: int | None
     random_state: int
     average: str = "pooled"
-    best_setting: Setting = Setting("raw", "euclidean", 5)
-    default_setting: Setting = Setting("raw", "euclidean", 5)
+    best_setting: Setting = field(init=False)
+    default_setting: Setting = field(init=False)
     lists: dict[tuple[str, str], Neighbors] = field(default_factory=dict)
     compared: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -173,21 +174,12 @@ class Study:
     default: CompleteCV = field(init=False)
 
     @property
-    def X(self) -> Array:
-        return self.table.X
-
-    @property
     def y(self) -> Array:
         return self.table.y
 
     @property
     def task(self) -> str:
         return self.table.task
-
-    @property
-    def indices(self) -> Array:
-        """The numbers of the studied rows in the table that was given."""
-        return self.table.indices
 
     @property
     def n_classes(self) -> int:
@@ -210,36 +202,39 @@ class Study:
     @property
     def near(self) -> Neighbors:
         """Neighbors of the best setting."""
-        return self.neighbors(self.best_setting.scaling, self.best_setting.metric)
-
-    def rows(self, index: int) -> list[str]:
-        """The cells of a studied row, as text."""
-        return self.table.rows(index)
+        return self.neighbors(*self.best_setting.pair)
 
     def neighbors(self, scaling: str, metric: str) -> Neighbors:
-        """The neighbors under a scaling and a metric; kept."""
-        key = scaling, metric
-        if key not in self.lists:
-            self.lists[key] = neighbors_of(self.table, scaling, metric)
-        return self.lists[key]
+        """The neighbors under a scaling and a metric; kept. Those of mixed tables scale by themselves."""
+        if (scaling, metric) not in self.lists:
+            table = self.table
+            if metric in MIXED:
+                found = MIXED[metric](nominal=table.categorical.tolist()).fit(table.X, table.y).neighbors()
+            else:
+                found = Neighbors.from_data(scaled(table.X, scaling), metric)
+            self.lists[scaling, metric] = found
+        return self.lists[scaling, metric]
 
     def score(self, setting: Setting, train_size: int | None = None, tol: float = TOL) -> CompleteCV:
         """The exact score of a setting, by default of the headline's training size."""
-        near = self.neighbors(setting.scaling, setting.metric)
-        design = Subsample(train_size or self.train_size)
+        near, design = self.neighbors(*setting.pair), Subsample(train_size or self.train_size)
         how: dict[str, Any] = {"average": self.average, "tol": tol, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
             return complete_cv(near, self.y, self.rule, design, n_neighbors=setting.n_neighbors, **how)
 
+    @property
+    def halves(self) -> dict[str, int]:
+        """How many random halves there are for intervals, and their seed."""
+        return {"n_halvings": self.effort.n_halvings, "random_state": self.random_state}
 
-def neighbors_of(table: TableInput, scaling: str, metric: str) -> Neighbors:
-    """The neighbors of a table under a scaling and a metric; those of mixed tables scale by themselves."""
-    if metric == "heom":
-        return HEOM(nominal=table.categorical.tolist()).fit(table.X).neighbors()
-    if metric == "hvdm":
-        return HVDM(nominal=table.categorical.tolist()).fit(table.X, table.y).neighbors()
-    return Neighbors.from_data(scaled(table.X, scaling), metric)
+    def note(self, *remarks: str) -> None:
+        """Add remarks for the section on the method, each of them once."""
+        self.notes += [each for each in dict.fromkeys(remarks) if each not in self.notes]
+
+    def said(self, score: float) -> str:
+        """A score in a sentence."""
+        return score_text(score, self.task)
 
 
 def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = TOL) -> int:
@@ -269,17 +264,8 @@ def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> None:
     Results that are computed later read them. Their values do not depend on this.
     """
     depth = min(depth, near.max_depth)
-    room = near.room(depth)
-    if room is None:
-        return
-    near.search_all(depth, n_jobs=n_jobs)
-    rows, size = near.visiting_order(np.arange(near.n_items), depth), near.rows_at_once(depth)
-
-    def fill(block: Array) -> None:
-        room.put(block, near.search(block, depth))
-
-    for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], n_jobs)
-    near.store(room)
+    if near.room(depth) is not None:
+        all_lists(near, depth, n_jobs)
 
 
 def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
