@@ -16,9 +16,8 @@ from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
 from .._version import __version__
-from ._cost import MOST_HALVINGS, affordable_rows, tie_size
 from ._scores import number_of_training_sets
-from ._study import Study
+from ._study import MOST_HALVINGS, Study, affordable_rows, section, tie_size
 from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
 from ._text import at_most, counted, quoted, rounded
 
@@ -53,21 +52,19 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
         ]
     else:
         target = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}
-    answer: dict[str, Any] = plain(
-        {
-            "n_items": table.n_items,
-            "n_features": len(names),
-            "feature_names": names,
-            "categorical": names[table.categorical],
-            "constant": names[table.constant],
-            "copies_of_target": copies_of_target(table),
-            "n_missing": table.n_missing,
-            "classes": classes,
-            "target": target,
-            "subsample": cut,
-        }
+    return section(
+        _of_data,
+        n_items=table.n_items,
+        n_features=len(names),
+        feature_names=names,
+        categorical=names[table.categorical],
+        constant=names[table.constant],
+        copies_of_target=copies_of_target(table),
+        n_missing=table.n_missing,
+        classes=classes,
+        target=target,
+        subsample=cut,
     )
-    return answer | {"conclusion": _of_data(answer)}
 
 
 def _of_data(found: dict[str, Any]) -> str:

@@ -18,10 +18,9 @@ from .._formatting import plain
 from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
 from ..kernel import COMPILES
-from ._errors import classes_section, regression_section, ties_section
+from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
-from ._items import in_words, items_section
-from ._scores import learning_section, scores_section
+from ._scores import learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
 from ._study import Study, checked_average, checked_neighbors, checked_size
 from ._table import is_frame, read_input

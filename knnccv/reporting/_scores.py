@@ -1,25 +1,33 @@
-"""The sections on scores: the best and the default setting, both kinds of luck, and learning curves."""
+"""The sections on scores: best and default setting, both kinds of luck, learning curves, regression."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._formatting import plain
 from .._labels import majority_class
 from .._training_set_count import magnitude, magnitude_of_log10
 from .._typing import Array
+from ..curves import loo_curve
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
 from ..neighbors import Neighbors
 from ..results import CompleteCV
-from ._cost import smallest_training_size
-from ._errors import curve_numbers
 from ._settings import LEVEL
-from ._study import Setting, Study, depth_of_halves, enough_depth, keep_lists, part_of
+from ._study import (
+    Setting,
+    Study,
+    depth_of_halves,
+    enough_depth,
+    keep_lists,
+    part_of,
+    section,
+    smallest_training_size,
+)
 from ._table import of_a_part
 from ._text import interval_text, percentage, quoted, rounded
 
@@ -29,7 +37,7 @@ MAX_EXACT_LOG = 1000
 
 def scores_section(study: Study) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
-    results, entries = {}, {}
+    results = {}
     for setting in dict.fromkeys((study.best_setting, study.default_setting)):
         near, k = study.neighbors(*setting.pair), setting.n_neighbors
         depth = enough_depth(len(study.y), study.train_size, k)
@@ -39,19 +47,17 @@ def scores_section(study: Study) -> dict[str, Any]:
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
-    answer: dict[str, Any] = plain(
-        {
-            "measure": study.best.measure,
-            "is_loss": study.task == "regression",
-            "average": study.average,
-            "train_size": study.train_size,
-            "best": entries[study.best_setting],
-            "default": entries[study.default_setting],
-            "baselines": _baselines(study),
-            "difference": _difference(study) if len(results) > 1 else None,
-        }
+    return section(
+        partial(_conclusion, study),
+        measure=study.best.measure,
+        is_loss=study.task == "regression",
+        average=study.average,
+        train_size=study.train_size,
+        best=entries[study.best_setting],
+        default=entries[study.default_setting],
+        baselines=_baselines(study),
+        difference=_difference(study) if len(results) > 1 else None,
     )
-    return answer | {"conclusion": _conclusion(study, answer)}
 
 
 def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
@@ -133,32 +139,20 @@ def _difference(study: Study) -> dict[str, Any] | None:
 def _baselines(study: Study) -> list[dict[str, Any]]:
     setting = study.best_setting._replace(n_neighbors=1)
     nearest = study.best if setting == study.best_setting else study.score(setting)
+    others: dict[str, Any] = measures(study, nearest)
     if study.task == "regression":
-        simple = {
-            "name": "mean of the training targets",
-            "score": error_of_mean(study.y, study.train_size),
-            "accuracy": None,
-            "balanced_accuracy": None,
-            "explanation": "always answers the mean target of the training samples",
-        }
+        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size)
+        answers = "the mean target of the training samples"
+        simple = others
     else:
         label, share = majority_class(study.y)
-        simple = {
-            "name": "majority class",
-            "score": 1 / study.n_classes if study.average == "class" else share,
-            "accuracy": share,
-            "balanced_accuracy": 1 / study.n_classes,
-            "explanation": f"always answers {quoted(label)}, the largest class",
-        }
-    return [
-        simple,
-        {
-            "name": "one nearest neighbor",
-            "score": nearest.score,
-            **measures(study, nearest),
-            "explanation": f"copies the nearest training sample ({setting.columns})",
-        },
-    ]
+        name, answers = "majority class", f"{quoted(label)}, the largest class"
+        simple = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
+        score = simple["balanced_accuracy" if study.average == "class" else "accuracy"]
+    explanation = f"copies the nearest training sample ({setting.columns})"
+    copied = {"name": "one nearest neighbor", "score": nearest.score, "explanation": explanation}
+    first = {"name": name, "score": score, "explanation": f"always answers {answers}"}
+    return [first | simple, copied | others]
 
 
 def error_of_mean(y: Any, train_size: int) -> float:
@@ -259,8 +253,7 @@ def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int
     """
     for size in sizes:
         depth = enough_depth(part.table.n_items, size, min(largest_k, size), LEARNING_TOL)
-        if near.room(min(depth, near.max_depth)) is not None:
-            keep_lists(near, depth, part.n_jobs)
+        if keep_lists(near, depth, part.n_jobs):
             return
 
 
@@ -325,3 +318,67 @@ def _of_more_data(study: Study, found: dict[str, Any] | None, reason: str) -> st
         change = f"{100 * gain:+.1f} points"
     score = study.said(found["score"])
     return f"extrapolated to {found['train_size']:,}, which is a guess, it would be {score} ({change})"
+
+
+CURVE = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+"""K of the leave-one-out curve, besides that of the best setting."""
+
+
+def regression_section(study: Study) -> dict[str, Any] | None:
+    """Return the parts of the error of the best setting; None for a classification.
+
+    Parameters
+    ----------
+    study : Study
+        The data and the best setting.
+
+    Returns
+    -------
+    dict or None
+        mse, the expected squared error, and rmse, its square root; bias2 and variance, the weighted
+        means of `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it;
+        target_variance, the mean squared distance of the targets from their mean; r2,
+        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
+        several K; conclusion.
+    """
+    if study.task != "regression":
+        return None
+    best, spread = study.best, float(np.var(study.y))
+    tested = best.weights > 0
+    ks = curve_numbers(study.n_neighbors, study.near.max_depth)
+    return section(
+        _of_regression,
+        mse=best.score,
+        rmse=math.sqrt(best.score),
+        bias2=best.weights[tested] @ best.bias2[tested],
+        variance=best.weights[tested] @ best.variance[tested],
+        target_variance=spread,
+        r2=1 - best.score / spread if spread > 0 else None,
+        loo={"n_neighbors": ks, "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs)},
+    )
+
+
+def curve_numbers(n_neighbors: int, most: int) -> list[int]:
+    """K of the leave-one-out curve, ascending: those of `CURVE` and `n_neighbors`, up to `most`."""
+    return sorted({k for k in (*CURVE, n_neighbors) if k <= most})
+
+
+def _of_regression(found: dict[str, Any]) -> str:
+    mse, r2, total = rounded(found["mse"]), found["r2"], found["bias2"] + found["variance"]
+    if r2 is None:
+        return f"All targets are equal, so there is nothing to explain; the mean squared error is {mse}."
+    start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
+    if r2 > 0:
+        start = (
+            f"Predictions are off by about {rounded(found['rmse'])} (the root of the mean squared error); "
+            f"the rule explains {percentage(r2)} of the variance of the target"
+        )
+    error, k = min(zip(found["loo"]["mse"], found["loo"]["n_neighbors"], strict=True))
+    loo = f"leave-one-out is best at K = {k}, with {rounded(error)}"
+    if total <= 0:
+        return f"{start}: its expected squared error is 0; {loo}."
+    share = found["bias2"] / total
+    return (
+        f"{start}; {share:.0%} of its squared error of {mse} is squared bias, the noise of the target "
+        f"included, and {1 - share:.0%} the variance between training sets; {loo}."
+    )

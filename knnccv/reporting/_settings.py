@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._formatting import plain
 from .._scaling import SCALINGS
 from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
 from ..tuning import tuned_score
-from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, nested_runs, search_units, tie_size
-from ._study import TIMES_LARGER, Setting, Study, are_unequal, part_of
+from ._study import (
+    SEARCH_LIMIT,
+    TIMES_LARGER,
+    Setting,
+    Study,
+    are_unequal,
+    nested_runs,
+    part_of,
+    search_units,
+    section,
+)
 from ._table import TableInput, of_a_part
 from ._text import percentage
 
@@ -49,15 +58,7 @@ def offered(study: Study) -> list[tuple[str, str]]:
 def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
-    study.ties = tie_size(study.table.X, study.random_state)
-    affordable = affordable_neighbors(wanted, study.table.n_items, study.n_classes, len(pairs))
-    if affordable != wanted:
-        study.note(
-            f"The K above {affordable[-1]} were not compared: with {study.n_classes} classes they would "
-            f"take too long. One alone is always computed (n_neighbors={wanted[-1]})."
-        )
-    largest_k = max((k for k in affordable if k <= study.train_size), default=study.train_size)
-    study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
+    affordable = study.plan(wanted, len(pairs))
     part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
     numbers = [k for k in affordable if k <= part.train_size] or [part.train_size]
     if cut is not None:
@@ -80,18 +81,16 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     _note(study, found)
     kept, compared = _not_worse(part, found, best.pair, row)
     unequal = study.task == "classification" and are_unequal(study.y)
-    answer: dict[str, Any] = plain(
-        {
-            "measure": found[best.pair].measure,
-            "other": _by_other_measure(part, found, best, row) if unequal else None,
-            "curves": _as_dicts(found, part.table.n_items),
-            "best": best._asdict() | {"score": found[best.pair].scores[row, 0]},
-            "not_worse": kept,
-            "omitted": omitted,
-            "subsample": cut,
-        }
+    return section(
+        partial(_conclusion, study, part, compared),
+        measure=found[best.pair].measure,
+        other=_by_other_measure(part, found, best, row) if unequal else None,
+        curves=_as_dicts(found, part.table.n_items),
+        best=best._asdict() | {"score": found[best.pair].scores[row, 0]},
+        not_worse=kept,
+        omitted=omitted,
+        subsample=cut,
     )
-    return answer | {"conclusion": _conclusion(study, answer, compared, part.train_size)}
 
 
 def _eligible(found: Found) -> Found:
@@ -236,15 +235,14 @@ def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
 
 def identifier_notes(table: TableInput) -> list[str]:
     """Of columns whose categories all differ."""
-    out = []
-    for j in np.flatnonzero(table.categorical).tolist():
-        codes = table.X[~np.isnan(table.X[:, j]), j]
-        if len(codes) > 1 and len(np.unique(codes)) == len(codes):
-            name = table.names[j]
-            out.append(
+    notes = []
+    for name, codes, is_category in zip(table.names, table.X.T, table.categorical, strict=True):
+        known = codes[~np.isnan(codes)]
+        if is_category and len(np.unique(known)) == len(known) > 1:
+            notes.append(
                 f"All values of the column {name} differ; if it identifies the samples, leave it out."
             )
-    return out
+    return notes
 
 
 def _note(study: Study, found: Found) -> None:
@@ -261,8 +259,7 @@ def _note(study: Study, found: Found) -> None:
     study.note("The best of many settings is chosen by the same data, so its score can be optimistic.")
 
 
-def _conclusion(study: Study, found: dict[str, Any], compared: bool, most: int) -> str:
-    """The sentence; `most` is the largest K that could be compared."""
+def _conclusion(study: Study, part: Study, compared: bool, found: dict[str, Any]) -> str:
     n_kept = sum(len(each["n_neighbors"]) for each in found["not_worse"])
     n_settings = sum(len(each["n_neighbors"]) for each in found["curves"] if each["metric"] != OPTIMISTIC)
     amount = study.said(found["best"]["score"])
@@ -274,7 +271,7 @@ def _conclusion(study: Study, found: dict[str, Any], compared: bool, most: int) 
         text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
         text += f"; {_of_others(n_kept - 1, compared)}"
     largest = max(each["n_neighbors"][-1] for each in found["curves"])
-    edge = at_the_edge(study.n_neighbors, largest, most)
+    edge = at_the_edge(study.n_neighbors, largest, part.train_size)
     return f"{text}{of_a_part(found['subsample'])}{edge}.{_other(found['other'])}"
 
 

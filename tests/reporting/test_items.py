@@ -9,8 +9,8 @@ from some_study import clouds, some_study
 
 import knnccv
 from knnccv.hvdm import HEOM
-from knnccv.reporting import _items
-from knnccv.reporting._items import choose, conflicting, items_section, mark_labels, row_groups
+from knnccv.reporting import _errors
+from knnccv.reporting._errors import choose, conflicting, items_section, mark_labels, row_groups
 
 
 def equal_rows(X):
@@ -152,7 +152,7 @@ def test_indices_are_those_of_the_given_table():
 
 
 def test_without_influence_scores_alone_decide(monkeypatch):
-    monkeypatch.setattr(_items, "INFLUENCE_LIMIT", 0.0)
+    monkeypatch.setattr(_errors, "INFLUENCE_LIMIT", 0.0)
     X, y = clouds(30)
     study = some_study(X, y)
     found = items_section(study)
@@ -163,8 +163,8 @@ def test_without_influence_scores_alone_decide(monkeypatch):
 
 
 def test_long_lists_are_cut_and_counted(monkeypatch):
-    monkeypatch.setattr(_items, "MOST_LISTED", 6)
-    monkeypatch.setattr(_items, "MOST_INDICES", 3)
+    monkeypatch.setattr(_errors, "MOST_LISTED", 6)
+    monkeypatch.setattr(_errors, "MOST_INDICES", 3)
     X, y = clouds(40, step=1.5)
     found = items_section(some_study(X, y))
     assert (found["shown"], len(found["items"])) == (6, 6)
@@ -277,7 +277,7 @@ def test_suspects_that_are_too_many_to_judge_are_named(monkeypatch):
     study = some_study(X, y, 3)
     everything = items_section(study)["indices"]["suspicious"]
     assert study.notes == []
-    monkeypatch.setattr(_items, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
+    monkeypatch.setattr(_errors, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
     assert len(everything) > len(items_section(study)["indices"]["suspicious"]) == 0
     assert "only the 0 lowest were compared" in study.notes[0]
 
@@ -300,7 +300,7 @@ def test_no_residual_without_error():
 
 def test_all_indices_of_a_report(monkeypatch):
     """More samples than the page lists."""
-    monkeypatch.setattr(_items, "MOST_LISTED", 4)
+    monkeypatch.setattr(_errors, "MOST_LISTED", 4)
     X, y = clouds(40, step=1.0)
     found = knnccv.report(X, y, n_neighbors=[3])
     items = found.to_dict()["items"]
