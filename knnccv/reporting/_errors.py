@@ -107,8 +107,8 @@ def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
     return matrix, cut
 
 
-def most_confused(labels: list[str], matrix: Any) -> list[dict[str, Any]]:
-    """The entries of a confusion matrix off the diagonal, the largest first, equal ones in their order."""
+def most_confused(labels: list[str], matrix: Any, least: float = SMALLEST_SHARE) -> list[dict[str, Any]]:
+    """The entries off the diagonal beyond `least`, the largest first, equal ones in their order."""
     off = np.nan_to_num(np.array(matrix, np.float64))
     np.fill_diagonal(off, 0.0)
     order = np.argsort(-off, axis=None, kind="stable")[:MOST_ON_A_PAGE]
@@ -116,7 +116,7 @@ def most_confused(labels: list[str], matrix: Any) -> list[dict[str, Any]]:
     return [
         {"label": labels[i], "predicted": labels[j], "share": float(off[i, j])}
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
-        if off[i, j] > SMALLEST_SHARE
+        if off[i, j] > least
     ]
 
 

@@ -150,7 +150,7 @@ def _confusions(classes: dict[str, Any]) -> list[dict[str, Any]]:
     """The most frequent confusions; without a matrix those that the section names."""
     if not classes.get("confusion"):
         return list(classes.get("confused", []))
-    return most_confused(classes["labels"], classes["confusion"])
+    return most_confused(classes["labels"], classes["confusion"], least=0.0)
 
 
 def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
