@@ -1,10 +1,11 @@
 """`report`: one page that says how well nearest neighbors predict a table, and why.
 
 - `_report` has the public function, `Report`, and its stages for one bar of progress.
-- `_table` reads a table; `_study` holds it with the results that several sections need; `_cost` decides
-  what can be afforded.
-- `_facts` (the data, the method), `_settings`, `_scores`, `_errors` (classes, ties, regression) and
-  `_items` return the sections: dictionaries of plain numbers and texts with a sentence of conclusion.
+- `_table` reads a table; `_study` holds it with the results that several sections need, and decides what
+  can be afforded.
+- `_facts` (the data, the method), `_settings`, `_scores` (with learning curves and the error of a
+  regression) and `_errors` (classes, samples to look at, ties) return the sections: dictionaries of plain
+  numbers and texts with a sentence of conclusion, which is made of these.
 - `_page` makes a page of the dictionary alone, `_charts` its pictures; `_text` writes numbers in words and
   makes texts of the data harmless.
 """

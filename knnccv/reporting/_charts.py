@@ -7,8 +7,10 @@ page's style: a series has the number of its color, and the page's script gives 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
-from itertools import groupby
+from functools import reduce
+from operator import and_
 from textwrap import wrap
 from typing import Any
 
@@ -53,13 +55,14 @@ def scores_chart(answer: dict[str, Any]) -> Spec:
     scores = answer["scores"]
     rows = []
     for name in ("best", "default"):
-        score = scores[name]
-        row = {"name": name, "setting": setting_name(score), "score": score["score"]}
-        row |= {end: value for end, value in (score["interval"] or {}).items() if end != "level"}
-        if score["split_std"] is not None:
-            row["split_low"] = max(score["score"] - 2 * score["split_std"], 0.0)
-            high = score["score"] + 2 * score["split_std"]
-            row["split_high"] = high if scores["is_loss"] else min(high, 1.0)
+        found = scores[name]
+        score, std, interval = found["score"], found["split_std"], found["interval"]
+        row = {"name": name, "setting": setting_name(found), "score": score}
+        if interval:
+            row |= {"low": interval["low"], "high": interval["high"]}
+        if std is not None:
+            most = math.inf if scores["is_loss"] else 1.0
+            row |= {"split_low": max(score - 2 * std, 0.0), "split_high": min(score + 2 * std, most)}
         rows.append(row)
     rows += [
         {"name": visible(base["name"]), "setting": visible(base["explanation"]), "score": base["score"]}
@@ -72,41 +75,32 @@ def ties_chart(answer: dict[str, Any]) -> Spec | None:
     ties = answer["ties"]
     if not ties or not ties.get("n_dependent") or ties["low"] == ties["high"]:
         return None
-    row = {key: ties[key] for key in ("score", "low", "high")}
-    row |= {"name": "best", "setting": "order of the rows"}
+    row = {"name": "best", "setting": "order of the rows"}
+    row |= {key: ties[key] for key in ("score", "low", "high")}
     return _intervals([row], visible(answer["scores"]["measure"]), ORDERS)
 
 
 def settings_chart(answer: dict[str, Any]) -> Spec | None:
     settings, measure = answer["settings"], visible(answer["scores"]["measure"])
     near = {
-        (group["scaling"], group["metric"], k)
-        for group in settings["not_worse"]
-        for k in group["n_neighbors"]
+        (each["scaling"], each["metric"], k) for each in settings["not_worse"] for k in each["n_neighbors"]
     }
-    rows: list[Row] = []
+    best, rows, bands, top = settings["best"], [], [], []
     for curve in settings["curves"]:
         pair = {"scaling": curve["scaling"], "metric": curve["metric"]}
+        run = 0  # of settings that are not worse, one beside the other
         for row in _points(curve, curve["n_neighbors"]):
-            verdict = NEAR if (*pair.values(), row["x"]) in near else FAR
-            rows.append({**row, **pair, "name": pair_name(**pair), "verdict": verdict})
+            is_near = (*pair.values(), row["x"]) in near
+            row |= pair | {"name": pair_name(**pair), "verdict": NEAR if is_near else FAR}
+            rows.append(row)
+            run += not is_near
+            bands += [row | {"run": f"{row['name']} {run}"}] * is_near
+            top += [row] * (best == best | pair | {"n_neighbors": row["x"]})
     if not rows:
         return None
-    bands = []
-    for run, ((*_, verdict), group) in enumerate(groupby(rows, lambda row: (row["name"], row["verdict"]))):
-        bands += [{**row, "run": run} for row in group if verdict == NEAR]
-    best = settings["best"]
-    top = [row for row in rows if all(best[key] == row[key] for key in ("scaling", "metric"))]
-    top = [row for row in top if row["x"] == best["n_neighbors"]]
-    scales = {
-        name: alt.Scale(domain=list(dict.fromkeys(row[name] for row in rows)))
-        for name in ("scaling", "metric")
-    }
     tips = _tips(name="setting", x="K", score=measure, bound="error at most", verdict="against the best")
     return _curves(
-        rows, ("number of neighbors K", measure), tips,
-        color=alt.Color("scaling:N", scale=scales["scaling"], legend=_legend()),
-        dash=alt.StrokeDash("metric:N", scale=scales["metric"], legend=_legend()),
+        rows, ("number of neighbors K", measure), tips, ("scaling", "metric"),
         behind=(bands, {"strokeWidth": 10, "strokeCap": "round", "opacity": 0.28}),
         above=(top[:1], {"shape": "diamond", "size": 190, "filled": True, "opacity": 1, "style": "best"}),
     )  # fmt: skip
@@ -114,10 +108,9 @@ def settings_chart(answer: dict[str, Any]) -> Spec | None:
 
 def learning_chart(answer: dict[str, Any]) -> Spec | None:
     learning, measure = answer["learning"], visible(answer["scores"]["measure"])
-    curves = (learning or {}).get("curves", [])
     rows = [
         {**row, "name": f"K = {curve['n_neighbors']}", "how": "exact"}
-        for curve in curves
+        for curve in (learning or {}).get("curves", [])
         for row in _points(curve, learning["train_sizes"])
     ]
     if not rows:
@@ -132,15 +125,10 @@ def learning_chart(answer: dict[str, Any]) -> Spec | None:
         last = [min(reversed(ends), key=lambda row: (-row["x"], abs(row["score"] - score)))]
         how = f"extrapolated by {extrapolation['model']}"
         end = [{**last[0], "x": at, "score": score, "bound": None, "how": how}]
-    names = [f"K = {curve['n_neighbors']}" for curve in curves]
-    scale = alt.Scale(domain=names)
-    tips = _tips(
-        name="neighbors", x="size of the training sets", score=measure, bound="error at most", how="value"
-    )
+    size = "size of the training sets"
+    tips = _tips(name="neighbors", x=size, score=measure, bound="error at most", how="value")
     return _curves(
-        rows, ("size of the training sets", measure), tips,
-        color=alt.Color("name:N", scale=scale, legend=_legend()),
-        dash=alt.StrokeDash("name:N", scale=scale, legend=_legend()),
+        rows, (size, measure), tips, ("name", "name"),
         behind=(last + end, {"strokeWidth": 2, "strokeDash": [3, 4], "style": "muted"}),
         above=(end, {"size": 120, "filled": False, "strokeWidth": 2, "opacity": 1, "style": "guess"}),
         dots=True,
@@ -160,17 +148,16 @@ def tuned_chart(answer: dict[str, Any]) -> Spec | None:
     tuned = answer["tuned"]
     if not tuned or len(tuned["n_neighbors"]) < 2:
         return None
-    pairs = zip(tuned["n_neighbors"], tuned["shares"], strict=True)
-    chart = _chart([{"k": k, "share": share} for k, share in pairs]).mark_bar(style="color-0")
-    x = alt.X(
-        "k:O",
-        title="number of neighbors K",
-        axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6),
-    )
-    y = alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5))
-    return _finished(
-        chart.encode(x=x, y=y, tooltip=_tips(k="K", share="share of the training sets")), height=220
-    )
+    rows = [
+        {"k": k, "share": share} for k, share in zip(tuned["n_neighbors"], tuned["shares"], strict=True)
+    ]
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6)
+    chart = _chart(rows).mark_bar(style="color-0").encode(
+        x=alt.X("k:O", title="number of neighbors K", axis=axis),
+        y=alt.Y("share:Q", title="chosen", axis=alt.Axis(format="%", tickCount=5)),
+        tooltip=_tips(k="K", share="share of the training sets"),
+    )  # fmt: skip
+    return _finished(chart, height=220)
 
 
 def confusion_chart(answer: dict[str, Any]) -> Spec | None:
@@ -251,12 +238,12 @@ def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
         for end in ("low", "high")
     }
     names = [row["name"] for row in rows]
-    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=170, **BARE))
-    tips = _tips(name="score of", setting="setting", score=measure, **ends)
-    base = _chart(rows).encode(y=y, tooltip=tips)
-    scale = alt.Scale(zero=False, nice=True)
-    domain = alt.Scale(domain=[measure, *(name for name, _ in lines.values())])
-    base = base.encode(color=alt.Color("kind:N", scale=domain, legend=_legend(1, "circle")))
+    scale = alt.Scale(domain=[measure, *(name for name, _ in lines.values())])
+    base = _chart(rows).encode(
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=170, **BARE)),
+        color=alt.Color("kind:N", scale=scale, legend=_legend(1, "circle")),
+        tooltip=_tips(name="score of", setting="setting", score=measure, **ends),
+    )
     layers = [
         base.mark_rule(**look)
         .encode(x=alt.X(f"{key}low:Q", title=measure), x2=f"{key}high:Q")
@@ -264,7 +251,7 @@ def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
         .transform_calculate(kind=json.dumps(name))
         for key, (name, look) in lines.items()
     ]
-    x = alt.X("score:Q", title=measure, scale=scale, axis=alt.Axis(tickCount=6))
+    x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=6))
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(x=x)
     layers.append(dots.transform_calculate(kind=json.dumps(measure)))
     return _finished(alt.layer(*layers), height=52 * len(rows))
@@ -274,49 +261,47 @@ def _curves(
     rows: list[Row],
     titles: tuple[str, str],
     tips: list[alt.Tooltip],
-    color: Any = None,
-    dash: Any = None,
+    series: tuple[str, str] | tuple[()] = (),
     behind: tuple[list[Row], dict[str, Any]] = ([], {}),
     above: tuple[list[Row], dict[str, Any]] = ([], {}),
     dots: bool = False,
 ) -> Spec:
     """Lines of ``score`` over ``x``, with marks behind and above them, and values where the pointer is.
 
-    A click on a name in the legend dims the other lines.
+    `series` are the fields that have colors and dashes. A click on a name in the legend dims the others.
     """
     every = rows + [row for row in above[0] if row not in rows]
-    sizes = sorted({row["x"] for row in every})
-    x = alt.X("x:Q", title=titles[0], scale=_size_scale(sizes), axis=_size_axis(sizes))
+    x = alt.X("x:Q", title=titles[0], **_sizes(sorted({row["x"] for row in every})))
     y = alt.Y("score:Q", title=titles[1], scale=alt.Scale(zero=False))
-    base = _chart(rows).encode(x=x, y=y)
-    line, layers = base.mark_line(strokeWidth=2), []
-    if dash is None:
-        line = base.mark_line(strokeWidth=2, style="color-0")
-    else:
-        series = [str(one.shorthand).removesuffix(":N") for one in (color, dash)]
-        picks = [
-            alt.selection_point(name=f"pick_{name}", fields=[name], bind="legend")
-            for name in dict.fromkeys(series)
-        ]
-        picked = picks[0] if len(picks) < 2 else picks[0] & picks[1]
-        opacity = alt.when(picked).then(alt.value(1)).otherwise(alt.value(DIMMED))
-        base = base.encode(color=color)
+
+    def points(values: list[Row]) -> alt.Chart:
+        return _chart(values).encode(x=x, y=y)
+
+    line = points(rows).mark_line(strokeWidth=2, style="color-0")
+    look: dict[str, Any] = {}
+    if series:
+        scales = {name: alt.Scale(domain=list(dict.fromkeys(row[name] for row in rows))) for name in series}
+        picks = [alt.selection_point(name=f"pick_{name}", fields=[name], bind="legend") for name in scales]
+        opacity = alt.when(reduce(and_, picks)).then(alt.value(1)).otherwise(alt.value(DIMMED))
+        color, dash = (
+            channel(f"{name}:N", scale=scales[name], legend=_legend())
+            for channel, name in zip((alt.Color, alt.StrokeDash), series, strict=True)
+        )
+        look = {"color": color}
+        line = points(rows).mark_line(strokeWidth=2).add_params(*picks)
         line = line.encode(color=color, strokeDash=dash, opacity=opacity, detail="name:N")
-        line = line.add_params(*picks)
+    layers = [line]
     if behind[0]:
-        under = _chart(behind[0]).mark_line(**behind[1]).encode(x=x, y=y)
-        layers.append(under.encode(color=color, detail="run:N") if "run" in behind[0][0] else under)
-    layers.append(line)
+        under = points(behind[0]).mark_line(**behind[1])
+        layers.insert(0, under.encode(**look, detail="run:N") if "run" in behind[0][0] else under)
     if dots:
-        layers.append(base.mark_point(filled=True, size=28).encode(opacity=opacity))
+        layers.append(points(rows).mark_point(filled=True, size=28).encode(**look, opacity=opacity))
     if above[0]:
-        layers.append(_chart(above[0]).mark_point(**above[1]).encode(x=x, y=y))
+        layers.append(points(above[0]).mark_point(**above[1]))
     near = alt.selection_point(name="near", nearest=True, on="pointerover", clear="pointerout", empty=False)
     shown = alt.condition(near, alt.value(1), alt.value(0))
-    points = _chart(every).mark_point(filled=True, size=90).encode(x=x, y=y, opacity=shown, tooltip=tips)
-    if dash is not None:
-        points = points.encode(color=color)
-    return _finished(alt.layer(*layers, points.properties(name="points").add_params(near)), height=340)
+    values = points(every).mark_point(filled=True, size=90).encode(**look, opacity=shown, tooltip=tips)
+    return _finished(alt.layer(*layers, values.properties(name="points").add_params(near)), height=340)
 
 
 def _points(curve: dict[str, Any], sizes: Sequence[int]) -> list[Row]:
@@ -358,14 +343,13 @@ def _finished(chart: Any, height: Any, width: Any = "container") -> Spec:
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
-def _size_scale(sizes: Sequence[int]) -> alt.Scale:
-    kind = {"type": "log"} if sizes[-1] > 20 * max(sizes[0], 1) else {"zero": False}
-    return alt.Scale(nice=False, domain=[sizes[0], max(sizes[-1], sizes[0] + 1)], **kind)
-
-
-def _size_axis(sizes: Sequence[int]) -> alt.Axis:
+def _sizes(sizes: Sequence[int]) -> dict[str, Any]:
+    """The scale and the axis of numbers of samples or neighbors, in ascending order."""
+    domain = [sizes[0], max(sizes[-1], sizes[0] + 1)]
     if sizes[-1] > 20 * max(sizes[0], 1):
         steps = [step * 10**power for power in range(10) for step in (1, 2, 5)]
         values = [step for step in steps if sizes[0] <= step <= sizes[-1]]
-        return alt.Axis(values=values, format="~s", labelOverlap="greedy")
-    return alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
+        axis = alt.Axis(values=values, format="~s", labelOverlap="greedy")
+        return {"scale": alt.Scale(nice=False, domain=domain, type="log"), "axis": axis}
+    axis = alt.Axis(format="~s" if sizes[-1] >= 10_000 else "d", tickMinStep=1, labelOverlap="greedy")
+    return {"scale": alt.Scale(nice=False, domain=domain, zero=False), "axis": axis}

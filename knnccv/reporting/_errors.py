@@ -1,26 +1,38 @@
-"""The sections on errors: classes, ties, and the parts of the error of a regression."""
+"""The sections on errors: classes, samples to look at, and ties."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._formatting import plain_fields
+from .._labels import encode_labels
 from .._typing import Array
-from ..curves import loo_curve
-from ..results import TieReport
-from ._cost import affordable_confusion, confusion_units
-from ._study import Study, part_of
+from ..driver import search_lists
+from ..influence import Influence
+from ..neighbors import Neighbors
+from ._study import (
+    INFLUENCE_LIMIT,
+    JUDGING_LIMIT,
+    Study,
+    affordable_confusion,
+    confusion_units,
+    influence_units,
+    part_of,
+    section,
+)
 from ._table import Cut, of_a_part
-from ._text import counted, finite, percentage, quoted, rounded
+from ._text import at_most, counted, percentage, quoted, rounded
 
 MOST_CLASSES = 200
 """Classes up to which the matrix is given as a whole."""
 MOST_PAIRS = 10
-"""Most confused pairs that are listed."""
+"""Most confused pairs of a section."""
+MOST_ON_A_PAGE = 30
+"""And of a page."""
 SMALLEST_SHARE = 1e-9
 """A class that is predicted less often is not listed as confused."""
 RARELY = 1e-3
@@ -45,14 +57,10 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     """
     if study.task != "classification":
         return None
-    best = study.best
-    counts = np.unique(best.labels, return_counts=True)[1].tolist()
-    per_class = [
-        {"label": str(label), "n_items": n_items, "score": finite(score)}
-        for n_items, (label, score) in zip(counts, best.per_class().items(), strict=True)
-    ]
-    labels = [each["label"] for each in per_class]
-    matrix, cut = _confusion(study, best.per_class())
+    best, scores = study.best, study.best.per_class()
+    counts = np.unique(best.labels, return_counts=True)[1]
+    labels = [str(label) for label in scores]
+    matrix, cut = _confusion(study, list(scores))
     reason = None
     if np.isnan(matrix).all():
         reason = (
@@ -62,25 +70,26 @@ def classes_section(study: Study) -> dict[str, Any] | None:
         reason = (
             f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
         )
-    shown = None if reason else [[finite(x) for x in row] for row in matrix.tolist()]
-    return {
-        "labels": labels,
-        "confusion": shown,
-        "no_confusion": reason,
-        "subsample": cut,
-        "confused": _confused(labels, matrix),
-        "per_class": per_class,
-        "balanced_accuracy": best.balanced_accuracy,
-        "conclusion": _of_classes(per_class, labels, matrix, cut),
-    }
+    return section(
+        partial(_of_classes, matrix),
+        labels=labels,
+        confusion=None if reason else matrix,
+        no_confusion=reason,
+        subsample=cut,
+        confused=most_confused(labels, matrix)[:MOST_PAIRS],
+        per_class=[
+            {"label": label, "n_items": n_items, "score": score}
+            for label, n_items, score in zip(labels, counts, scores.values(), strict=True)
+        ],
+        balanced_accuracy=best.balanced_accuracy,
+    )
 
 
-def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
+def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
     """The matrix with rows that sum to 1, and the part of the samples that it was computed on.
 
     The row of a class without samples in that part is NaN, and all rows are if no matrix is affordable.
     """
-    labels = list(classes)
     n_items = len(study.y)
     units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
     rows = affordable_confusion(n_items, len(labels), units)
@@ -90,7 +99,7 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
         return np.full((len(labels), len(labels)), np.nan), None
     part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
-    found = part.score(replace(study.best_setting, n_neighbors=k))
+    found = part.score(study.best_setting._replace(n_neighbors=k))
     matrix = np.zeros((len(labels), len(labels)))
     places = [labels.index(label) for label in found.per_class()]
     matrix[np.ix_(places, places)] = found.confusion(normalize="true")
@@ -98,46 +107,381 @@ def _confusion(study: Study, classes: Iterable[Any]) -> tuple[Array, Cut]:
     return matrix, cut
 
 
-def _confused(labels: list[str], matrix: Array) -> list[dict[str, Any]]:
-    """The largest entries off the diagonal, equal ones in the order of the labels."""
-    off = np.nan_to_num(matrix)
+def most_confused(labels: list[str], matrix: Any, least: float = SMALLEST_SHARE) -> list[dict[str, Any]]:
+    """The entries off the diagonal beyond `least`, the largest first, equal ones in their order."""
+    off = np.nan_to_num(np.array(matrix, np.float64))
     np.fill_diagonal(off, 0.0)
-    order = np.argsort(-off, axis=None, kind="stable")[:MOST_PAIRS]
+    order = np.argsort(-off, axis=None, kind="stable")[:MOST_ON_A_PAGE]
     rows, columns = np.unravel_index(order, off.shape)
     return [
         {"label": labels[i], "predicted": labels[j], "share": float(off[i, j])}
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
-        if off[i, j] > SMALLEST_SHARE
+        if off[i, j] > least
     ]
 
 
-def _of_classes(per_class: list[dict[str, Any]], labels: list[str], matrix: Array, cut: Cut) -> str:
-    tested = [at for at, each in enumerate(per_class) if each["score"] is not None]
-    worst = min(tested, key=lambda at: per_class[at]["score"])
-    score = per_class[worst]["score"]
-    same = len({per_class[at]["score"] for at in tested}) == 1
-    missed = [at for at in tested if per_class[at]["score"] < RARELY]
-    if same:
-        text = f"All classes are recognized equally often, in {percentage(score)} of the cases"
+def _of_classes(matrix: Array, found: dict[str, Any]) -> str:
+    tested = [each | {"at": at} for at, each in enumerate(found["per_class"]) if each["score"] is not None]
+    worst = min(tested, key=lambda each: each["score"])
+    missed = [each for each in tested if each["score"] < RARELY]
+    if len(missed) > 1:
+        worst = max(missed, key=lambda each: each["n_items"])
+    name, size = quoted(worst["label"]), counted(worst["n_items"], "sample")
+    score, whose = percentage(worst["score"]), f" of class {name}"
+    if len({each["score"] for each in tested}) == 1:
+        text = f"All classes are recognized equally often, in {score} of the cases"
     elif len(missed) > 1:
-        worst = max(missed, key=lambda at: per_class[at]["n_items"])
-        size = counted(per_class[worst]["n_items"], "sample")
         text = (
-            f"{len(missed)} of {len(labels)} classes are never recognized, or in less than {RARELY:.1%} of "
-            f"the cases; the largest of them is {quoted(labels[worst])} with {size}"
+            f"{len(missed)} of {len(matrix)} classes are never recognized, or in less than {RARELY:.1%} of "
+            f"the cases; the largest of them is {name} with {size}"
         )
     else:
-        size = counted(per_class[worst]["n_items"], "sample")
-        how = f"recognized worst, in {percentage(score)} of the cases" if score > 0 else "never recognized"
-        text = f"Class {quoted(labels[worst])} ({size}) is {how}"
-    off = np.nan_to_num(matrix[worst])
-    off[worst] = 0.0
-    taken = int(off.argmax())
-    if off[taken] > SMALLEST_SHARE:
-        whose = f" of class {quoted(labels[worst])}" if same or len(missed) > 1 else ""
-        text += f"; {percentage(float(off[taken]))}{whose} are taken for class {quoted(labels[taken])}"
-        text += of_a_part(cut)
+        how = f"recognized worst, in {score} of the cases" if worst["score"] > 0 else "never recognized"
+        text, whose = f"Class {name} ({size}) is {how}", ""
+    off = np.nan_to_num(matrix[worst["at"]])
+    off[worst["at"]] = 0.0
+    if off.max() > SMALLEST_SHARE:
+        taken = quoted(found["labels"][int(off.argmax())])
+        text += f"; {percentage(float(off.max()))}{whose} are taken for class {taken}"
+        text += of_a_part(found["subsample"])
     return text + "."
+
+
+MOST_LISTED = 500
+N_NEAREST = 3
+
+
+def items_section(study: Study) -> dict[str, Any]:
+    """Return the items that are worth a look, the worst first.
+
+    Parameters
+    ----------
+    study : Study
+        The data and the best setting.
+
+    Returns
+    -------
+    dict
+        counts, the number of items of each reason, None where a reason does not apply; items, at most 500
+        of them: their number in the given table, label, score (A_x), influence (the score minus the score
+        without the item), reasons, cells and 3 nearest neighbors, for a regression also target, prediction
+        and bias; shown and of, how many are listed of how many; indices, the items of each reason in
+        ascending order, of more than 100,000 the worst; indices_cut, the reasons with more; thresholds, the
+        scores that decide; note, what was left out and why, or None; conclusion.
+    """
+    groups = row_groups(study.table.X)
+    best = study.best
+    influence, note = None, None
+    if study.task == "regression":
+        marked = mark_targets(best.per_item, conflicting(groups, study.y))
+    else:
+        classes = encode_labels(study.y)
+        n_classes = len(classes.classes)
+        influence, note = _influence(study, n_classes)
+        same, misplaced = conflicting(groups, classes.codes), partial(_out_of_place, study, classes.codes)
+        marked = mark_labels(best.per_item, best.error_bound, n_classes, influence, same, misplaced)
+    listed = choose(marked, MOST_LISTED)
+    reasons, given = marked.by_reason, np.asarray(study.table.indices)
+    return section(
+        partial(_of_items, study, influence is not None),
+        counts={reason: len(reasons[reason]) if reason in reasons else None for reason in IN_WORDS},
+        items=_rows(study, listed, marked, influence),
+        shown=len(listed),
+        of=len(marked.everything),
+        indices={reason: np.sort(given[items[:MOST_INDICES]]) for reason, items in reasons.items()},
+        indices_cut=[reason for reason, items in reasons.items() if len(items) > MOST_INDICES],
+        thresholds=marked.thresholds,
+        note=note,
+    )
+
+
+def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | None]:
+    """The influence of all items, or the reason why there is none."""
+    alone = "labels are suspicious by their expected score and their neighbors alone"
+    units = influence_units(len(study.y), n_classes, study.n_neighbors, study.ties)
+    if units > INFLUENCE_LIMIT:
+        return None, (
+            f"The influence of {len(study.y):,} samples with K = {study.n_neighbors} and {n_classes} "
+            f"classes would take about {units:,.0f} seconds and was left out; {alone}."
+        )
+    try:
+        return study.best.influence(n_jobs=study.n_jobs), None
+    except ValueError as error:
+        return None, f"There is no influence ({error}); {alone}."
+
+
+def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
+    """Which of the suspects, the worst first, have few neighbors of their class; bool."""
+    judged = suspects[np.cumsum(n_nearby(codes)[suspects]) <= JUDGING_LIMIT]
+    if len(judged) < len(suspects):
+        study.note(
+            f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
+            "with their neighbors, since more would take too long; no other is listed as suspicious."
+        )
+    found = np.zeros(len(suspects), bool)
+    found[: len(judged)] = has_few_alike(study.near, codes, judged)
+    return found
+
+
+def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | None) -> list[dict[str, Any]]:
+    """The listed items."""
+    regression = study.task == "regression"
+    marks = {
+        in_words(reason, study.task): set(items.tolist()) for reason, items in marked.by_reason.items()
+    }
+    best, table, near = study.best, study.table, study.near
+
+    def described(item: int) -> dict[str, Any]:
+        label = str(best.labels[item])
+        return {"index": table.indices[item], "label": label, "row": table.rows(item)}
+
+    lists = search_lists(near, listed.astype(np.int64), min(N_NEAREST, near.max_depth), study.n_jobs)
+    rows = []
+    for item, others, distances in zip(listed.tolist(), lists.items, near.distances_of(lists), strict=True):
+        row = described(item) | {
+            "score": best.per_item[item],
+            "influence": influence and influence.total[item],
+            "reasons": [reason for reason, items in marks.items() if item in items],
+            "neighbors": [
+                described(other) | {"distance": distance}
+                for other, distance in zip(others, distances, strict=True)
+            ],
+        }
+        if regression:
+            target, prediction = best.labels[item], best.prediction[item]
+            row |= {"target": target, "prediction": prediction, "bias": prediction - target}
+        rows.append(row)
+    return rows
+
+
+def _of_items(study: Study, with_influence: bool, found: dict[str, Any]) -> str:
+    counts, thresholds = found["counts"], found["thresholds"]
+    what = "label" if study.task == "classification" else "target"
+    if not found["of"]:
+        return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
+    parts = []
+    if study.task == "regression":
+        worst = counts[RESIDUALS]
+        errors = "largest expected error is" if worst == 1 else f"{worst} largest expected errors are"
+        parts.append(f"the {errors} listed")
+    if counts[NEVER_RIGHT]:
+        parts.append(
+            f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set "
+            f"(or a share of at most {at_most(thresholds[NEVER_RIGHT])})"
+        )
+    if counts[SUSPICIOUS]:
+        number = counts[SUSPICIOUS]
+        lower, their = ("lowers", "its") if number == 1 else ("lower", "their")
+        why = f", and {lower} the score" if with_influence else ""
+        parts.append(
+            f"{_are(number)} classified correctly less often than by guessing one of the "
+            f"{round(1 / thresholds[SUSPICIOUS])} classes, with less than half as many samples of {their} "
+            f"class nearby as by chance{why}"
+        )
+    if counts[DUPLICATES]:
+        parts.append(f"{counts[DUPLICATES]:,} have an equal row with a different {what}")
+    return f"Of {len(study.y):,} samples, {'; '.join(parts)}."
+
+
+def _are(number: int) -> str:
+    return f"{number:,} {'is' if number == 1 else 'are'}"
+
+
+def row_groups(X: Array) -> Array:
+    """Number the distinct rows of a table.
+
+    Rows are equal if all their entries are: missing values (NaN) equal each other, and -0.0 equals 0.0.
+
+    Parameters
+    ----------
+    X : float64 ndarray of shape (n_items, n_features)
+        The columns.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_items,)
+        The same number for equal rows, from 0.
+    """
+    table = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X) + 0.0)
+    rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
+    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def conflicting(groups: Array, codes: Array) -> Array:
+    """Return the items whose group holds different codes, int64, ascending.
+
+    Parameters
+    ----------
+    groups : int64 ndarray of shape (n_items,)
+        `row_groups`.
+    codes : ndarray of shape (n_items,)
+        Codes of the labels, or targets.
+    """
+    _, labels = np.unique(codes, return_inverse=True)
+    pairs = np.unique(np.column_stack([groups, labels]), axis=0)
+    return np.flatnonzero(np.bincount(pairs[:, 0])[groups] > 1)
+
+
+NEVER_RIGHT = "never_right"
+SUSPICIOUS = "suspicious"
+DUPLICATES = "conflicting_duplicates"
+RESIDUALS = "worst_residuals"
+IN_WORDS = {
+    NEVER_RIGHT: "never right",
+    SUSPICIOUS: "suspicious label",
+    DUPLICATES: "duplicate with another label",
+    RESIDUALS: "large expected error",
+}
+
+
+def in_words(reason: str, task: str) -> str:
+    """A reason as the page says it."""
+    words = IN_WORDS[reason]
+    return words.replace("label", "target") if task == "regression" else words
+
+
+MOST_RESIDUALS = 50
+MOST_INDICES = 100_000
+SMALLEST_BOUND = 1e-12
+"""A_x up to this, the tolerance of `knnccv.complete_cv`, cannot be told from 0."""
+BY_CHANCE = 5
+"""Samples of the item's class that its near neighbors would hold by chance; fewer than half are few."""
+
+
+class Marked(NamedTuple):
+    """Items by reason, and how bad each item is.
+
+    Attributes
+    ----------
+    by_reason : dict of str to int64 ndarray
+        The items of each reason, the worst first.
+    badness : tuple of float64 ndarrays of shape (n_items,)
+        Keys by which items are sorted, the first decides; large is bad.
+    thresholds : dict of str to float
+        The scores below which an item belongs to a reason.
+    """
+
+    by_reason: dict[str, Array]
+    badness: tuple[Array, ...]
+    thresholds: dict[str, float]
+
+    @property
+    def everything(self) -> Array:
+        """All marked items, ascending."""
+        return np.unique(np.concatenate(list(self.by_reason.values())))
+
+    def ordered(self, items: Array) -> Array:
+        """The items, the worst first, equal ones by their number."""
+        keys = [items, *(-each[items] for each in reversed(self.badness))]
+        return items[np.lexsort(keys)]
+
+
+def mark_labels(
+    scores: Array,
+    error_bound: float,
+    n_classes: int,
+    influence: Influence | None,
+    same: Array,
+    is_out_of_place: Callable[[Array], Array],
+) -> Marked:
+    """Mark items of a classification.
+
+    Never right: A_x is at most the error bound of the score. Suspicious: A_x is below 1 / n_classes, so
+    that some other class is predicted more often than the item's own; the score would be better without
+    the item, by more than the error bound of the influence; and the item is out of place.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items,)
+        A_x; NaN for an item that is never tested, which is never marked by its score.
+    error_bound : float
+        Of the score.
+    n_classes : int
+        Number of classes.
+    influence : Influence, or None
+        The scores minus the scores without the item. None: items are suspicious without it.
+    same : int64 ndarray
+        Items with an equal row of another label.
+    is_out_of_place : callable
+        Which of some items, the worst first, have few neighbors of their class, as `has_few_alike` says.
+    """
+    known = np.where(np.isnan(scores), np.inf, scores)
+    bound = max(error_bound, SMALLEST_BOUND) if np.isfinite(error_bound) else SMALLEST_BOUND
+    low, harm = known < 1 / n_classes, np.zeros(len(scores))
+    if influence is not None:
+        harm = -influence.total
+        low &= harm > influence.error_bound
+    found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: 1 / n_classes})
+    suspects = found.ordered(np.flatnonzero(low))
+    suspects = suspects[is_out_of_place(suspects)]
+    marks = {NEVER_RIGHT: np.flatnonzero(known <= bound), SUSPICIOUS: suspects, DUPLICATES: same}
+    return found._replace(by_reason={reason: found.ordered(items) for reason, items in marks.items()})
+
+
+def n_nearby(codes: Array) -> Array:
+    """For each item, how many neighbors hold five of its class by chance; 0 in classes of up to six."""
+    n_same = np.bincount(codes)[codes] - 1
+    found: Array = np.where(n_same > BY_CHANCE, BY_CHANCE * (len(codes) - 1) // np.maximum(n_same, 1), 0)
+    return found
+
+
+def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
+    """Whether an item has less than half as many near neighbors of its class as by chance.
+
+    The near neighbors are as many as hold five samples of the class by chance: a rule hardly ever predicts
+    a rare class, so that only its share near the item can tell a wrong label from a rare one. Tied samples
+    at their end count by their share. A class with at most five other samples is too small to judge.
+
+    Parameters
+    ----------
+    near : Neighbors
+    codes : int64 ndarray of shape (n_items,)
+        The classes.
+    items : int64 ndarray
+        The items that are judged.
+    """
+    n_others = near.n_items - 1
+    n_same = np.bincount(codes)[codes] - 1
+    found = np.zeros(near.n_items, bool)
+    n_near = n_nearby(codes)
+    judged = items[n_near[items] > 0]
+    for size in np.unique(n_near[judged]).tolist():
+        waiting, depth = judged[n_near[judged] == size], size
+        while len(waiting):
+            depth = min(2 * depth, near.max_depth)
+            at_once = near.rows_at_once(depth)
+            left = []
+            for start in range(0, len(waiting), at_once):
+                rows = waiting[start : start + at_once]
+                lists = near.search(rows, depth)
+                tied = lists.values == lists.values[:, size - 1, None]
+                nearer = np.arange(depth) < np.argmax(tied, axis=1)[:, None]
+                of_class = codes[lists.items] == codes[rows, None]
+                n_tied, n_taken = tied.sum(axis=1), size - nearer.sum(axis=1)
+                held = n_tied * (nearer & of_class).sum(axis=1) + n_taken * (tied & of_class).sum(axis=1)
+                found[rows] = 2 * held * n_others < size * n_same[rows] * n_tied
+                left.append(rows[tied[:, -1]])
+            waiting = np.concatenate(left) if depth < near.max_depth else judged[:0]
+    return found[items]
+
+
+def mark_targets(errors: Array, same: Array) -> Marked:
+    """Mark items of a regression: the largest expected errors above 0, and equal rows of other targets."""
+    known = np.where(np.isnan(errors), 0.0, errors)
+    found = Marked({}, (known,), {})
+    worst = found.ordered(np.flatnonzero(known > 0))[:MOST_RESIDUALS]
+    return found._replace(by_reason={DUPLICATES: found.ordered(same), RESIDUALS: worst})
+
+
+def choose(marked: Marked, most: int) -> Array:
+    """At most `most` marked items, the worst first; every reason has its worst items among them."""
+    kept = marked.everything
+    if len(kept) > most:
+        share = most // len(marked.by_reason)
+        first = np.unique(np.concatenate([items[:share] for items in marked.by_reason.values()]))
+        others = marked.ordered(np.setdiff1d(kept, first))
+        kept = np.concatenate([first, others[: most - len(first)]])
+    return marked.ordered(kept)
 
 
 MOST_DIGITS = 9
@@ -164,37 +508,31 @@ def ties_section(study: Study) -> dict[str, Any]:
     tested = study.best.weights > 0
     widths = (found.per_item_highest - found.per_item_lowest)[tested]
     largest = max(float(np.abs(found.per_item_highest[tested]).max()), ROUNDING)
-    n_dependent = int((widths > ROUNDING * largest).sum())
-    width = found.highest - found.lowest
-    return {
-        "n_items": found.n_items,
-        "n_tied": found.n_tied,
-        "n_dependent": n_dependent,
-        "score": found.score,
-        "low": found.lowest,
-        "high": found.highest,
-        "width": width,
-        "exact_range": bool(found.exact_range),
-        "error_bound": found.error_bound if np.isfinite(found.error_bound) else None,
-        "measure": found.measure,
-        "conclusion": _of_ties(study.task, found, n_dependent),
-    }
+    fields = "n_items", "n_tied", "score", "exact_range", "error_bound", "measure"
+    return section(
+        partial(_of_ties, study.task),
+        **plain_fields(found, *fields),
+        n_dependent=int((widths > ROUNDING * largest).sum()),
+        low=found.lowest,
+        high=found.highest,
+        width=found.highest - found.lowest,
+    )
 
 
-def _of_ties(task: str, found: TieReport, n_dependent: int) -> str:
-    if not n_dependent:
+def _of_ties(task: str, found: dict[str, Any]) -> str:
+    number = found["n_dependent"]
+    if not number:
         what = "labels" if task == "classification" else "targets"
         return (
             "The order of the rows decides nothing: no sample has tied neighbors with different "
             f"{what} that could change its score."
         )
-    low, high, score = _said((found.lowest, found.highest, found.score), task)
-    verb = "has" if n_dependent == 1 else "have"
-    ends = "" if found.exact_range else " or slightly beyond"
+    low, high, score = _said((found["low"], found["high"], found["score"]), task)
+    ends = "" if found["exact_range"] else " or slightly beyond"
     return (
-        f"{counted(n_dependent, 'sample')} of {found.n_items:,} {verb} equally near neighbors that "
-        f"disagree: a program that breaks ties by the order of the rows would find a score between {low} "
-        f"and {high}{ends}; the mean over all orders is {score}."
+        f"{counted(number, 'sample')} of {found['n_items']:,} {'has' if number == 1 else 'have'} equally "
+        "near neighbors that disagree: a program that breaks ties by the order of the rows would find a "
+        f"score between {low} and {high}{ends}; the mean over all orders is {score}."
     )
 
 
@@ -208,89 +546,3 @@ def _said(values: tuple[float, ...], task: str) -> list[str]:
         if len(set(said)) == len(set(values)):
             break
     return said
-
-
-CURVE = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
-"""K of the leave-one-out curve, besides that of the best setting."""
-
-
-def regression_section(study: Study) -> dict[str, Any] | None:
-    """Return the parts of the error of the best setting; None for a classification.
-
-    Parameters
-    ----------
-    study : Study
-        The data and the best setting.
-
-    Returns
-    -------
-    dict or None
-        mse, the expected squared error, and rmse, its square root; bias2 and variance, the weighted
-        means of `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it;
-        target_variance, the mean squared distance of the targets from their mean; r2,
-        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
-        several K; conclusion.
-    """
-    if study.task != "regression":
-        return None
-    best = study.best
-    mse = best.score
-    rmse = math.sqrt(mse)
-    bias2, variance = _mean(best.weights, best.bias2), _mean(best.weights, best.variance)
-    target_variance = float(np.var(study.y))
-    r2 = 1 - mse / target_variance if target_variance > 0 else None
-    ks = curve_numbers(study.n_neighbors, study.near.max_depth)
-    curve = loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs).tolist()
-    return {
-        "mse": mse,
-        "rmse": rmse,
-        "bias2": bias2,
-        "variance": variance,
-        "target_variance": target_variance,
-        "r2": r2,
-        "loo": {"n_neighbors": ks, "mse": curve},
-        "conclusion": _of_regression(mse, rmse, bias2, variance, r2, ks, curve),
-    }
-
-
-def curve_numbers(n_neighbors: int, most: int) -> list[int]:
-    """K of the leave-one-out curve, ascending: those of `CURVE` and `n_neighbors`, up to `most`."""
-    return sorted({k for k in (*CURVE, n_neighbors) if k <= most})
-
-
-def _mean(weights: Array, values: Array) -> float:
-    tested = weights > 0
-    return float(weights[tested] @ values[tested])
-
-
-def _of_regression(
-    mse: float,
-    rmse: float,
-    bias2: float,
-    variance: float,
-    r2: float | None,
-    ks: list[int],
-    curve: list[float],
-) -> str:
-    best = int(np.argmin(curve))
-    loo = f"leave-one-out is best at K = {ks[best]}, with {rounded(curve[best])}"
-    if r2 is None:
-        return (
-            f"All targets are equal, so there is nothing to explain; the mean squared error is "
-            f"{rounded(mse)}."
-        )
-    if r2 > 0:
-        start = (
-            f"Predictions are off by about {rounded(rmse)} (the root of the mean squared error); the rule "
-            f"explains {percentage(r2)} of the variance of the target"
-        )
-    else:
-        start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
-    total = bias2 + variance
-    if total <= 0:
-        return f"{start}: its expected squared error is 0; {loo}."
-    share = bias2 / total
-    return (
-        f"{start}; {share:.0%} of its squared error of {rounded(mse)} is squared bias, the noise of the "
-        f"target included, and {1 - share:.0%} the variance between training sets; {loo}."
-    )

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from .._formatting import plain
 from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
 from .._version import __version__
-from ._cost import MOST_HALVINGS, affordable_rows, tie_size
 from ._scores import number_of_training_sets
-from ._study import Study
+from ._study import MOST_HALVINGS, Study, affordable_rows, section, tie_size
 from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
 from ._text import at_most, counted, quoted, rounded
 
@@ -41,63 +41,53 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
 
 def data_section(study: Study, cut: Cut) -> dict[str, Any]:
     """Return the section."""
-    table = study.table
+    table, y = study.table, study.y
     names = np.array(table.names, dtype=object)
-    copies = copies_of_target(table)
-    classes, target, y = None, None, table.y
+    classes, target = None, None
     if study.task == "classification":
-        labels = encode_labels(y, table.n_items)
+        _, labels, counts = encode_labels(y)
         classes = [
-            {"label": str(label), "n_items": count, "share": count / table.n_items}
-            for label, count in zip(labels.classes.tolist(), labels.counts.tolist(), strict=True)
+            {"label": str(label), "n_items": n_items, "share": n_items / table.n_items}
+            for label, n_items in zip(labels, counts, strict=True)
         ]
     else:
-        numbers = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}
-        target = {name: float(value) for name, value in numbers.items()}
-    return {
-        "n_items": table.n_items,
-        "n_features": len(names),
-        "feature_names": names.tolist(),
-        "categorical": names[table.categorical].tolist(),
-        "constant": names[table.constant].tolist(),
-        "copies_of_target": copies,
-        "n_missing": table.n_missing,
-        "classes": classes,
-        "target": target,
-        "subsample": cut,
-        "conclusion": _of_data(study, classes, target, cut) + copies_note(copies),
-    }
-
-
-def _of_data(study: Study, classes: Any, target: Any, cut: Cut) -> str:
-    table = study.table
-    samples = (
-        f"{table.n_items:,} samples"
-        if cut is None
-        else f"A random {cut['n_items']:,} of {cut['of']:,} samples"
+        target = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}
+    return section(
+        _of_data,
+        n_items=table.n_items,
+        n_features=len(names),
+        feature_names=names,
+        categorical=names[table.categorical],
+        constant=names[table.constant],
+        copies_of_target=copies_of_target(table),
+        n_missing=table.n_missing,
+        classes=classes,
+        target=target,
+        subsample=cut,
     )
-    text = f"{samples} with {counted(len(table.names), 'column')}"
-    if classes is not None:
-        largest = max(classes, key=lambda each: each["n_items"])
-        text += (
-            f" belong to {len(classes)} classes, the largest of which, {quoted(largest['label'])}, has "
-            f"{largest['share']:.1%} of them"
-        )
+
+
+def _of_data(found: dict[str, Any]) -> str:
+    samples = f"{found['n_items']:,}"
+    if found["subsample"]:
+        samples = f"A random {samples} of {found['subsample']['of']:,}"
+    text = f"{samples} samples with {counted(found['n_features'], 'column')}"
+    if found["target"]:
+        low, high, mean = (rounded(found["target"][name]) for name in ("min", "max", "mean"))
+        text += f" have targets from {low} to {high} with a mean of {mean}"
     else:
-        text += (
-            f" have targets from {rounded(target['min'])} to {rounded(target['max'])} with a mean of "
-            f"{rounded(target['mean'])}"
-        )
+        largest = max(found["classes"], key=lambda each: each["n_items"])
+        text += f" belong to {len(found['classes'])} classes, the largest of which, "
+        text += f"{quoted(largest['label'])}, has {largest['share']:.1%} of them"
     counts = (
-        ("column", " with categories", table.categorical.sum()),
-        ("missing value", "", table.n_missing),
-        ("constant column", "", table.constant.sum()),
+        (len(found["categorical"]), "column", " with categories"),
+        (found["n_missing"], "missing value", ""),
+        (len(found["constant"]), "constant column", ""),
     )
-    remarks = [counted(int(n), noun) + more for noun, more, n in counts if n]
-    if not remarks:
-        return f"{text}."
-    listed = ", ".join(remarks[:-1]) + " and " * (len(remarks) > 1) + remarks[-1]
-    return f"{text}; the table has {listed}."
+    remarks = [counted(n, noun) + more for n, noun, more in counts if n]
+    if remarks:
+        text += f"; the table has {', '.join(remarks[:-1])}{' and ' * (len(remarks) > 1)}{remarks[-1]}"
+    return f"{text}.{copies_note(found['copies_of_target'])}"
 
 
 SAME = 1e-9
@@ -117,15 +107,15 @@ def copies_of_target(table: TableInput) -> list[str]:
     For classes: as many different values as classes, each with one class only. For a regression: a multiple
     of the target plus a constant. Rows where the column is missing do not count, but most must be there.
     """
-    if table.task == "regression":
-        found = [
-            not category and _is_multiple(column, table.y)
-            for column, category in zip(table.X.T, table.categorical.tolist(), strict=True)
-        ]
-    else:
-        codes = encode_labels(table.y, table.n_items).codes
-        found = [_names_classes(column, codes) for column in table.X.T]
-    return [name for name, is_copy in zip(table.names, found, strict=True) if is_copy]
+    regression = table.task == "regression"
+    says_the_same = _is_multiple if regression else _names_classes
+    target = table.y if regression else encode_labels(table.y).codes
+    found = []
+    for name, column, category in zip(table.names, table.X.T, table.categorical, strict=True):
+        known = ~np.isnan(column)
+        if 2 * known.sum() > len(known) and not (regression and category):
+            found += [name] * says_the_same(column[known], target[known])
+    return found
 
 
 def copies_note(names: list[str]) -> str:
@@ -138,19 +128,13 @@ def copies_note(names: list[str]) -> str:
     return f" The columns {listed} say the same as the target; if they are made from it, leave them out."
 
 
-def _known(column: Array) -> Array | None:
-    """The mask of the values that are there; None if these are not most."""
-    known = ~np.isnan(column)
-    return known if 2 * known.sum() > len(known) else None
-
-
-def _names_classes(column: Array, codes: Array) -> bool:
+def _names_classes(values: Array, classes: Array) -> bool:
     """Whether each value stands for one class, and each class for one value."""
-    known = _known(column)
-    if known is None or not _one_to_one(column[known][:FEW], codes[known][:FEW]):
-        return False
-    values, classes = column[known], codes[known]
-    return 1 < len(np.unique(classes)) < len(classes) and _one_to_one(values, classes)
+    return (
+        _one_to_one(values[:FEW], classes[:FEW])
+        and 1 < len(np.unique(classes)) < len(classes)
+        and _one_to_one(values, classes)
+    )
 
 
 def _one_to_one(values: Array, classes: Array) -> bool:
@@ -159,12 +143,9 @@ def _one_to_one(values: Array, classes: Array) -> bool:
     return len(values) == len(classes) == len(np.unique(places * len(classes) + codes))
 
 
-def _is_multiple(column: Array, targets: Array) -> bool:
-    """Whether a column is a multiple of the targets plus a constant, not for a few extreme rows only."""
-    known = _known(column)
-    if known is None:
-        return False
-    x, y = _centered(column[known]), _centered(targets[known])
+def _is_multiple(values: Array, targets: Array) -> bool:
+    """Whether values are a multiple of the targets plus a constant, not for a few extreme rows only."""
+    x, y = _centered(values), _centered(targets)
     if x is None or y is None or 1 - (x @ y) ** 2 / ((x @ x) * (y @ y)) >= SAME:
         return False
     rest = y - (x @ y) / (x @ x) * x
@@ -192,34 +173,32 @@ def method_section(
     study: Study, reading: Sequence[str], labels: Sequence[Any] | None, started: float
 ) -> dict[str, Any]:
     """Return the section; `reading` and `labels` are as for `code`."""
-    bound = study.best.error_bound
+    best, table = study.best, study.table
+    n_train_sets = number_of_training_sets(best)
     return {
-        "design": study.best.design,
-        "n_train_sets": number_of_training_sets(study.best),
-        "error_bound": bound if bound < float("inf") else None,
+        "design": best.design,
+        "n_train_sets": n_train_sets,
+        "error_bound": plain(best.error_bound),
         "seconds": time.perf_counter() - started,
         "versions": {"knnccv": __version__, "python": platform.python_version()}
         | {package: version(package) for package in ("numpy", "scipy", "numba")},
         "code": code(study, reading, labels),
         "notes": _notes(study),
         "conclusion": (
-            f"The score is the exact mean over all {number_of_training_sets(study.best)} training sets of "
-            f"{study.train_size:,} of {study.table.n_items:,} samples, with an error of at most "
-            f"{at_most(bound)}."
+            f"The score is the exact mean over all {n_train_sets} training sets of {study.train_size:,} of "
+            f"{table.n_items:,} samples, with an error of at most {at_most(best.error_bound)}."
         ),
     }
 
 
 def _notes(study: Study) -> list[str]:
-    notes = list(dict.fromkeys(study.notes))
-    if study.table.task_reason:
-        notes.insert(0, f"The task is {study.task}, since {study.table.task_reason}.")
-    if study.effort.n_halvings < MOST_HALVINGS:
-        notes.append(
-            f"Intervals come from {study.effort.n_halvings} random pairs of halves of the samples."
-        )
-    if study.effort.n_comparisons < MOST_HALVINGS:
-        notes.append(f"Settings are compared on {study.effort.n_comparisons} random pairs of halves.")
+    reason, effort = study.table.task_reason, study.effort
+    notes = [f"The task is {study.task}, since {reason}."] if reason else []
+    notes += study.notes
+    if effort.n_halvings < MOST_HALVINGS:
+        notes.append(f"Intervals come from {effort.n_halvings} random pairs of halves of the samples.")
+    if effort.n_comparisons < MOST_HALVINGS:
+        notes.append(f"Settings are compared on {effort.n_comparisons} random pairs of halves.")
     return notes
 
 
@@ -238,8 +217,9 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         The labels of the columns if `X` was given to `report` as a data frame.
     """
     table, setting = study.table, study.best_setting
-    lines = list(reading) or [GIVEN]
     is_cut = table.n_items < table.n_given
+    numbers = [each for each, nominal in zip(table.columns, table.categorical, strict=True) if not nominal]
+    lines, columns, options = list(reading) or [GIVEN], "X", ""
     if is_cut:
         seed, kept = study.random_state, table.n_items
         lines += [
@@ -248,19 +228,16 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         ]
     if table.is_mixed:
         distance = "from knnccv.hvdm import HEOM"
-        nominal = [int(j) for j in table.categorical.nonzero()[0]]
-        as_objects = not reading and (
-            has_misleading_labels(labels or ())
-            # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
-            or ((labels is not None or is_cut) and _any_number_column(study, _holds_objects))
-        )
-        columns = "np.asarray(X, dtype=object)" if as_objects else "X"
+        # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
+        objects = (labels is not None or is_cut) and any(each.dtype.kind == "O" for each in numbers)
+        if not reading and (has_misleading_labels(labels or ()) or objects):
+            columns = "np.asarray(X, dtype=object)"
+        nominal = np.flatnonzero(table.categorical).tolist()
         lines.append(f"near = HEOM(nominal={nominal}).fit({columns}).neighbors()")
-        options = ""
     else:
         distance = "from knnccv.reporting import scaled"
-        as_floats = not reading and _any_number_column(study, _needs_float)
-        columns = "np.asarray(X, dtype=float)" if as_floats else "X"
+        if not reading and any(map(_needs_float, numbers)):
+            columns = "np.asarray(X, dtype=float)"
         lines.append(f"near = scaled({columns}, {setting.scaling!r})")
         options = f", metric={setting.metric!r}"
     if study.average != "pooled":
@@ -280,19 +257,8 @@ def has_misleading_labels(labels: Sequence[Any]) -> bool:
     return any(isinstance(label, Real) and label != at for at, label in enumerate(labels))
 
 
-def _any_number_column(study: Study, check: Callable[[Array], bool]) -> bool:
-    """Whether a check holds for a column of numbers as it was given."""
-    table = study.table
-    pairs = zip(table.columns, table.categorical.tolist(), strict=True)
-    return any(check(column) for column, is_category in pairs if not is_category)
-
-
-def _holds_objects(column: Array) -> bool:
-    return column.dtype.kind == "O"
-
-
 def _needs_float(column: Array) -> bool:
     """Whether `scaled` refuses a column of numbers: decimals, or whole numbers that float64 rounds."""
-    if _holds_objects(column):
+    if column.dtype.kind == "O":
         return True
     return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= _EXACT).any())

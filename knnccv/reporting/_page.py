@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from ._items import MOST_INDICES
+from ._errors import MOST_INDICES, most_confused
 from ._text import (
     EMPTY,
     at_most,
@@ -23,8 +23,6 @@ from ._text import (
 
 MAX_BYTES = 5_900_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
-CONFUSIONS = 30
-"""How many of the most frequent confusions are listed."""
 LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
 
@@ -58,7 +56,7 @@ def render_page(answer: dict[str, Any]) -> str:
     scripts = [_bundle(), _template("charts.js"), _template("table.js")]
     values = {
         "pictures": pictures,
-        "confusions": _confusions(answer["classes"]),
+        "confusions": _confusions(answer["classes"] or {}),
         "settings_tables": [
             (part["measure"], _settings_table(part["curves"], answer["task"]))
             for part in (answer["settings"], answer["settings"]["other"])
@@ -72,20 +70,23 @@ def render_page(answer: dict[str, Any]) -> str:
         "max_matrix": MAX_MATRIX,
         "most_indices": MOST_INDICES,
     }
-    n_items = kept = len(answer["items"]["items"])
+    items = answer["items"]["items"]
+    kept = len(items)
     while True:
-        shown = answer if kept == n_items else _with_items(answer, kept)
+        shown = answer | {"items": answer["items"] | {"items": items[:kept], "shown": kept}}
         html = _render(
             "page.html.j2",
             answer=shown,
-            n_left_out=n_items - kept,
+            n_left_out=len(items) - kept,
             data_json=embedded_json(shown),
             **values,
         )
         excess = len(html.encode()) - MAX_BYTES
         if excess <= 0 or not kept:
             return html
-        kept = _fewer(answer["items"]["items"], kept, excess)
+        while excess > 0 and kept:
+            kept -= 1
+            excess -= len(embedded_json(items[kept]))
 
 
 def render_summary(answer: dict[str, Any]) -> str:
@@ -145,23 +146,11 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
-def _confusions(classes: dict[str, Any] | None) -> list[tuple[str, str, float]]:
-    """The most frequent confusions: true class, predicted class, expected share."""
-    if not classes:
-        return []
-    if not classes["confusion"]:
-        return [(one["label"], one["predicted"], one["share"]) for one in classes.get("confused", [])][
-            :CONFUSIONS
-        ]
-    labels = classes["labels"]
-    found = [
-        (share, i, j)
-        for i, row in enumerate(classes["confusion"])
-        for j, share in enumerate(row)
-        if i != j and share
-    ]
-    found.sort(key=lambda one: (-one[0], one[1], one[2]))
-    return [(labels[i], labels[j], share) for share, i, j in found[:CONFUSIONS]]
+def _confusions(classes: dict[str, Any]) -> list[dict[str, Any]]:
+    """The most frequent confusions; without a matrix those that the section names."""
+    if not classes.get("confusion"):
+        return list(classes.get("confused", []))
+    return most_confused(classes["labels"], classes["confusion"], least=0.0)
 
 
 def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
@@ -170,31 +159,18 @@ def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
     Squared errors can differ by powers of ten, so that the largest error is given as a share of the score,
     unless a score is 0.
     """
-    columns = [dict(zip(curve["n_neighbors"], curve["scores"], strict=True)) for curve in curves]
-    pairs = [
-        (score, bound)
-        for curve in curves
-        for score, bound in zip(curve["scores"], curve["error_bound"], strict=True)
-        if bound is not None
+    points = [
+        (k, at, score, bound)
+        for at, curve in enumerate(curves)
+        for k, score, bound in zip(curve["n_neighbors"], curve["scores"], curve["error_bound"], strict=True)
     ]
-    is_share = task == "regression" and all(score for score, _ in pairs)
-    bound = max((bound / score if is_share else bound for score, bound in pairs), default=None)
-    rows = [(k, [column.get(k) for column in columns]) for k in sorted(set().union(*columns))]
-    return {"rows": rows, "bound": bound, "is_share": is_share}
-
-
-def _with_items(answer: dict[str, Any], kept: int) -> dict[str, Any]:
-    """The answer with its first items only."""
-    items = answer["items"]
-    return {**answer, "items": {**items, "items": items["items"][:kept], "shown": kept}}
-
-
-def _fewer(items: list[dict[str, Any]], kept: int, excess: int) -> int:
-    """How many items to keep so that a page is smaller by so many bytes."""
-    while excess > 0 and kept:
-        kept -= 1
-        excess -= len(embedded_json(items[kept]))
-    return kept
+    table: dict[int, list[float | None]] = {k: [None] * len(curves) for k, *_ in sorted(points)}
+    for k, at, score, _ in points:
+        table[k][at] = score
+    known = [(score, bound) for *_, score, bound in points if bound is not None]
+    is_share = task == "regression" and all(score for score, _ in known)
+    bound = max((bound / score if is_share else bound for score, bound in known), default=None)
+    return {"rows": list(table.items()), "bound": bound, "is_share": is_share}
 
 
 @cache

@@ -7,20 +7,21 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from numba.core import event
 
 from .._files import written_whole
+from .._formatting import plain
 from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
 from ..hvdm import is_frame
 from ..kernel import COMPILES
-from ._errors import classes_section, regression_section, ties_section
+from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
-from ._items import DUPLICATES, DUPLICATES_OF_TARGETS, IN_WORDS, items_section
-from ._scores import learning_section, scores_section
+from ._scores import learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
 from ._study import Study, checked_average, checked_neighbors, checked_size
 from ._table import read_input
@@ -54,7 +55,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number on the page, in the types that JSON has; None where there is no value."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._content))
+        copy: dict[str, Any] = plain(self._content)
         return copy
 
     def to_html(self) -> str:
@@ -109,8 +110,8 @@ class Report:
         ValueError
             If no sample has this reason; the message lists those that occur.
         """
-        found = (self._content["items"] or {}).get("indices", {})
-        by_reason = {self._reason(key): items for key, items in found.items() if items}
+        found, task = self._content["items"]["indices"], self._content["task"]
+        by_reason = {in_words(key, task): items for key, items in found.items() if items}
         if reason is None:
             return sorted(set().union(*by_reason.values()))
         if reason not in by_reason:
@@ -118,12 +119,6 @@ class Report:
             msg = f"reason must be one of {known}, got {reason!r}"
             raise ValueError(msg)
         return list(by_reason[reason])
-
-    def _reason(self, key: str) -> str:
-        """The words of a reason."""
-        if key == DUPLICATES and self._content["task"] == "regression":
-            return DUPLICATES_OF_TARGETS
-        return IN_WORDS[key]
 
     def _repr_html_(self) -> str:
         from ._page import render_summary
@@ -254,39 +249,33 @@ def report_on(
     study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)
     labels = list(X.columns) if is_frame(X) else None
-    content: dict[str, Any] = {}
-
-    sections: dict[str, Callable[[], Any]] = {
-        "data": lambda: data_section(study, cut),
-        "settings": lambda: choose_setting(study, wanted),
-        "scores": lambda: scores_section(study),
-        "tuned": lambda: tuned_section(study),
-        "learning": lambda: learning_section(study),
-        "classes": lambda: classes_section(study),
-        "items": lambda: items_section(study),
-        "ties": lambda: ties_section(study),
-        "regression": lambda: regression_section(study),
-        "method": lambda: method_section(study, reading, labels, started),
+    sections: dict[str, Callable[[Study], Any]] = {
+        "data": partial(data_section, cut=cut),
+        "settings": partial(choose_setting, wanted=wanted),
+        "scores": scores_section,
+        "tuned": tuned_section,
+        "learning": learning_section,
+        "classes": classes_section,
+        "items": items_section,
+        "ties": ties_section,
+        "regression": regression_section,
+        "method": partial(method_section, reading=reading, labels=labels, started=started),
     }
-
-    def step(name: str) -> Callable[[], None]:
-        return lambda: content.update({name: sections[name]()})
-
-    run_stages([(name, step(name)) for name in sections], progress)
+    found = run_stages({name: partial(section, study) for name, section in sections.items()}, progress)
     first = {"knnccv": __version__, "task": table.task, "name": str(name)}
-    return Report(first | {section: content[section] for section in SECTIONS})
+    return Report(first | {section: found[section] for section in SECTIONS})
 
 
 Hook = Callable[[str, int, int], None]
 Progress = bool | Hook
 
 
-def run_stages(stages: Sequence[tuple[str, Callable[[], None]]], progress: Progress) -> None:
-    """Run the stages one after the other.
+def run_stages(stages: dict[str, Callable[[], Any]], progress: Progress) -> dict[str, Any]:
+    """Run the stages one after the other, and return what each returns.
 
     Parameters
     ----------
-    stages : sequence of (str, callable)
+    stages : dict of str to callable
         Their names and what they do.
     progress : bool or callable
         True shows a bar (needs tqdm): the name of the stage, and the tasks within all stages so far; a
@@ -299,11 +288,13 @@ def run_stages(stages: Sequence[tuple[str, Callable[[], None]]], progress: Progr
     ImportError
         If a bar is asked for and tqdm is missing.
     """
+    found: dict[str, Any] = {}
     with _hook(progress) as hook:
-        for done, (name, step) in enumerate(stages):
-            hook(name, done, len(stages))
-            step()
+        for name, step in stages.items():
+            hook(name, len(found), len(stages))
+            found[name] = step()
         hook("", len(stages), len(stages))
+    return found
 
 
 def check_progress(progress: Progress) -> None:

@@ -1,9 +1,10 @@
-"""The sections on scores: the best and the default setting, both kinds of luck, and learning curves."""
+"""The sections on scores: best and default setting, both kinds of luck, learning curves, regression."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,24 @@ import numpy as np
 from .._labels import majority_class
 from .._training_set_count import magnitude, magnitude_of_log10
 from .._typing import Array
+from ..curves import loo_curve
 from ..inference import InferenceWarning, compare
 from ..montecarlo import monte_carlo_cv
 from ..neighbors import Neighbors
 from ..results import CompleteCV
-from ._cost import smallest_training_size
-from ._errors import curve_numbers
 from ._settings import LEVEL
-from ._study import Setting, Study, depth_of_halves, enough_depth, keep_lists, part_of
-from ._table import Cut, of_a_part
-from ._text import finite, interval_text, percentage, quoted, rounded, score_text
+from ._study import (
+    Setting,
+    Study,
+    depth_of_halves,
+    enough_depth,
+    keep_lists,
+    part_of,
+    section,
+    smallest_training_size,
+)
+from ._table import of_a_part
+from ._text import interval_text, percentage, quoted, rounded
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -28,47 +37,36 @@ MAX_EXACT_LOG = 1000
 
 def scores_section(study: Study) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
-    depth = enough_depth(len(study.y), study.train_size, study.n_neighbors)
-    if study.task == "regression":
-        depth = max(depth, curve_numbers(study.n_neighbors, study.near.max_depth)[-1] + 1)
-    keep_lists(study.near, max(depth, _depth_of_halves(study, study.best_setting)), study.n_jobs)
-    study.best = study.score(study.best_setting)
-    same = study.best_setting == study.default_setting
-    if not same:
-        near = study.neighbors(study.default_setting.scaling, study.default_setting.metric)
-        keep_lists(near, _depth_of_halves(study, study.default_setting), study.n_jobs)
-    study.default = study.best if same else study.score(study.default_setting)
-    best = _score(study, study.best_setting, study.best)
-    default = best if same else _score(study, study.default_setting, study.default)
-    difference = None if same else _difference(study)
-    baselines = _baselines(study)
-    return {
-        "measure": study.best.measure,
-        "is_loss": study.task == "regression",
-        "average": study.average,
-        "train_size": study.train_size,
-        "best": best,
-        "default": dict(default),
-        "baselines": baselines,
-        "difference": difference,
-        "conclusion": _conclusion(study, best, baselines),
-    }
-
-
-def _depth_of_halves(study: Study, setting: Setting) -> int:
-    near = study.neighbors(setting.scaling, setting.metric)
-    return depth_of_halves(near, study.train_size, setting.n_neighbors)
+    results = {}
+    for setting in dict.fromkeys((study.best_setting, study.default_setting)):
+        near, k = study.neighbors(*setting.pair), setting.n_neighbors
+        depth = enough_depth(len(study.y), study.train_size, k)
+        if study.task == "regression":
+            depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
+        keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
+        results[setting] = study.score(setting)
+    study.best, study.default = results[study.best_setting], results[study.default_setting]
+    entries = {setting: _score(study, setting, found) for setting, found in results.items()}
+    return section(
+        partial(_conclusion, study),
+        measure=study.best.measure,
+        is_loss=study.task == "regression",
+        average=study.average,
+        train_size=study.train_size,
+        best=entries[study.best_setting],
+        default=entries[study.default_setting],
+        baselines=_baselines(study),
+        difference=_difference(study) if len(results) > 1 else None,
+    )
 
 
 def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
     error, interval, reason = _luck_of_the_data(study, found)
     return {
-        "scaling": setting.scaling,
-        "metric": setting.metric,
-        "n_neighbors": setting.n_neighbors,
+        **setting._asdict(),
         "score": found.score,
         **measures(study, found),
-        "error_bound": finite(found.error_bound),
+        "error_bound": found.error_bound,
         "standard_error": error,
         "interval": interval,
         "no_interval": reason,
@@ -94,93 +92,67 @@ def number_of_training_sets(found: CompleteCV) -> str:
 
 def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, Any, str | None]:
     """Standard error, interval, and the reason why there is none."""
-    how = {"n_halvings": study.effort.n_halvings, "random_state": study.random_state}
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", InferenceWarning)
-            low, high = found.confidence_interval(LEVEL, **how)
-            error = float(found.standard_error(**how))
+            low, high = found.confidence_interval(LEVEL, **study.halves)
+            error = found.standard_error(**study.halves)
     except ValueError as reason:
         return None, None, str(reason)
-    for each in caught:
-        text = f"Intervals: {each.message}."
-        if text not in study.notes:
-            study.notes.append(text)
+    study.note(*(f"Intervals: {each.message}." for each in caught))
     if not (math.isfinite(low) and math.isfinite(high)):
-        return finite(error), None, "the halves of the data give no interval"
-    return finite(error), {"low": float(low), "high": float(high), "level": LEVEL}, None
+        return error, None, "the halves of the data give no interval"
+    return error, {"low": low, "high": high, "level": LEVEL}, None
 
 
-def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
+def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float:
     """Standard deviation of the score of one random split; of large data from fewer random splits."""
-    if not study.effort.n_runs:
-        return finite(float(found.split_std(random_state=study.random_state)))
-    runs = monte_carlo_cv(
-        study.neighbors(setting.scaling, setting.metric),
+    n_runs = study.effort.n_runs
+    if not n_runs:
+        return float(found.split_std(random_state=study.random_state))
+    study.note(f"The scatter of one split comes from {n_runs} random splits.")
+    return monte_carlo_cv(
+        study.neighbors(*setting.pair),
         study.y,
         study.rule,
         study.design,
-        n_repeats=study.effort.n_runs,
+        n_repeats=n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
         average=study.average,
         n_neighbors=setting.n_neighbors,
-    )
-    note = f"The scatter of one split comes from {study.effort.n_runs} random splits."
-    if note not in study.notes:
-        study.notes.append(note)
-    return finite(runs.std)
+    ).std
 
 
 def _difference(study: Study) -> dict[str, Any] | None:
     """The best against the default setting."""
-    how = {"n_halvings": study.effort.n_halvings, "random_state": study.random_state}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InferenceWarning)
-            found = compare(study.best, study.default, **how)
+            found = compare(study.best, study.default, **study.halves)
             low, high = found.confidence_interval(LEVEL)
     except ValueError:
         return None
-    return {
-        "score": found.difference,
-        "low": finite(low),
-        "high": finite(high),
-        "pvalue": finite(found.pvalue),
-    }
+    return {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
 
 
 def _baselines(study: Study) -> list[dict[str, Any]]:
-    setting = Setting(study.best_setting.scaling, study.best_setting.metric, 1)
+    setting = study.best_setting._replace(n_neighbors=1)
     nearest = study.best if setting == study.best_setting else study.score(setting)
-    simple: dict[str, Any] = (
-        {
-            "name": "mean of the training targets",
-            "score": error_of_mean(study.y, study.train_size),
-            "accuracy": None,
-            "balanced_accuracy": None,
-            "explanation": "always answers the mean target of the training samples",
-        }
-        if study.task == "regression"
-        else _majority(study)
-    )
-    return [
-        simple,
-        {
-            "name": "one nearest neighbor",
-            "score": nearest.score,
-            **measures(study, nearest),
-            "explanation": f"copies the nearest training sample ({setting.columns})",
-        },
-    ]
-
-
-def _majority(study: Study) -> dict[str, Any]:
-    label, share = majority_class(study.y)
-    scores = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
-    score = scores["balanced_accuracy" if study.average == "class" else "accuracy"]
-    explanation = f"always answers {quoted(label)}, the largest class"
-    return {"name": "majority class", "score": score, "explanation": explanation} | scores
+    others: dict[str, Any] = measures(study, nearest)
+    if study.task == "regression":
+        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size)
+        answers = "the mean target of the training samples"
+        simple = others
+    else:
+        label, share = majority_class(study.y)
+        name, answers = "majority class", f"{quoted(label)}, the largest class"
+        simple = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
+        score = simple["balanced_accuracy" if study.average == "class" else "accuracy"]
+    explanation = f"copies the nearest training sample ({setting.columns})"
+    copied = {"name": "one nearest neighbor", "score": nearest.score, "explanation": explanation}
+    first = {"name": name, "score": score, "explanation": f"always answers {answers}"}
+    return [first | simple, copied | others]
 
 
 def error_of_mean(y: Any, train_size: int) -> float:
@@ -193,33 +165,28 @@ def error_of_mean(y: Any, train_size: int) -> float:
     return float(np.var(y, ddof=1)) * (1 + 1 / train_size)
 
 
-def _conclusion(study: Study, best: dict[str, Any], baselines: list[dict[str, Any]]) -> str:
-    classify = study.task == "classification"
-
-    def said(value: float) -> str:
-        return score_text(value, study.task)
-
-    amount = said(best["score"])
-    start = f"The {study.best.measure} is {amount}"
-    if classify and study.average != "class":
+def _conclusion(study: Study, found: dict[str, Any]) -> str:
+    best, simple = found["best"], found["baselines"][0]
+    amount, by_classes = study.said(best["score"]), study.average == "class"
+    interval, always, accuracies = "", "always answering ", ""
+    start = f"The {found['measure']} is {amount}"
+    if study.task == "regression":
+        always = ""
+    elif not by_classes:
         start = f"{amount} of new samples are classified correctly"
-    interval = ""
     if best["interval"]:
-        low, high = best["interval"]["low"], best["interval"]["high"]
-        ends = interval_text(low, high, study.task)
+        ends = interval_text(best["interval"]["low"], best["interval"]["high"], study.task)
         interval = f"; {LEVEL:.0%} interval for the population {ends}"
+    if by_classes:
+        accuracies = (
+            f"; the accuracy of the best is {percentage(best['accuracy'])}, and that of the "
+            f"{simple['name']} {percentage(simple['accuracy'])}"
+        )
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
-        f"{said(study.default.score)} with the default setting and {said(baselines[0]['score'])} by "
-        f"{'always answering ' if classify else ''}the {baselines[0]['name']}"
-        f"{_accuracies(best, baselines[0]) if study.average == 'class' else ''}."
+        f"{study.said(study.default.score)} with the default setting and {study.said(simple['score'])} by "
+        f"{always}the {simple['name']}{accuracies}."
     )
-
-
-def _accuracies(best: dict[str, Any], simple: dict[str, Any]) -> str:
-    """The accuracies behind the balanced ones."""
-    of_best, of_simple = percentage(best["accuracy"]), percentage(simple["accuracy"])
-    return f"; the accuracy of the best is {of_best}, and that of the {simple['name']} {of_simple}"
 
 
 FEWEST_SIZES, MOST_SIZES = 7, 12
@@ -234,41 +201,48 @@ LARGEST_MISFIT = 0.25
 def learning_section(study: Study) -> dict[str, Any]:
     """Return the section."""
     part, cut = part_of(study, study.effort.learning, "learning curves of")
-    best = min(study.n_neighbors, part.train_size)
-    numbers = sorted({1, best, min(5, part.train_size)})
+    setting = study.best_setting._replace(n_neighbors=min(study.n_neighbors, part.train_size))
+    numbers = sorted({1, setting.n_neighbors, min(5, part.train_size)})
     sizes = _sizes(part, max(numbers), study.ties)
-    near = part.neighbors(study.best_setting.scaling, study.best_setting.metric)
     if part.table.is_mixed:
-        _keep_deepest(near, part, sizes, max(numbers))
-    scaling, metric = study.best_setting.scaling, study.best_setting.metric
-    curves: list[dict[str, Any]] = []
-    for k in numbers:
-        found = [
-            part.score(Setting(scaling, metric, k), size, LEARNING_TOL) if k <= size else None
-            for size in sizes
-        ]
-        scores = [None if each is None else each.score for each in found]
-        bounds = [None if each is None else each.error_bound for each in found]
-        curves.append({"n_neighbors": k, "scores": scores, "error_bound": bounds})
-    scores = next(each["scores"] for each in curves if each["n_neighbors"] == best)
-    known = [(size, score) for size, score in zip(sizes, scores, strict=True) if score is not None]
+        _keep_deepest(part.neighbors(*setting.pair), part, sizes, max(numbers))
+    curves = [_curve(part, setting._replace(n_neighbors=k), sizes) for k in numbers]
+    scores = np.array(curves[numbers.index(setting.n_neighbors)]["scores"], float)
+    known = ~np.isnan(scores)
     if sizes[0] > max(2, part.table.n_items // 40):
-        study.notes.append(
+        study.note(
             f"Learning curves start at {sizes[0]:,} training samples: smaller ones would take too long."
         )
-    points = np.array(known)
+    points, scores = np.array(sizes)[known], scores[known]
     highest = 1.0 if study.task == "classification" else math.inf
-    extrapolation, reason = extrapolated(points[:, 0], points[:, 1], 2 * part.table.n_items, highest)
+    extrapolation, reason = extrapolated(points, scores, 2 * part.table.n_items, highest)
     if extrapolation is None:
-        study.notes.append(f"The learning curve is not extrapolated: {reason}.")
+        study.note(f"The learning curve is not extrapolated: {reason}.")
+    start = (
+        f"From {points[0]:,} to {points[-1]:,} training samples the {study.best.measure} with "
+        f"K = {setting.n_neighbors} goes from {study.said(scores[0])} to {study.said(scores[-1])}"
+        f"{of_a_part(cut)}"
+    )
     return {
-        "scaling": scaling,
-        "metric": metric,
+        "scaling": setting.scaling,
+        "metric": setting.metric,
         "train_sizes": sizes,
         "curves": curves,
         "extrapolation": extrapolation,
         "subsample": cut,
-        "conclusion": _of_learning(study, best, known, extrapolation, reason, cut),
+        "conclusion": f"{start}; {_of_more_data(study, extrapolation, reason)}.",
+    }
+
+
+def _curve(part: Study, setting: Setting, sizes: list[int]) -> dict[str, Any]:
+    """The scores of a setting; None for training sets smaller than its number of neighbors."""
+    found = [
+        part.score(setting, size, LEARNING_TOL) if setting.n_neighbors <= size else None for size in sizes
+    ]
+    return {
+        "n_neighbors": setting.n_neighbors,
+        "scores": [each and each.score for each in found],
+        "error_bound": [each and each.error_bound for each in found],
     }
 
 
@@ -279,8 +253,7 @@ def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int
     """
     for size in sizes:
         depth = enough_depth(part.table.n_items, size, min(largest_k, size), LEARNING_TOL)
-        if near.room(min(depth, near.max_depth)) is not None:
-            keep_lists(near, depth, part.n_jobs)
+        if keep_lists(near, depth, part.n_jobs):
             return
 
 
@@ -336,31 +309,76 @@ def extrapolated(
     return {"train_size": at, "score": score, "gain": gain, "model": MODEL}, ""
 
 
-def _of_learning(
-    study: Study,
-    best: int,
-    known: list[tuple[int, float]],
-    extrapolation: dict[str, Any] | None,
-    reason: str,
-    cut: Cut,
-) -> str:
-    classify = study.task == "classification"
+def _of_more_data(study: Study, found: dict[str, Any] | None, reason: str) -> str:
+    if found is None:
+        return f"it is not extrapolated, since {reason}"
+    gain = found["gain"]
+    change = ("+" if gain > 0 else "") + rounded(gain)
+    if study.task == "classification":
+        change = f"{100 * gain:+.1f} points"
+    score = study.said(found["score"])
+    return f"extrapolated to {found['train_size']:,}, which is a guess, it would be {score} ({change})"
 
-    def said(value: float) -> str:
-        return score_text(value, study.task)
 
-    measure = study.best.measure
-    (few, low), (many, high) = known[0], known[-1]
-    text = (
-        f"From {few:,} to {many:,} training samples the {measure} with K = {best} goes from {said(low)} to "
-        f"{said(high)}"
+CURVE = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+"""K of the leave-one-out curve, besides that of the best setting."""
+
+
+def regression_section(study: Study) -> dict[str, Any] | None:
+    """Return the parts of the error of the best setting; None for a classification.
+
+    Parameters
+    ----------
+    study : Study
+        The data and the best setting.
+
+    Returns
+    -------
+    dict or None
+        mse, the expected squared error, and rmse, its square root; bias2 and variance, the weighted
+        means of `knnccv.CompleteCV.bias2` and `knnccv.CompleteCV.variance`, which sum to it;
+        target_variance, the mean squared distance of the targets from their mean; r2,
+        1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
+        several K; conclusion.
+    """
+    if study.task != "regression":
+        return None
+    best, spread = study.best, float(np.var(study.y))
+    tested = best.weights > 0
+    ks = curve_numbers(study.n_neighbors, study.near.max_depth)
+    return section(
+        _of_regression,
+        mse=best.score,
+        rmse=math.sqrt(best.score),
+        bias2=best.weights[tested] @ best.bias2[tested],
+        variance=best.weights[tested] @ best.variance[tested],
+        target_variance=spread,
+        r2=1 - best.score / spread if spread > 0 else None,
+        loo={"n_neighbors": ks, "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs)},
     )
-    text += of_a_part(cut)
-    if extrapolation is None:
-        return f"{text}; it is not extrapolated, since {reason}."
-    gain = extrapolation["gain"]
-    change = f"{100 * gain:+.1f} points" if classify else ("+" if gain > 0 else "") + rounded(gain)
+
+
+def curve_numbers(n_neighbors: int, most: int) -> list[int]:
+    """K of the leave-one-out curve, ascending: those of `CURVE` and `n_neighbors`, up to `most`."""
+    return sorted({k for k in (*CURVE, n_neighbors) if k <= most})
+
+
+def _of_regression(found: dict[str, Any]) -> str:
+    mse, r2, total = rounded(found["mse"]), found["r2"], found["bias2"] + found["variance"]
+    if r2 is None:
+        return f"All targets are equal, so there is nothing to explain; the mean squared error is {mse}."
+    start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
+    if r2 > 0:
+        start = (
+            f"Predictions are off by about {rounded(found['rmse'])} (the root of the mean squared error); "
+            f"the rule explains {percentage(r2)} of the variance of the target"
+        )
+    error, k = min(zip(found["loo"]["mse"], found["loo"]["n_neighbors"], strict=True))
+    loo = f"leave-one-out is best at K = {k}, with {rounded(error)}"
+    if total <= 0:
+        return f"{start}: its expected squared error is 0; {loo}."
+    share = found["bias2"] / total
     return (
-        f"{text}; extrapolated to {extrapolation['train_size']:,}, which is a guess, it would be "
-        f"{said(extrapolation['score'])} ({change})."
+        f"{start}; {share:.0%} of its squared error of {mse} is squared bias, the noise of the target "
+        f"included, and {1 - share:.0%} the variance between training sets; {loo}."
     )

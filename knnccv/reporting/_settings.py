@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,20 @@ from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
-from ..tuning import TunedScore, tuned_score
-from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, nested_runs, search_units, tie_size
-from ._study import TIMES_LARGER, Setting, Study, are_unequal, part_of
-from ._table import Cut, TableInput, of_a_part
-from ._text import percentage, score_text
+from ..tuning import tuned_score
+from ._study import (
+    SEARCH_LIMIT,
+    TIMES_LARGER,
+    Setting,
+    Study,
+    are_unequal,
+    nested_runs,
+    part_of,
+    search_units,
+    section,
+)
+from ._table import TableInput, of_a_part
+from ._text import percentage
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -34,9 +44,8 @@ SCALING_NOTE = (
     "Scalings are fitted to all samples, without the labels; scaling each training set by itself is a "
     "slightly different experiment."
 )
-TUNED = ("score", "std_error", "std", "inner_score", "optimism", "optimism_std_error", "n_runs", "inner")
-"""What is said of a `TunedScore`."""
-Found = dict[tuple[str, str], Surface]
+Pair = tuple[str, str]
+Found = dict[Pair, Surface]
 
 
 def offered(study: Study) -> list[tuple[str, str]]:
@@ -49,93 +58,81 @@ def offered(study: Study) -> list[tuple[str, str]]:
 def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
-    study.ties = tie_size(study.X, study.random_state)
-    affordable = affordable_neighbors(wanted, study.table.n_items, study.n_classes, len(pairs))
-    if affordable != wanted:
-        study.notes.append(
-            f"The K above {affordable[-1]} were not compared: with {study.n_classes} classes they would "
-            f"take too long. One alone is always computed (n_neighbors={wanted[-1]})."
-        )
-        wanted = affordable
-    largest_k = max([k for k in wanted if k <= study.train_size] or [study.train_size])
-    study.effort = effort(study.table.n_items, study.ties, study.n_classes, len(pairs), largest_k)
+    affordable = study.plan(wanted, len(pairs))
     part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
-    numbers = [k for k in wanted if k <= part.train_size] or [part.train_size]
+    numbers = [k for k in affordable if k <= part.train_size] or [part.train_size]
     if cut is not None:
-        _note_losses(study, part, wanted)
+        _note_losses(study, part, affordable)
     found: Found = {}
     omitted = []
-    for scaling, metric in pairs:
-        reason = _refused(study, metric, first=(scaling, metric) == pairs[0])
-        if not reason:
-            try:
-                found[scaling, metric] = _curve(part, scaling, metric, numbers, part.average)
-            except (ValueError, TypeError) as error:
-                if (scaling, metric) == pairs[0]:
-                    raise
-                reason = str(error)
-        if reason:
-            omitted.append({"scaling": scaling, "metric": metric, "reason": reason})
-    scaling, metric, row = _best(found)
-    best = found[scaling, metric]
-    k = int(best.n_neighbors[row])
-    study.best_setting = Setting(scaling, metric, k)
+    for pair in pairs:
+        try:
+            if pair != pairs[0]:
+                _check_use(study, pair[1])
+            found[pair] = _curve(part, *pair, numbers, part.average)
+        except (ValueError, TypeError) as error:
+            if pair == pairs[0]:
+                raise
+            omitted.append({"scaling": pair[0], "metric": pair[1], "reason": str(error)})
+    best, row = _best(found)
+    study.best_setting = best
     study.default_setting = Setting(*pairs[0], min(5, study.train_size))
-    study.compared = {key: numbers for key in found if key[1] != OPTIMISTIC}
+    study.compared = dict.fromkeys(_eligible(found), numbers)
     _note(study, found)
-    kept, compared = _not_worse(part, found, (scaling, metric), row)
-    score = float(best.scores[row, 0])
+    kept, compared = _not_worse(part, found, best.pair, row)
     unequal = study.task == "classification" and are_unequal(study.y)
-    other = _by_other_measure(part, found, (scaling, metric), row) if unequal else None
-    return {
-        "measure": best.measure,
-        "other": other,
-        "curves": [_as_dict(key, each, part.table.n_items) for key, each in found.items()],
-        "best": {"scaling": scaling, "metric": metric, "n_neighbors": k, "score": score},
-        "not_worse": kept,
-        "omitted": omitted,
-        "subsample": cut,
-        "conclusion": _conclusion(study, part, found, score, kept, compared, cut) + _other(other),
-    }
+    return section(
+        partial(_conclusion, study, part, compared),
+        measure=found[best.pair].measure,
+        other=_by_other_measure(part, found, best, row) if unequal else None,
+        curves=_as_dicts(found, part.table.n_items),
+        best=best._asdict() | {"score": found[best.pair].scores[row, 0]},
+        not_worse=kept,
+        omitted=omitted,
+        subsample=cut,
+    )
 
 
-def _by_other_measure(part: Study, found: Found, best: tuple[str, str], row: int) -> dict[str, Any]:
+def _eligible(found: Found) -> Found:
+    """The curves from which the best setting is chosen."""
+    return {pair: each for pair, each in found.items() if pair[1] != OPTIMISTIC}
+
+
+def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dict[str, Any]:
     """What would be the best setting by accuracy, if balanced accuracy chose it, or the other way round.
 
     instead is the measure that chose, at that setting; of_best the other measure at the chosen setting.
     """
     average = "pooled" if part.average == "class" else "class"
-    others = {key: _curve(part, *key, each.n_neighbors.tolist(), average) for key, each in found.items()}
-    scaling, metric, at = _best(others)
-    there = others[scaling, metric]
-    return {
-        "measure": there.measure,
-        "scaling": scaling,
-        "metric": metric,
-        "n_neighbors": int(there.n_neighbors[at]),
-        "score": float(there.scores[at, 0]),
-        "instead": float(found[scaling, metric].scores[at, 0]),
-        "of_best": float(others[best].scores[row, 0]),
-        "chosen_by": found[best].measure,
-        "is_best": (scaling, metric, at) == (*best, row),
-        "curves": [_as_dict(key, each, part.table.n_items) for key, each in others.items()],
+    others = {pair: _curve(part, *pair, each.n_neighbors.tolist(), average) for pair, each in found.items()}
+    setting, at = _best(others)
+    return setting._asdict() | {
+        "measure": others[setting.pair].measure,
+        "score": others[setting.pair].scores[at, 0],
+        "instead": found[setting.pair].scores[at, 0],
+        "of_best": others[best.pair].scores[row, 0],
+        "chosen_by": found[best.pair].measure,
+        "is_best": setting == best,
+        "curves": _as_dicts(others, part.table.n_items),
     }
 
 
-def _refused(study: Study, metric: str, first: bool) -> str:
-    """Why a metric is not offered; the first setting always is."""
+def _check_use(study: Study, metric: str) -> None:
+    """Raise ValueError, with the reason, if a metric is not offered; the first setting always is."""
     table = study.table
-    if metric == OPTIMISTIC and study.task == "regression":
-        return "HVDM compares categories by classes, and a regression has none"
-    if metric == OPTIMISTIC and not table.categorical.any():
-        return "without categories HVDM is another scaling of the numbers"
     units = search_units(table.n_items, len(table.names), metric)
-    if not first and units > SEARCH_LIMIT:
-        return (
+    if metric == OPTIMISTIC and study.task == "regression":
+        msg = "HVDM compares categories by classes, and a regression has none"
+    elif metric == OPTIMISTIC and not table.categorical.any():
+        msg = "without categories HVDM is another scaling of the numbers"
+    elif units > SEARCH_LIMIT:
+        msg = (
             f"comparing all pairs of {table.n_items:,} samples by {metric} would take about "
             f"{units / SEARCH_LIMIT:.1f} times as long as a report allows"
         )
-    return ""
+    else:
+        return
+    raise ValueError(msg)
 
 
 def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: str) -> Surface:
@@ -147,54 +144,50 @@ def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: 
         return surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
 
 
-def _best(found: Found) -> tuple[str, str, int]:
-    """The best setting, in case of a tie within the bounds the first with the smallest K."""
-    eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
-    gains = {key: -each.scores if each.is_loss else each.scores for key, each in eligible.items()}
-    lowest = max(float((gains[key] - eligible[key].error_bound).max()) for key in eligible)
-    for key, each in eligible.items():
-        good = gains[key][:, 0] + each.error_bound[:, 0] >= lowest
-        if good.any():
-            return *key, int(np.argmax(good))
-    raise AssertionError
+def _best(found: Found) -> tuple[Setting, int]:
+    """The best setting and its row, in case of a tie within the bounds the first with the smallest K."""
+    points = [
+        (Setting(*pair, int(k)), row, -score if each.is_loss else score, bound)
+        for pair, each in _eligible(found).items()
+        for row, (k, (score,), (bound,)) in enumerate(
+            zip(each.n_neighbors, each.scores, each.error_bound, strict=True)
+        )
+    ]
+    lowest = max(gain - bound for *_, gain, bound in points)
+    return next((setting, row) for setting, row, gain, bound in points if gain + bound >= lowest)
 
 
-def _not_worse(
-    part: Study, found: Found, best: tuple[str, str], row: int
-) -> tuple[list[dict[str, Any]], bool]:
+def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[dict[str, Any]], bool]:
     """The settings that are not significantly worse than the best, and whether all could be compared.
 
     They are compared on the same random halves. Where halves say nothing, only a setting with the same
     score, within the bounds, is not worse.
     """
-    eligible = {key: each for key, each in found.items() if key[1] != OPTIMISTIC}
+    how = {"random_state": part.random_state}
+    eligible, halves = _eligible(found), {}
     try:
         halves = {
-            key: each.half_scores(part.effort.n_comparisons, random_state=part.random_state)
-            for key, each in eligible.items()
+            pair: each.half_scores(part.effort.n_comparisons, **how) for pair, each in eligible.items()
         }
     except ValueError as reason:
-        part.notes.append(f"Settings are not compared statistically: {reason}.")
-        halves = {}
-    out, n_unknown = [], 0
-    for key, each in eligible.items():
-        slack = _half_width(halves[key], halves[best], row) if halves else np.zeros(len(each.scores))
-        gap = np.abs(each.scores[:, 0] - found[best].scores[row, 0])
-        bound = each.error_bound[:, 0] + found[best].error_bound[row, 0]
-        near: Array = gap <= slack + bound
-        if key == best:
+        part.note(f"Settings are not compared statistically: {reason}.")
+    kept, n_unknown = [], 0
+    for pair, each in eligible.items():
+        slack = _half_width(halves[pair], halves[best], row) if halves else np.zeros(len(each.scores))
+        gap = np.abs(each.scores - found[best].scores[row])[:, 0]
+        near: Array = gap <= slack + (each.error_bound + found[best].error_bound[row])[:, 0]
+        if pair == best:
             near[row] = True
         n_unknown += int((~near & (slack == 0)).sum())
         if near.any():
-            numbers = each.n_neighbors[near].tolist()
-            out.append({"scaling": key[0], "metric": key[1], "n_neighbors": numbers})
+            kept.append(Setting(*pair, each.n_neighbors[near].tolist())._asdict())
     if n_unknown and halves:
         what = "1 setting has" if n_unknown == 1 else f"{n_unknown} settings have"
-        part.notes.append(
+        part.note(
             f"{what} another score than the best, but the random halves of the data say nothing about the "
             "difference: such settings count as worse."
         )
-    return out, bool(halves) and not n_unknown
+    return kept, bool(halves) and not n_unknown
 
 
 def _half_width(of_setting: HalfSurface, of_best: HalfSurface, row: int) -> Array:
@@ -209,29 +202,32 @@ def _half_width(of_setting: HalfSurface, of_best: HalfSurface, row: int) -> Arra
     return width
 
 
-def _as_dict(key: tuple[str, str], found: Surface, n_items: int) -> dict[str, Any]:
-    return {
-        "scaling": key[0],
-        "metric": key[1],
-        "n_neighbors": found.n_neighbors.tolist(),
-        "scores": found.scores[:, 0].tolist(),
-        "error_bound": found.error_bound[:, 0].tolist(),
-        "n_items": n_items,
-    }
+def _as_dicts(found: Found, n_items: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "scaling": scaling,
+            "metric": metric,
+            "n_neighbors": each.n_neighbors,
+            "scores": each.scores[:, 0],
+            "error_bound": each.error_bound[:, 0],
+            "n_items": n_items,
+        }
+        for (scaling, metric), each in found.items()
+    ]
 
 
 def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
     """State what the comparison of settings on some of the rows cannot see."""
     large = [k for k in wanted if k > part.train_size]
     if large:
-        study.notes.append(
+        study.note(
             f"The K above {part.train_size:,} were not compared: settings are compared on "
             f"{part.table.n_items:,} samples with {part.train_size:,} training samples."
         )
     if study.task == "classification":
         n_classes, n_left = len(np.unique(study.y)), len(np.unique(part.y))
         if n_left < n_classes:
-            study.notes.append(
+            study.note(
                 f"The {part.table.n_items:,} samples on which settings are compared hold {n_left} of the "
                 f"{n_classes} classes."
             )
@@ -239,15 +235,14 @@ def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
 
 def identifier_notes(table: TableInput) -> list[str]:
     """Of columns whose categories all differ."""
-    out = []
-    for j in np.flatnonzero(table.categorical).tolist():
-        codes = table.X[~np.isnan(table.X[:, j]), j]
-        if len(codes) > 1 and len(np.unique(codes)) == len(codes):
-            name = table.names[j]
-            out.append(
+    notes = []
+    for name, codes, is_category in zip(table.names, table.X.T, table.categorical, strict=True):
+        known = codes[~np.isnan(codes)]
+        if is_category and len(np.unique(known)) == len(known) > 1:
+            notes.append(
                 f"All values of the column {name} differ; if it identifies the samples, leave it out."
             )
-    return out
+    return notes
 
 
 def _note(study: Study, found: Found) -> None:
@@ -255,39 +250,29 @@ def _note(study: Study, found: Found) -> None:
     study.notes += [HVDM_NOTE] * any(metric == OPTIMISTIC for _, metric in found)
     study.notes += [SCALING_NOTE] * any(scaling != "raw" for scaling, _ in found)
     if study.average == "class" and are_unequal(study.y):
-        study.notes.append(
+        study.note(
             f"The largest class has more than {TIMES_LARGER} times as many samples as the others on "
             "average, so that the accuracy hardly sees the others: the score is the balanced accuracy, in "
             "which all classes have equal weight (average='pooled', on the command line --average pooled, "
             "takes the accuracy)."
         )
-    study.notes.append(
-        "The best of many settings is chosen by the same data, so its score can be optimistic."
-    )
+    study.note("The best of many settings is chosen by the same data, so its score can be optimistic.")
 
 
-def _conclusion(
-    study: Study,
-    part: Study,
-    found: Found,
-    score: float,
-    kept: list[dict[str, Any]],
-    compared: bool,
-    cut: Cut,
-) -> str:
-    n_settings = sum(len(each.n_neighbors) for (_, metric), each in found.items() if metric != OPTIMISTIC)
-    n_kept = sum(len(each["n_neighbors"]) for each in kept)
-    amount = score_text(score, study.task)
+def _conclusion(study: Study, part: Study, compared: bool, found: dict[str, Any]) -> str:
+    n_kept = sum(len(each["n_neighbors"]) for each in found["not_worse"])
+    n_settings = sum(len(each["n_neighbors"]) for each in found["curves"] if each["metric"] != OPTIMISTIC)
+    amount = study.said(found["best"]["score"])
     if study.task == "regression" or study.average == "class":
-        amount = f"a {next(iter(found.values())).measure} of {amount}"
+        amount = f"a {found['measure']} of {amount}"
     if n_settings == 1:
         text = f"The only setting is {study.best_setting}, with {amount}"
     else:
         text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
         text += f"; {_of_others(n_kept - 1, compared)}"
-    text += of_a_part(cut)
-    largest = max(int(each.n_neighbors[-1]) for each in found.values())
-    return f"{text}{at_the_edge(study.n_neighbors, largest, part.train_size)}."
+    largest = max(each["n_neighbors"][-1] for each in found["curves"])
+    edge = at_the_edge(study.n_neighbors, largest, part.train_size)
+    return f"{text}{of_a_part(found['subsample'])}{edge}.{_other(found['other'])}"
 
 
 def _other(other: dict[str, Any] | None) -> str:
@@ -295,23 +280,21 @@ def _other(other: dict[str, Any] | None) -> str:
     if other is None:
         return ""
     measure, score = other["measure"], percentage(other["score"])
+    start = f" It was chosen by {other['chosen_by']}"
     if other["is_best"]:
-        return f" It was chosen by {other['chosen_by']}, and is also the best by {measure} ({score})."
+        return f"{start}, and is also the best by {measure} ({score})."
     setting = Setting(other["scaling"], other["metric"], other["n_neighbors"])
     return (
-        f" It was chosen by {other['chosen_by']}. By {measure} it has {percentage(other['of_best'])}, and "
-        f"the best would be {setting}, with {score} ({other['chosen_by']} {percentage(other['instead'])})."
+        f"{start}. By {measure} it has {percentage(other['of_best'])}, and the best would be {setting}, "
+        f"with {score} ({other['chosen_by']} {percentage(other['instead'])})."
     )
 
 
 def _of_others(n_kept: int, compared: bool) -> str:
     """What is said of the settings that are not worse than the best, which need not all be comparable."""
     if not n_kept:
-        return (
-            "all others are significantly worse"
-            if compared
-            else "all others count as worse (see the notes)"
-        )
+        how = "are significantly worse" if compared else "count as worse (see the notes)"
+        return f"all others {how}"
     return f"{'one other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
 
 
@@ -336,9 +319,8 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        score, std_error, std (of one run), inner_score, optimism, optimism_std_error, n_runs, inner and
-        n_settings as in `knnccv.TunedScore`; metrics, scalings and n_neighbors, the settings to choose
-        from; shares, how often each of these numbers is chosen; choices, the settings that are ever
+        As `knnccv.TunedScore.to_dict`; n_settings, metrics, scalings and n_neighbors, the settings to
+        choose from; shares, how often each of these numbers is chosen; choices, the settings that are ever
         chosen, the most frequent first; subsample, the part of the samples it was computed on, or None;
         conclusion.
     """
@@ -363,11 +345,11 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     elif not n_runs:
         reason = f"trying {n_settings} settings within each training set would take too long"
     if reason:
-        study.notes.append(f"There is no score of a setting chosen within each training set: {reason}.")
+        study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
     mixed = part.table.is_mixed
     found = tuned_score(
-        part.neighbors(scalings[0], metrics[0]) if mixed else part.X,
+        part.neighbors(scalings[0], metrics[0]) if mixed else part.table.X,
         part.y,
         ks,
         part.design,
@@ -376,36 +358,34 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         n_runs=n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
-    )
-    names = ("n_neighbors", "metric", "scaling")
-    ordered = sorted(found.choices.items(), key=lambda one: -one[1])
-    choices: list[dict[str, Any]] = [
-        dict(zip(names, each, strict=True)) | {"share": share} for each, share in ordered if share
-    ]
-    for choice in choices if mixed else ():
-        choice["metric"] = metrics[0]
-    shares = [sum(one["share"] for one in choices if one["n_neighbors"] == k) for k in ks]
-    return {name: getattr(found, name) for name in TUNED} | {
+    ).to_dict()
+    found.pop("seconds")
+    given = {"metric": metrics[0]} if mixed else {}  # neighbors that are given have a metric of their own
+    ordered = sorted(found["choices"], key=lambda one: -one["share"])
+    choices = [one | given for one in ordered if one["share"]]
+    found |= {
         "n_settings": n_settings,
         "metrics": metrics,
         "scalings": scalings,
         "n_neighbors": ks,
-        "shares": shares,
+        "shares": [sum(one["share"] for one in choices if one["n_neighbors"] == k) for k in ks],
         "choices": choices,
         "subsample": cut,
-        "conclusion": _of_choice(found, ks[int(np.argmax(shares))], max(shares)),
     }
+    return found | {"conclusion": _of_choice(found)}
 
 
-def _of_choice(found: TunedScore, k: int, share: float) -> str:
-    points = 100 * found.optimism
-    error = f"{found.inner_score:.1%}, the best score inside a training set, "
-    if abs(found.optimism) <= 2 * found.optimism_std_error:
+def _of_choice(found: dict[str, Any]) -> str:
+    points = 100 * found["optimism"]
+    error = f"{found['inner_score']:.1%}, the best score inside a training set, "
+    if abs(found["optimism"]) <= 2 * found["optimism_std_error"]:
         error += "is about as good"
     else:
         error += f"is {abs(points):.1f} points too {'high' if points > 0 else 'low'}"
+    share, k = max(zip(found["shares"], found["n_neighbors"], strict=True), key=lambda one: one[0])
+    right = f"{percentage(found['score'])} of new samples correctly"
     return (
-        "Whoever chooses the setting anew within each training set classifies "
-        f"{percentage(found.score)} of new samples correctly (standard error {100 * found.std_error:.1g} "
-        f"points); {error}, and K = {k} is chosen most often, in {share:.0%} of the training sets."
+        f"Whoever chooses the setting anew within each training set classifies {right} (standard error "
+        f"{100 * found['std_error']:.1g} points); {error}, and K = {k} is chosen most often, in "
+        f"{share:.0%} of the training sets."
     )

@@ -7,7 +7,7 @@ import numpy as np
 from knnccv import Neighbors, Subsample, complete_cv
 
 
-def some_study(X, y, n_neighbors=1, train_size=None, task="classification", near=None, **given):
+def some_study(X, y, n_neighbors=1, train_size=None, task="classification", near=None):
     """The attributes of a `Study` that the sections on classes, items, ties and regression read."""
     X = np.asarray(X, dtype=float)
     if near is None:
@@ -15,8 +15,9 @@ def some_study(X, y, n_neighbors=1, train_size=None, task="classification", near
     design = Subsample(train_size or int(0.8 * len(X)))
     rule = "knn" if task == "classification" else "regression"
     best = complete_cv(near, y, rule, design, n_neighbors=n_neighbors, n_jobs=1)
+    rows = {"X": X, "indices": np.arange(len(X)), "rows": lambda index: list(map(str, X[index].tolist()))}
     study = SimpleNamespace(
-        X=X,
+        table=SimpleNamespace(**rows),
         y=np.asarray(y),
         task=task,
         near=near,
@@ -25,10 +26,10 @@ def some_study(X, y, n_neighbors=1, train_size=None, task="classification", near
         n_neighbors=n_neighbors,
         n_jobs=1,
         ties=1.0,
-        indices=np.arange(len(X)),
-        rows=lambda index: [str(value) for value in X[index].tolist()],
+        notes=[],
     )
-    return SimpleNamespace(**(vars(study) | given))
+    study.note = study.notes.append
+    return study
 
 
 def clouds(n_items=40, n_classes=2, n_features=3, seed=0, step=0.0):

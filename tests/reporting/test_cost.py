@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import knnccv
-from knnccv.reporting import _cost, _errors
-from knnccv.reporting._cost import (
+from knnccv.reporting import _errors, _study
+from knnccv.reporting._study import (
     CONFUSION_LIMIT,
     INFLUENCE_LIMIT,
     affordable_confusion,
@@ -69,7 +69,7 @@ def test_neighbors_that_can_be_compared():
 
 
 def test_neighbors_that_are_not_compared_are_named(monkeypatch):
-    monkeypatch.setattr(_cost, "MOST_COMPARING", 0.0)
+    monkeypatch.setattr(_study, "MOST_COMPARING", 0.0)
     X = np.random.default_rng(0).normal(size=(30, 2))
     found = knnccv.report(X, np.arange(30) % 3, n_neighbors=[2, 3, 5]).to_dict()
     assert {tuple(curve["n_neighbors"]) for curve in found["settings"]["curves"]} == {(2,)}
@@ -102,7 +102,7 @@ def test_learning_curves_that_start_late_say_so(monkeypatch):
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     words = "Learning curves start at 6 training samples: smaller ones would take too long."
     assert words not in knnccv.report(X, y, n_neighbors=[1]).to_dict()["method"]["notes"]
-    monkeypatch.setattr(_cost, "LEARNING_WORK", 1.0)
+    monkeypatch.setattr(_study, "LEARNING_WORK", 1.0)
     found = knnccv.report(X, y, n_neighbors=[1]).to_dict()
     assert found["learning"]["train_sizes"][0] == 6
     assert words in found["method"]["notes"]

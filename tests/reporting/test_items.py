@@ -9,8 +9,8 @@ from some_study import clouds, some_study
 
 import knnccv
 from knnccv.hvdm import HEOM
-from knnccv.reporting import _items
-from knnccv.reporting._items import choose, conflicting, items_section, mark_labels, row_groups
+from knnccv.reporting import _errors
+from knnccv.reporting._errors import choose, conflicting, items_section, mark_labels, row_groups
 
 
 def equal_rows(X):
@@ -59,7 +59,9 @@ def check_items(study):
             & (influence.total < -influence.error_bound)
             & few_alike(study.near, study.y)
         ).tolist(),
-        "conflicting_duplicates": sorted({i for i, j in equal_rows(study.X) if study.y[i] != study.y[j]}),
+        "conflicting_duplicates": sorted(
+            {i for i, j in equal_rows(study.table.X) if study.y[i] != study.y[j]}
+        ),
     }
     assert found["indices"] == marks
     assert found["counts"] == {key: len(items) for key, items in marks.items()} | {"worst_residuals": None}
@@ -77,13 +79,13 @@ def check_items(study):
         assert row["score"] == scores[at]
         assert row["influence"] == influence.total[at]
         assert row["label"] == str(study.y[at])
-        assert row["row"] == study.rows(at)
+        assert row["row"] == study.table.rows(at)
         assert row["reasons"] == [words[key] for key in words if at in marks[key]]
         assert [each["index"] for each in row["neighbors"]] == items[at].tolist()
         assert [each["distance"] for each in row["neighbors"]] == distances[at].tolist()
         for each in row["neighbors"]:
             assert each["label"] == str(study.y[each["index"]])
-            assert each["row"] == study.rows(each["index"])
+            assert each["row"] == study.table.rows(each["index"])
     order = [(row["score"], row["influence"], row["index"]) for row in found["items"]]
     assert order == sorted(order)
     return found
@@ -139,7 +141,7 @@ def test_indices_are_those_of_the_given_table():
     y[3] = 1 - y[3]
     study = some_study(X, y)
     plain = items_section(study)
-    study.indices = 100 + np.arange(20)
+    study.table.indices = 100 + np.arange(20)
     moved = items_section(study)
     assert moved["indices"] == {key: [100 + i for i in items] for key, items in plain["indices"].items()}
     for one, other in zip(plain["items"], moved["items"], strict=True):
@@ -150,7 +152,7 @@ def test_indices_are_those_of_the_given_table():
 
 
 def test_without_influence_scores_alone_decide(monkeypatch):
-    monkeypatch.setattr(_items, "INFLUENCE_LIMIT", 0.0)
+    monkeypatch.setattr(_errors, "INFLUENCE_LIMIT", 0.0)
     X, y = clouds(30)
     study = some_study(X, y)
     found = items_section(study)
@@ -161,8 +163,8 @@ def test_without_influence_scores_alone_decide(monkeypatch):
 
 
 def test_long_lists_are_cut_and_counted(monkeypatch):
-    monkeypatch.setattr(_items, "MOST_LISTED", 6)
-    monkeypatch.setattr(_items, "MOST_INDICES", 3)
+    monkeypatch.setattr(_errors, "MOST_LISTED", 6)
+    monkeypatch.setattr(_errors, "MOST_INDICES", 3)
     X, y = clouds(40, step=1.5)
     found = items_section(some_study(X, y))
     assert (found["shown"], len(found["items"])) == (6, 6)
@@ -177,7 +179,7 @@ def test_long_lists_are_cut_and_counted(monkeypatch):
 
 def test_every_reason_is_listed():
     scores = np.linspace(0, 1, 100)
-    marked = mark_labels(scores, None, 2, (0.0, 0.0), np.arange(90, 100), everywhere)
+    marked = mark_labels(scores, 0.0, 2, None, np.arange(90, 100), everywhere)
     chosen = choose(marked, 12)
     assert len(chosen) == 12
     assert set(chosen) >= {0, 1, 2, 90, 91, 92}
@@ -185,7 +187,7 @@ def test_every_reason_is_listed():
 
 
 def test_items_never_tested_are_not_marked():
-    marked = mark_labels(np.array([np.nan, 0.0]), None, 2, (0.0, 0.0), np.array([], int), everywhere)
+    marked = mark_labels(np.array([np.nan, 0.0]), 0.0, 2, None, np.array([], int), everywhere)
     assert marked.by_reason["never_right"].tolist() == marked.by_reason["suspicious"].tolist() == [1]
 
 
@@ -272,10 +274,10 @@ def test_suspects_that_are_too_many_to_judge_are_named(monkeypatch):
     X, y = clouds(80)
     X += y[:, None]
     y[[3, 8]] = 1 - y[[3, 8]]
-    study = some_study(X, y, 3, notes=[])
+    study = some_study(X, y, 3)
     everything = items_section(study)["indices"]["suspicious"]
     assert study.notes == []
-    monkeypatch.setattr(_items, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
+    monkeypatch.setattr(_errors, "JUDGING_LIMIT", 9)  # a class of half the samples has 10 nearby
     assert len(everything) > len(items_section(study)["indices"]["suspicious"]) == 0
     assert "only the 0 lowest were compared" in study.notes[0]
 
@@ -298,7 +300,7 @@ def test_no_residual_without_error():
 
 def test_all_indices_of_a_report(monkeypatch):
     """More samples than the page lists."""
-    monkeypatch.setattr(_items, "MOST_LISTED", 4)
+    monkeypatch.setattr(_errors, "MOST_LISTED", 4)
     X, y = clouds(40, step=1.0)
     found = knnccv.report(X, y, n_neighbors=[3])
     items = found.to_dict()["items"]

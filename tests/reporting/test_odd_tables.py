@@ -9,7 +9,7 @@ import pytest
 from report_check import check_report
 
 from knnccv import report
-from knnccv.reporting._cost import tie_size
+from knnccv.reporting._study import tie_size
 from knnccv.reporting._table import read_input
 
 Y = list("ababab")

@@ -7,7 +7,7 @@ import pytest
 from some_study import clouds, some_study
 
 from knnccv import LeaveOut, complete_cv
-from knnccv.reporting._errors import curve_numbers, regression_section
+from knnccv.reporting._scores import curve_numbers, regression_section
 
 
 @pytest.mark.parametrize("step", [0.0, 1.0])

@@ -241,7 +241,7 @@ class TestProgress:
         def within():
             for_each(done.append, range(5), 1)
 
-        run_stages([("a", within), ("b", lambda: done.append("b")), ("c", within)], True)
+        run_stages({"a": within, "b": lambda: done.append("b"), "c": within}, True)
         assert done == [*range(5), "b", *range(5)]
         (bar,) = shown
         assert (bar.n, bar.total, bar.unit) == (10, 10, "task")
@@ -255,7 +255,7 @@ class TestProgress:
         def compiling():
             numba.njit(lambda x: x + 1)(1)
 
-        run_stages([("a", lambda: None), ("b", compiling), ("c", lambda: None)], True)
+        run_stages({"a": lambda: None, "b": compiling, "c": lambda: None}, True)
         (bar,) = shown
         assert bar.n == bar.total >= 1
         assert "b (2/3), compiling" in bar.paper.getvalue()

@@ -9,8 +9,8 @@ from some_study import clouds
 from knnccv import Subsample, report, tuned_score
 from knnccv.datasets import load_wine
 from knnccv.hvdm import HEOM
-from knnccv.reporting import _cost, _settings
-from knnccv.reporting._cost import nested_runs
+from knnccv.reporting import _settings, _study
+from knnccv.reporting._study import nested_runs
 
 METRICS, SCALINGS = ["euclidean", "manhattan", "cosine"], ["raw", "standardized", "min-max"]
 NOTE = "There is no score of a setting chosen within each training set: "
@@ -92,7 +92,7 @@ def test_what_is_not_served_says_why(y, options, reason):
 
 
 def test_what_takes_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(_cost, "NESTED_LIMIT", 0.0)
+    monkeypatch.setattr(_study, "NESTED_LIMIT", 0.0)
     answer = report(*clouds(40), n_neighbors=[1, 3]).to_dict()
     assert answer["tuned"] is None
     assert (
