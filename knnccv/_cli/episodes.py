@@ -12,9 +12,9 @@ import numpy as np
 from .._formatting import bound_text
 from .._typing import Array
 from ..episodes import Episodes, EpisodeScore, SampledEpisodes, expected_episodes, sampled_episodes
-from .arrays import archive
+from .data import read_arrays
 from .options import refuse
-from .output import computing, show
+from .output import computing, show, span
 
 SHOWN_WAYS = (2, 3, 5, 10, 20, 50, 100)
 TIES = {"random": "averaged over all orders", "index": "in the order of the rows"}
@@ -27,8 +27,6 @@ def run(args: argparse.Namespace) -> int:
     voting = "random episodes serve the nearest support and prototypes: omit --repeats or --n-neighbors"
     refuse(prototypes and not repeats, "--head prototype is sampled: give --repeats at least 2")
     refuse(repeats and args.n_neighbors > 1, voting)
-    served = f"random episodes serve the metrics euclidean and cosine, got {args.metric}; omit --repeats"
-    refuse(repeats and args.metric not in ("euclidean", "cosine"), served)
     name, X, y = _data(args)
     episodes, runs = Episodes(args.n_way, args.n_shot), None
     how = {"metric": args.metric, "n_jobs": args.jobs}
@@ -41,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         exact = expected_episodes(
             X, y, episodes, args.n_neighbors, ties=args.ties, jackknife=jackknife, **how
         )
-    answer = {"data": name, "head": "nearest", **exact.to_dict(), "sampled": runs and runs.to_dict()}
+    answer = {"data": name, "head": "nearest", **exact.to_dict(), "sampled": runs}
     return show(args, answer, lines(name, exact, runs), 11)
 
 
@@ -52,20 +50,18 @@ def _data(args: argparse.Namespace) -> tuple[str, Array, Array]:
 
         faces = fetch_orl()
         return "ORL faces", faces.X, faces.y
-    with archive(args.file) as held:
-        for option, wanted in (("--features", args.features), ("--labels", args.labels)):
-            if wanted not in held.files:
-                there = ", ".join(held.files) or "none"
-                msg = f"{args.file} has no array {wanted!r}; its arrays: {there} (see {option})"
-                raise ValueError(msg)
-        return Path(args.file).name, held[args.features], held[args.labels]
+    held, there = read_arrays(args.file, (args.features, args.labels))
+    for name in ("features", "labels"):
+        wanted = getattr(args, name)
+        wrong = f"{args.file} has no array {wanted!r}; its arrays: {there} (see --{name})"
+        refuse(wanted not in held, wrong)
+    return Path(args.file).name, held[args.features], held[args.labels]
 
 
 def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Iterator[tuple[str, str]]:
     """The answer as titles and texts."""
     sizes = np.bincount(exact.labels)
-    size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-    yield "Data", f"{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {size}"
+    yield "Data", f"{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {span(sizes)}"
     yield "Episodes", f"{exact.episodes}, all of them; every class and sample is equally likely"
     yield "Rule", f"{exact.rule}, {exact.metric} distance, tied samples {TIES[exact.ties]}"
     sampled = runs is not None and runs.head != "nearest"

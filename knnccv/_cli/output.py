@@ -12,21 +12,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._formatting import plain
 from .options import refuse
 
 SECONDS_BEFORE_A_BAR = "2"
 
 
 def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]], margin: int = 15) -> int:
-    """Print the answer as JSON if that is asked for, otherwise as lines of a title and a text each."""
+    """Print the answer as JSON if that is asked for, otherwise as lines of a title and a text each.
+
+    Results within the answer are written by their ``to_dict``.
+    """
     if args.json:
-        print(json.dumps(found, allow_nan=False))
+        print(json.dumps(plain(found), allow_nan=False))
         return 0
     for title, text in lines:
         for line in text.split("\n"):
             print(f"{title:<{margin}}{line}".rstrip())
             title = ""
     return 0
+
+
+def span(sizes: Any) -> str:
+    """The smallest and the largest of the sizes, in words."""
+    low, high = min(sizes), max(sizes)
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def print_notes(notes: Iterable[str]) -> None:
@@ -39,9 +49,9 @@ def print_notes(notes: Iterable[str]) -> None:
 def computing(
     args: argparse.Namespace, what: str, *kinds: type[Warning], words: Any = str
 ) -> Iterator[Any]:
-    """One bar, a message if `what` is compiled, and notes of the warnings, which `words` turns into text.
+    """One bar, a message if `what` is compiled, and notes of the warnings.
 
-    Yields the compilation and the list of the warnings.
+    Yields the compilation and the list of the warnings. `words` turns warnings and errors into text.
     """
     from .._parallel import one_bar
     from ..kernel import Compiling
@@ -53,7 +63,10 @@ def computing(
     ):
         for kind in kinds:
             warnings.simplefilter("always", kind)
-        yield compiling, warned
+        try:
+            yield compiling, warned
+        except ValueError as error:
+            raise ValueError(words(str(error))) from error
     print_notes(words(str(one.message)) for one in warned)
 
 

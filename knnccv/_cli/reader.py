@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .cells import MISSING, PYTHON, Marks, is_missing, looks_numeric
+from .columns import MISSING, PYTHON, Marks, is_missing, looks_numeric
 from .file_bounds import (
     Bound,
     RefusedFileError,

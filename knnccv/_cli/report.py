@@ -19,8 +19,6 @@ from .output import computing, output_path, print_notes, show
 DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
-BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
-"""Python that reads the bundled data."""
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
 
@@ -44,27 +42,21 @@ def run(args: argparse.Namespace) -> int:
     out = _out(args)
     is_page = out is not None and out.suffix.lower() != ".json"
     refuse(args.open and not is_page, "--open shows a page; it needs --out FILE.html, or no --json")
-    how: dict[str, Any]
-    if args.file is None:
-        from ..datasets import load_wine
-
-        wine = load_wine()
-        X, y = wine.X, wine.y
-        reading: tuple[str, ...] = BUNDLED
-        how = {"feature_names": wine.feature_names, "categorical": None, "name": "wine"}
-    else:
-        table = table_of(args, mixed=True)
-        X, y, reading = table.cells(), table.y, table.code
-        categorical = [j for j, one in enumerate(table.categorical) if one]
-        name = Path(table.source).name
-        how = {"feature_names": table.feature_names, "categorical": categorical, "name": name}
-        print_notes([*table.notes, *table.mixed_note()])
+    table = table_of(args, mixed=True)
+    print_notes([*table.notes, *table.mixed_note()])
+    how: dict[str, Any] = {
+        "feature_names": table.feature_names,
+        "categorical": [j for j, one in enumerate(table.categorical) if one],
+        "name": "wine" if args.file is None else Path(table.source).name,
+    }
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)
     with computing(
         argparse.Namespace(progress=False), "the kernels of this page (about a minute)", Warning
     ):
-        report = reporting.report_on(X, y, reading, n_jobs=args.jobs, random_state=args.seed, **how)
+        report = reporting.report_on(
+            table.cells(), table.y, table.code, n_jobs=args.jobs, random_state=args.seed, **how
+        )
     if out is not None:
         report.save(out)
     found = report.to_dict()

@@ -14,11 +14,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import cells as cell_values
-from .cells import EXACT, PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
+from . import columns as cell_values
+from .columns import (
+    EXACT,
+    PYTHON,
+    Cells,
+    Columns,
+    Marks,
+    feature_notes,
+    header_note,
+    is_date,
+    is_missing,
+    looks_numeric,
+    number,
+    readings,
+)
 from .options import refuse
 from .reader import File, Format, read_file
-from .table_columns import Columns, feature_notes, header_note
 
 if TYPE_CHECKING:
     import pandas as pd
