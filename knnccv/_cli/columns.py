@@ -21,9 +21,6 @@ from .options import refuse
 if TYPE_CHECKING:
     from .._typing import Array
 
-Cells = Any
-"""A column: a list of str, or a float64 array with NaN for missing values."""
-
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
 
@@ -93,8 +90,8 @@ class Marks(NamedTuple):
 
     def misleads(self, cell: str) -> bool:
         """Return True if pandas takes the cell for a number and it is none in these marks."""
-        digits = cell.replace(self.thousands or "", "").replace(self.decimal, ".")
-        return number(digits) is not None and self.plain(cell) is None
+        value = number(cell.replace(self.thousands or "", "").replace(self.decimal, "."))
+        return value is not None and math.isfinite(value) and self.plain(cell) is None
 
 
 PYTHON = Marks()
@@ -123,40 +120,56 @@ def readings(cell: str) -> dict[str, Marks]:
     return found
 
 
-def numbers(cells: Cells) -> Array:
-    """A column as float64; NaN for a cell without a number."""
-    import numpy as np
+class Cells(NamedTuple):
+    """The cells of a column.
 
-    if isinstance(cells, np.ndarray):
-        return cells
-    values = (number(cell) for cell in cells)
-    return np.array([math.nan if value is None else value for value in values], np.float64)
+    Attributes
+    ----------
+    numbers : float64 ndarray of shape (n_items,)
+        NaN where a cell holds no number.
+    missing : bool ndarray of shape (n_items,)
+        Where the value is missing.
+    texts : list of str, or None
+        The cells; None if pandas has read numbers.
+    kind : str
+        `TEXT` or `DATES` in formats that have types; other columns are judged by their cells.
+    """
+
+    numbers: Array
+    missing: Array
+    texts: list[str] | None = None
+    kind: str = ""
+
+    @classmethod
+    def of(cls, texts: list[str], kind: str) -> Cells:
+        """A column of texts."""
+        import numpy as np
+
+        values = (number(text) for text in texts)
+        numbers = np.array([math.nan if value is None else value for value in values], np.float64)
+        return cls(numbers, np.array([is_missing(text) for text in texts], np.bool_), texts, kind)
+
+    def labels(self) -> Array:
+        """The known values: numbers if all are, so that 1 and 1.0 are one class."""
+        import numpy as np
+
+        known = self.numbers[~self.missing]
+        if np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT:
+            return known.astype(np.int64) if (known == np.floor(known)).all() else known
+        # Texts, or numbers that are names, which float64 would merge.
+        texts = self.texts or [f"{one:.0f}" if one % 1 == 0 else str(one) for one in self.numbers.tolist()]
+        return np.array(texts)[~self.missing]
+
+    def categorized(self) -> tuple[Array, Array]:
+        """Codes from 0 as float64, NaN if a value is missing; and the category of each."""
+        import numpy as np
+
+        codes = np.full(len(self.missing), np.nan)
+        categories, codes[~self.missing] = np.unique(self.labels(), return_inverse=True)
+        return codes, categories
 
 
-def labels(cells: Cells) -> Array:
-    """A column without missing values: numbers if all are, so that 1 and 1.0 are one class."""
-    import numpy as np
-
-    values = numbers(cells)
-    if not np.isfinite(values).all():
-        return np.array([str(cell) for cell in cells])
-    if np.abs(values).max() >= EXACT:  # numbers that are names, which float64 would merge
-        return np.array([f"{cell:.0f}" if isinstance(cell, float) else cell for cell in cells])
-    return values.astype(np.int64) if (values == np.floor(values)).all() else values
-
-
-def categorized(cells: Cells) -> tuple[Array, Array]:
-    """A column of categories: float64 codes from 0, NaN if a value is missing; and the category of each."""
-    import numpy as np
-
-    known = np.array([not is_missing(cell) for cell in cells])
-    out = np.full(len(known), np.nan)
-    categories = np.empty(0)
-    if known.any():
-        kept = cells[known] if isinstance(cells, np.ndarray) else [c for c in cells if not is_missing(c)]
-        categories, out[known] = np.unique(labels(kept), return_inverse=True)
-    return out, categories
-
+TEXT, DATES = "text", "dates"
 
 _SHOWN = 20  # columns that an error lists
 _FEWEST = 5  # rows; in a smaller table a feature may count the rows by chance

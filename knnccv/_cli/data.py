@@ -112,7 +112,8 @@ def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
             table = replace(table, y=np.array(table.y.tolist(), float))
         except ValueError as error:
             text = f"{column} holds {str(error).rpartition(': ')[2]}"
-            remedy = "choose another column with --target, or a variant for classes, such as knn"
+            header = "--header if the first line names the columns; otherwise " * (not table.has_header)
+            remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
             msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
             raise ValueError(msg) from None
     X = standardized(table.X) if scale else table.X

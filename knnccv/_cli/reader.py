@@ -15,12 +15,12 @@ import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .columns import MISSING, PYTHON, Marks, is_missing, looks_numeric
+from .columns import MISSING, PYTHON, Marks, looks_numeric
 from .file_bounds import (
     Bound,
     RefusedFileError,
@@ -80,6 +80,11 @@ class Format(NamedTuple):
             raise ValueError(msg)
         return marks
 
+    def names(self, first: Sequence[str]) -> tuple[str, ...] | None:
+        """The names of the columns, if the first record has them."""
+        has_names = self.header if self.header is not None else not any(map(looks_numeric, first))
+        return tuple(first) if has_names else None
+
 
 @dataclass(eq=False)
 class File:
@@ -97,14 +102,12 @@ class File:
         The names of the columns as the file has them.
     call : str
         The Python that reads it, with pandas as ``pd``; empty if pandas cannot.
-    place : callable
-        The position of a record, for messages.
+    record : callable
+        The position of a record, for messages, and the texts of its cells.
     marks : Counter of (int, str)
         The marks of missing values by column, where the file has other ones than empty cells.
     wrong : dict of int to (int, str)
         The first cell of a column, with its record, that pandas takes for a number and is none.
-    raw : callable
-        The text of a cell, given its record and column.
     notes : list of str
         Remarks for the user.
     """
@@ -114,8 +117,7 @@ class File:
     frame: pd.DataFrame
     names: tuple[str, ...] | None
     call: str
-    place: Callable[[int], str]
-    raw: Callable[[int, int], str]
+    record: Callable[[int], tuple[str, list[str]]]
     marks: Counter[tuple[int, str]] = field(default_factory=Counter)
     wrong: dict[int, tuple[int, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -175,13 +177,31 @@ def _check_shape(name: str, frame: pd.DataFrame, n_rows: int, n_columns: int) ->
     refuse(frame.shape != (n_rows, n_columns), msg)
 
 
-def _missing_options(found: set[str]) -> dict[str, Any]:
-    """The arguments of pandas by which these cells, and no others, are missing values."""
-    ours = sorted(cell for cell in found if is_missing(cell))
-    if found & OF_PANDAS - set(ours):
-        return {"keep_default_na": False, "na_values": ours}
-    more = [cell for cell in ours if cell not in OF_PANDAS]
-    return {"na_values": more} if more else {}
+def _scan(
+    records: Iterable[Iterable[tuple[int, str]]], how: Format, names: Any
+) -> tuple[Counter[tuple[int, str]], dict[int, tuple[int, str]], dict[str, Any]]:
+    """`File.marks`, `File.wrong`, and the arguments of pandas for these texts.
+
+    With them it takes the marks, and no other cells, for missing values.
+    """
+    found, wrong, others = Counter[tuple[int, str]](), dict[int, tuple[int, str]](), False
+    marks = how.marks
+    for at, cells in enumerate(records):
+        for j, cell in cells:
+            if len(cell) < 5 and cell.lower() in MISSING:
+                found[j, cell] += 1
+            elif cell in OF_PANDAS:
+                others = True
+            elif marks != PYTHON and marks.misleads(cell):
+                wrong.setdefault(j, (at, cell))
+    options = {key: value for key in ("decimal", "thousands", "encoding") if (value := getattr(how, key))}
+    options |= {} if names else {"header": None}
+    ours = sorted({cell for _, cell in found})
+    if others:
+        options |= {"keep_default_na": False, "na_values": ours}
+    elif more := [cell for cell in ours if cell not in OF_PANDAS]:
+        options["na_values"] = more
+    return found, wrong, options
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
@@ -206,29 +226,26 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         raise ValueError(msg)
     mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     first = next(_records(text, mark, name))[1]
-    header = how.header if how.header is not None else not any(map(looks_numeric, first))
-    found, wrong = Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
-    lines, others, marks = list[int](), set[str](), how.marks
-    for line, cells in itertools.islice(_records(text, mark, name), int(header), None):
-        if len(cells) != len(first):
-            called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
-            expected = f"{len(first)} cells expected as in the first line, got {len(cells)}"
-            msg = f"{name}, line {line}: {expected} (split at {called})"
-            raise ValueError(msg)
-        for j, cell in enumerate(cells):
-            if len(cell) < 5 and cell.lower() in MISSING:
-                found[j, cell] += 1
-            elif cell in OF_PANDAS:
-                others.add(cell)
-            elif marks.thousands and marks.thousands in cell and marks.misleads(cell):
-                wrong.setdefault(j, (len(lines), cell))
-        lines.append(line)
+    names, n_rows = how.names(first), 0
+
+    def body() -> Iterator[tuple[int, list[str]]]:
+        return itertools.islice(_records(text, mark, name, len(first)), int(names is not None), None)
+
+    def numbered() -> Iterator[Iterable[tuple[int, str]]]:
+        nonlocal n_rows
+        for _, cells in body():
+            n_rows += 1
+            yield enumerate(cells)
+
+    def record(at: int) -> tuple[str, list[str]]:
+        line, cells = next(itertools.islice(body(), at, None))
+        return f"line {line}", cells
+
+    found, wrong, scanned = _scan(numbered(), how, names)
     options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
     if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
         options["compression"] = compression or None
-    options |= {key: value for key in ("decimal", "thousands", "encoding") if (value := getattr(how, key))}
-    options |= {} if header else {"header": None}
-    options |= _missing_options(others | {cell for _, cell in found})
+    options |= scanned
     if mark != " " and f"{mark} " in text:
         options["skipinitialspace"] = True
     if len(blob) > _CHUNK:
@@ -238,18 +255,8 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     with damage_reported(name, "read as text"):
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
-    _check_shape(name, frame, len(lines), len(first))
-    return File(
-        name,
-        "text",
-        frame,
-        tuple(first) if header else None,
-        _call("read_csv", name, options),
-        lambda at: f"line {lines[at]}",
-        lambda at, j: next(itertools.islice(_records(text, mark, name), at + int(header), None))[1][j],
-        found,
-        wrong,
-    )
+    _check_shape(name, frame, n_rows, len(first))
+    return File(name, "text", frame, names, _call("read_csv", name, options), record, found, wrong)
 
 
 def _delimiter(given: str) -> str:
@@ -259,8 +266,9 @@ def _delimiter(given: str) -> str:
     return mark
 
 
-def _records(text: str, mark: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The records that are not blank, and the lines on which they begin."""
+def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The records that are not blank, and the lines on which they begin; all must have a width if given."""
+    called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
     # StringIO ends lines as files do; str.splitlines would also end them at form feeds and the like.
     stream, skips = io.StringIO(text, newline=""), mark != " "
     reader = csv.reader(stream, delimiter=mark, skipinitialspace=skips, strict=True)
@@ -271,10 +279,12 @@ def _records(text: str, mark: str, name: str) -> Iterator[tuple[int, list[str]]]
             if mark == " ":  # several spaces separate as one does
                 cells = [cell for cell in cells if cell]
             if cells not in ([], [""]):
+                expected = f"{width} cells expected as in the first line, got {len(cells)}"
+                wrong = f"{name}, line {before + 1}: {expected} (split at {called})"
+                refuse(width not in (0, len(cells)), wrong)
                 yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
-        called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
         msg = f"{name} cannot be split at {called}: {error}"
         raise ValueError(msg) from None
 
@@ -316,14 +326,16 @@ def _read_parquet(bound: Bound, blob: bytes) -> File:
         frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
     refuse(frame.empty, f"{name} is empty")
     names = tuple(map(str, frame.columns))
-    place, raw = (lambda at: f"row {at} (from 0)"), (lambda at, j: _text(frame.iat[at, j]))
-    return File(name, "parquet", frame, names, _call("read_parquet", name, {}), place, raw)
+
+    def record(at: int) -> tuple[str, list[str]]:
+        return f"row {at} (from 0)", [_text(frame.iat[at, j]) for j in range(len(names))]
+
+    return File(name, "parquet", frame, names, _call("read_parquet", name, {}), record)
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     name = bound.name
     pandas = import_pandas(name, "Excel", "openpyxl")
-    marks, options = how.marks, dict[str, Any]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
         with damage_reported(name, "read as Excel"):
@@ -344,23 +356,18 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     refuse(not filled.any(), f"{name}: sheet {sheet!r} is empty")
     rows, columns = filled.any(axis=1).nonzero()[0], filled.any(axis=0).nonzero()[0]
     values = grid.to_numpy()[rows][:, columns]
-    first = [
-        str(cell).strip() if full else ""
-        for cell, full in zip(values[0], filled[rows[0]][columns], strict=True)
-    ]
-    header = how.header if how.header is not None else not any(map(looks_numeric, first))
-    body = values[int(header) :]
-    texts = [(j, cell.strip()) for row in body for j, cell in enumerate(row) if isinstance(cell, str)]
-    found = Counter((j, cell) for j, cell in texts if is_missing(cell))
-    if marks == PYTHON:
-        options["dtype"] = "object"  # pandas takes texts such as 01 for numbers otherwise
-    options |= {key: value for key in ("decimal", "thousands") if (value := getattr(how, key))}
+    first = list(map(_text, values[0]))
+    names = how.names(first)
+    body = values[int(names is not None) :]
+    texts = ([(j, cell.strip()) for j, cell in enumerate(row) if isinstance(cell, str)] for row in body)
+    found, wrong, scanned = _scan(texts, how, names)
+    # pandas takes texts such as 01 for numbers otherwise
+    options: dict[str, Any] = {"dtype": "object"} if how.marks == PYTHON else {}
     options |= {"sheet_name": how.sheet} if how.sheet else {}
-    options |= {} if header else {"header": None}
+    options |= scanned
     options |= {"skiprows": int(rows[0])} if rows[0] else {}
     if len(columns) < grid.shape[1]:
         options["usecols"] = columns.tolist()
-    options |= _missing_options({cell for _, cell in texts if cell in OF_PANDAS or is_missing(cell)})
     with damage_reported(name, "read as Excel"):
         frame = pandas.read_excel(book, **options)
     ending = ".infer_objects()"
@@ -368,25 +375,11 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
         ending = '.dropna(how="all")' + ending
         frame = frame.dropna(how="all")
     _check_shape(name, frame, len(body), len(columns))
-    wrong = dict[int, tuple[int, str]]()
-    for at, row in enumerate(body):
-        for j, cell in enumerate(row):
-            if marks != PYTHON and isinstance(cell, str) and marks.misleads(cell.strip()):
-                wrong.setdefault(j, (at, cell.strip()))
-    notes = []
-    if len(sheets) > 1 and how.sheet is None:
-        notes.append(
-            f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
-        )
-    return File(
-        name,
-        "Excel",
-        frame.infer_objects(),
-        tuple(first) if header else None,
-        _call("read_excel", name, options) + ending,
-        lambda at: f"row {rows[at + int(header)] + 1}",
-        lambda at, j: _text(body[at][j]),
-        found,
-        wrong,
-        notes,
-    )
+    several = f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
+    notes = [several] if len(sheets) > 1 and how.sheet is None else []
+
+    def record(at: int) -> tuple[str, list[str]]:
+        return f"row {rows[at + len(values) - len(body)] + 1}", list(map(_text, body[at]))
+
+    call = _call("read_excel", name, options) + ending
+    return File(name, "Excel", frame.infer_objects(), names, call, record, found, wrong, notes)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import columns as cell_values
 from .columns import (
+    DATES,
     EXACT,
     PYTHON,
+    TEXT,
     Cells,
     Columns,
     Marks,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from .._typing import Array
 
 ANY = Format()
-TEXT, DATES = "text", "dates"
-"""Kinds of columns in formats that have types. Other columns are judged by their cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +200,8 @@ def read_table(
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
     if how.header is None and columns.names is None:
-        first = [number(file.raw(0, j)) for j in range(columns.width)]
-        note = header_note(columns, file.place(0), first, label, table.y)
+        place, first = file.record(0)
+        note = header_note(columns, place, list(map(number, first)), label, table.y)
     elif how.header is None and file.form != "parquet" and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
     code: tuple[str, ...] = ()
@@ -217,7 +216,6 @@ class _Reader:
     def __init__(self, file: File, columns: Columns, marks: Marks) -> None:
         self.file, self.columns, self.marks = file, columns, marks
         self.cells: dict[int, Cells] = {}
-        self.kinds: dict[int, str] = {}
 
     def table(
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
@@ -227,20 +225,18 @@ class _Reader:
 
         mixed, columns = named is not None, self.columns
         for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
-            self.cells[i], self.kinds[i] = self._column(i, mixed)
+            self.cells[i] = self._column(i, mixed)
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
-        coded = {i: cell_values.categorized(self.cells[i]) for i in categorical}
-        values = {i: coded[i][0] if i in coded else cell_values.numbers(self.cells[i]) for i in features}
+        coded = {i: self.cells[i].categorized() for i in categorical}
+        values = {i: coded[i][0] if i in coded else self.cells[i].numbers for i in features}
         missing = Counter[str]()
         for i, column in values.items():
-            if (gaps := int(np.isnan(column).sum())) == len(column):
-                msg = f"{columns.source}: column {columns.name(i)!r} has no value at all; --drop"
-                msg += f" {columns.option(i)} leaves it out"
-                raise ValueError(msg)
+            gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
+            wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
+            refuse(gaps == len(column), wrong)
             marks = Counter({mark: n for (j, mark), n in self.file.marks.items() if j == i and mark})
-            if self.file.form == "parquet" and not hasattr(self.cells[i], "dtype"):
-                marks = Counter(cell for cell in self.cells[i] if cell and is_missing(cell))
+            marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
             missing += marks + Counter({"": gaps - marks.total()})
         return Table(
             columns.source,
@@ -257,8 +253,7 @@ class _Reader:
             tuple(coded[i][1] if i in coded else None for i in features),
         )
 
-    def _column(self, index: int, mixed: bool) -> tuple[Cells, str]:
-        """The cells of a column, and its kind: float64 with NaN for numbers, otherwise text."""
+    def _column(self, index: int, mixed: bool) -> Cells:
         import numpy as np
 
         if index in self.file.wrong:
@@ -268,25 +263,17 @@ class _Reader:
         if code in "iuf":
             numbers = series.to_numpy(np.float64, na_value=np.nan)
             if code == "f" or not (np.abs(numbers) >= EXACT).any():
-                return numbers, ""
+                return Cells(numbers, np.isnan(numbers))
         gaps = series.isna().to_numpy()
         values = series.astype(object).to_numpy()
         texts = ["" if gap else self._text(value) for value, gap in zip(values, gaps, strict=True)]
         if self.marks != PYTHON:
-            for at, cell in enumerate(texts):
-                texts[at] = self.marks.plain(cell) or cell
-                if (
-                    texts[at] == cell
-                    and "." in cell
-                    and self.marks.decimal != "."
-                    and number(cell) is not None
-                ):
-                    raise ValueError(self._complaint(at, cell, index, mixed))
+            texts = [self.marks.plain(text) or text for text in texts]
         kind = _kind({type(value) for value in values[~gaps]})
         if code in "mM" or (kind == DATES and self.file.form != "text"):
-            return texts, DATES
+            return Cells.of(texts, DATES)
         typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == PYTHON)
-        return texts, kind if typed or hasattr(series.dtype, "categories") else ""
+        return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "")
 
     def _text(self, value: object) -> str:
         """A cell as one would type it: a number with the decimal mark that texts beside it have."""
@@ -297,9 +284,9 @@ class _Reader:
         """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
         if index in named:
             return True
-        cells, kind = self.cells[index], self.kinds[index]
-        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
-        if kind == DATES or (known and all(map(is_date, known))):
+        cells = self.cells[index]
+        known = [text for text in cells.texts or () if not is_missing(text)]
+        if cells.kind == DATES or (known and all(map(is_date, known))):
             option = self.columns.option(index)
             msg = (
                 f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
@@ -307,7 +294,7 @@ class _Reader:
                 f"values as categories with --categorical {option}"
             )
             raise ValueError(msg)
-        return kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
+        return cells.kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
@@ -315,30 +302,29 @@ class _Reader:
 
         wrong: list[tuple[int, int]] = []
         for i in features:
-            values, cells = cell_values.numbers(self.cells[i]), self.cells[i]
-            suspects = np.flatnonzero(~np.isfinite(values)).tolist()
-            wrong += [(at, i) for at in suspects if not (mixed and is_missing(cells[at]))][:1]
+            cells = self.cells[i]
+            suspects = np.flatnonzero(~np.isfinite(cells.numbers) & ~(mixed & cells.missing))
+            wrong += [(at, i) for at in suspects[:1].tolist()]
         if wrong:
             at, index = min(wrong)
             raise ValueError(self._complaint(at, self._shown(at, index), index, mixed))
 
     def _shown(self, at: int, index: int) -> str:
         """A cell for messages; of a missing value its mark."""
-        cells = self.cells[index]
-        return self.file.raw(at, index) if hasattr(cells, "dtype") or not cells[at] else cells[at]
+        texts = self.cells[index].texts
+        return (texts and texts[at]) or self.file.record(at)[1][index]
 
     def _labels(self, index: int, what: str) -> Array:
         """The column of the targets or of the groups, in which no value may be missing."""
-        for at, cell in enumerate(self.cells[index]):
-            if is_missing(cell):
-                mark = self._shown(at, index)
-                shown = f" ({mark})" if mark else ""
-                msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
-                raise ValueError(msg)
-        return cell_values.labels(self.cells[index])
+        for at in self.cells[index].missing.nonzero()[0][:1].tolist():
+            mark = self._shown(at, index)
+            shown = f" ({mark})" if mark else ""
+            msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
+            raise ValueError(msg)
+        return self.cells[index].labels()
 
     def _place(self, at: int, index: int) -> str:
-        return f"{self.columns.source}, {self.file.place(at)}, column {self.columns.name(index)!r}"
+        return f"{self.columns.source}, {self.file.record(at)[0]}, column {self.columns.name(index)!r}"
 
     def _complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
@@ -389,26 +375,24 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     would be others even so.
     """
     import numpy as np
+    import pandas as pd
 
-    frame, labels = file.frame, file.frame.columns.tolist()
+    labels = file.frame.columns.tolist()
     if not file.call or not all(isinstance(one, (str, int, float)) for one in labels):
         return ()  # such as dates
-    converted = []
-    for j, place in enumerate(features):
-        column, values = frame.iloc[:, place], table.X[:, j]
-        if table.categories[j] is not None:
-            if not _same_groups(column, values):
-                return ()
-            continue
-        if column.dtype.kind != "f" and not (column.dtype.kind in "iu" and abs(column).max() < EXACT):
-            converted.append(labels[place])
-        try:
-            numbers = column.astype(np.float64).to_numpy(na_value=np.nan)
-        except (TypeError, ValueError):
-            return ()
-        if not np.array_equal(numbers, values, equal_nan=True):
-            return ()
-    target = _target_type(frame.iloc[:, label], table.y)
+    frame = file.frame.iloc[:, features]
+    numeric = [j for j, one in enumerate(table.categories) if one is None]
+    nominal = [j for j, one in enumerate(table.categories) if one is not None]
+    try:
+        numbers = frame.iloc[:, numeric].astype(np.float64).to_numpy(na_value=np.nan)
+        groups = [pd.factorize(one)[0] for j in nominal for one in (frame.iloc[:, j], table.X[:, j])]
+    except (TypeError, ValueError):  # lists, say
+        return ()
+    same = all(np.array_equal(*pair) for pair in zip(groups[::2], groups[1::2], strict=True))
+    if not same or not np.array_equal(numbers, table.X[:, numeric], equal_nan=True):
+        return ()
+    converted = [labels[features[j]] for j in numeric if not _is_numeric(frame.iloc[:, j])]
+    target = _target_type(file.frame.iloc[:, label], table.y)
     if target is None:
         return ()
     names = [labels[place] for place in features]
@@ -426,15 +410,9 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     return f"data = {file.call}", f"X, y = {X}, {y}"
 
 
-def _same_groups(column: pd.Series[Any], codes: Array) -> bool:
-    """Whether the same values of a categorical column are equal, and the same ones missing."""
-    import numpy as np
-    import pandas as pd
-
-    try:
-        return np.array_equal(pd.factorize(column)[0], pd.factorize(codes)[0])
-    except TypeError:  # lists, say
-        return False
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    kind = column.dtype.kind
+    return kind == "f" or (kind in "iu" and bool(abs(column).max() < EXACT))
 
 
 def _target_type(column: pd.Series[Any], y: Array) -> str | None:
