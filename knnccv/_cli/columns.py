@@ -6,6 +6,7 @@ samples among the features, or a header that was taken for a sample.
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import math
 import re
@@ -94,7 +95,6 @@ class Marks(NamedTuple):
         return value is not None and math.isfinite(value) and self.plain(cell) is None
 
 
-PYTHON = Marks()
 _DIGITS_AND_MARKS = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
 
 
@@ -113,7 +113,7 @@ def readings(cell: str) -> dict[str, Marks]:
     found: dict[str, Marks] = {}
     if _DIGITS_AND_MARKS.fullmatch(cell) is None:  # most texts
         return found
-    for marks in (PYTHON, Marks(","), Marks(".", ","), Marks(",", ".")):
+    for marks in (Marks(), Marks(","), Marks(".", ","), Marks(",", ".")):
         text = marks.plain(cell)
         if text is not None:
             found.setdefault(text, marks)
@@ -132,7 +132,7 @@ class Cells(NamedTuple):
     texts : list of str, or None
         The cells; None if pandas has read numbers.
     kind : str
-        `TEXT` or `DATES` in formats that have types; other columns are judged by their cells.
+        As of `kind_of` in formats that have types; other columns are judged by their cells.
     """
 
     numbers: Array
@@ -148,6 +148,19 @@ class Cells(NamedTuple):
         values = (number(text) for text in texts)
         numbers = np.array([math.nan if value is None else value for value in values], np.float64)
         return cls(numbers, np.array([is_missing(text) for text in texts], np.bool_), texts, kind)
+
+    @property
+    def known(self) -> list[str]:
+        """The texts without the marks of missing values."""
+        return [text for text in self.texts or () if not is_missing(text)]
+
+    def are_dates(self) -> bool:
+        """Return True if they have the type, or all look like dates or times."""
+        return self.kind == "dates" or (bool(self.known) and all(map(is_date, self.known)))
+
+    def are_names(self) -> bool:
+        """Return True if they are texts, none of which looks like a number."""
+        return self.kind == "text" or (bool(self.known) and not any(map(looks_numeric, self.known)))
 
     def labels(self) -> Array:
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
@@ -169,7 +182,13 @@ class Cells(NamedTuple):
         return codes, categories
 
 
-TEXT, DATES = "text", "dates"
+def kind_of(types: Collection[type]) -> str:
+    """The kind of a column of Python objects: "text", "dates", or "" for numbers and for several kinds."""
+    if types and all(issubclass(one, str | bool) for one in types):
+        return "text"
+    dates = datetime.date | datetime.time | datetime.timedelta
+    return "dates" if types and all(issubclass(one, dates) for one in types) else ""
+
 
 _SHOWN = 20  # columns that an error lists
 _FEWEST = 5  # rows; in a smaller table a feature may count the rows by chance
@@ -190,6 +209,11 @@ class Columns:
     def name(self, index: int) -> str:
         """The column for messages: its name, or its number if it has none."""
         return (self.names[index] if self.names else "") or str(index)
+
+    @property
+    def first_row(self) -> int:
+        """The number of the record with the first sample."""
+        return 0 if self.names is None else 1
 
     def option(self, index: int) -> str:
         """The argument of ``--drop`` for this column: its name for a shell, or its number if safer."""
@@ -226,60 +250,74 @@ class Columns:
         closest = difflib.get_close_matches(wanted or "", self.names, n=1)
         return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
 
+    def feature_notes(self, values: Mapping[int, Array], categorical: Collection[int]) -> tuple[str, ...]:
+        """Notes on columns that may not be features.
 
-def feature_notes(
-    columns: Columns, values: Mapping[int, Array], categorical: Collection[int]
-) -> tuple[str, ...]:
-    """Notes on columns that may not be features.
+        Parameters
+        ----------
+        values : mapping of int to float64 ndarray of shape (n_items,)
+            The features by their numbers in the file; NaN for missing values.
+        categorical : collection of int
+            Which of them are codes of categories.
+        """
+        notes = (
+            (_category_note if i in categorical else _column_note)(self, i, column)
+            for i, column in values.items()
+        )
+        return tuple(note for note in notes if note)
 
-    Parameters
-    ----------
-    columns : Columns
-        All columns.
-    values : mapping of int to float64 ndarray of shape (n_items,)
-        The features by their numbers in the file; NaN for missing values.
-    categorical : collection of int
-        Which of them are codes of categories.
-    """
-    notes = (
-        (_category_note if i in categorical else _column_note)(columns, i, column)
-        for i, column in values.items()
-    )
-    return tuple(note for note in notes if note)
+    def header_note(self, place: str, first: Sequence[float | None], target: int, y: Array) -> str | None:
+        """A note on a first line that was taken as a sample but may be a header; the columns have no names.
+
+        Parameters
+        ----------
+        place : str
+            The position of the first record.
+        first : sequence of (float or None)
+            The numbers in that record; None for a cell that holds none.
+        target : int
+            The number of the column of the labels.
+        y : ndarray of shape (n_items,)
+            The labels.
+
+        Returns
+        -------
+        str or None
+            A note if the line holds column numbers from 0 or 1, or the only label that occurs once.
+        """
+        numbers = [value for value in first if value is not None]
+        first_label = y.tolist()[0]
+        single = [label for label, count in Counter(y.tolist()).items() if count == 1]
+        if len(numbers) > 2 and numbers in [
+            [start + i for i in range(len(numbers))] for start in (0.0, 1.0)
+        ]:
+            looks = f"but looks like a header ({_beginning(numbers[:3])})"
+        elif len(y) >= _FEWEST and single == [first_label]:
+            looks = f"the only one with {str(first_label)!r} in column {self.name(target)!r}"
+        else:
+            return None
+        return (
+            f"{place} of {self.source} is taken as a sample, {looks}; "
+            "--header if it names the columns, --no-header if not"
+        )
 
 
 def _column_note(columns: Columns, index: int, values: Array) -> str | None:
-    has_name = columns.names is None or columns.names[index]
-    which = (
-        f"column {columns.name(index)!r}"
-        if has_name
-        else f"column {index} of {columns.source} has no name and"
-    )
-    option = columns.option(index)
-    if _counts_rows(values):
+    import numpy as np
+
+    name = columns.names[index] if columns.names else str(index)
+    which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
+    option, is_long = columns.option(index), len(values) >= _FEWEST
+    if is_long and values[0] == np.floor(values[0]) and (np.diff(values) == 1).all():
         counted = f"counts the rows ({_beginning(values[:3])})"
         return f"{which} {counted}; it is used as a feature; --drop {option} leaves it out"
-    if not has_name:
+    if not name:
         return f"{which} is taken as a feature; if it numbers the rows, leave it out with --drop {option}"
-    if columns.names and _KEY.fullmatch(columns.names[index]) and _is_key(values):
+    is_key = is_long and (values == np.floor(values)).all() and len(np.unique(values)) == len(values)
+    if columns.names and _KEY.fullmatch(name) and is_key:
         different = "has a different number in every row and is used as a feature"
         return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
     return None
-
-
-def _counts_rows(values: Array) -> bool:
-    import numpy as np
-
-    if len(values) < _FEWEST or values[0] != np.floor(values[0]):
-        return False
-    return bool((np.diff(values) == 1).all())
-
-
-def _is_key(values: Array) -> bool:
-    import numpy as np
-
-    whole = bool((values == np.floor(values)).all())
-    return len(values) >= _FEWEST and whole and len(np.unique(values)) == len(values)
 
 
 def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
@@ -294,44 +332,6 @@ def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
     return (
         f"column {columns.name(index)!r} is categorical, but {n_single} of its {len(known)} values occur "
         f"only once; if it identifies the rows, leave it out with --drop {columns.option(index)}"
-    )
-
-
-def header_note(
-    columns: Columns, place: str, first: Sequence[float | None], target: int, y: Array
-) -> str | None:
-    """A note on a first line that was taken as a sample but may be a header.
-
-    Parameters
-    ----------
-    columns : Columns
-        Without names.
-    place : str
-        The position of the first record.
-    first : sequence of (float or None)
-        The numbers in that record; None for a cell that holds none.
-    target : int
-        The number of the column of the labels.
-    y : ndarray of shape (n_items,)
-        The labels.
-
-    Returns
-    -------
-    str or None
-        A note if the line holds column numbers from 0 or 1, or the only label that occurs once.
-    """
-    numbers = [value for value in first if value is not None]
-    first_label = y.tolist()[0]
-    single = [label for label, count in Counter(y.tolist()).items() if count == 1]
-    if len(numbers) > 2 and numbers in [[start + i for i in range(len(numbers))] for start in (0.0, 1.0)]:
-        looks = f"but looks like a header ({_beginning(numbers[:3])})"
-    elif len(y) >= _FEWEST and single == [first_label]:
-        looks = f"the only one with {str(first_label)!r} in column {columns.name(target)!r}"
-    else:
-        return None
-    return (
-        f"{place} of {columns.source} is taken as a sample, {looks}; "
-        "--header if it names the columns, --no-header if not"
     )
 
 

@@ -21,9 +21,9 @@ from .._version import __version__
 from ..curves import Surface, surface
 from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
-from .data import check_options, metric_in_words, neighbors_or_features, read_data, rule_of
+from .data import check_options, metric_in_words, read_problem, rule_of
 from .options import need, pairs, python, refuse
-from .output import computing, output_path, print_notes, show
+from .output import computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 from .table import Table
 
@@ -33,8 +33,6 @@ FEW = (1, 5, 15)
 """The K of learning curves by default, as far as they fit into the training sets."""
 ONE_SIZE = 0.8
 """The training size of validation curves by default."""
-WIDTH = 100
-"""Characters of a line of the table; more columns go on below."""
 SIGNS = "*o+x#@%&"
 """Every line has a sign of its own, so that the lines can be told apart without colors."""
 
@@ -53,18 +51,16 @@ def run(args: argparse.Namespace) -> int:
     counted = "".join({"n_neighbors", "rank"}.intersection(own))
     refuse(counted, f"--parameter {counted} is given by --n-neighbors")
     rule = rule_of(args.variant or "knn", own)
-    table, rule = read_data(args, rule)
-    print_notes(table.notes)
-    X, measured_by = neighbors_or_features(args, table, rule)
+    problem = read_problem(args, rule)
+    table, rule = problem.table, problem.rule
     learning, n_items = args.kind == "learning", len(table.y)
     sizes = args.train_sizes or (tenths(n_items) if learning else [ONE_SIZE])
     n_neighbors = args.n_neighbors
     if n_neighbors is None and learning and rule.name != "nn":
         smallest = min(int(n * n_items) if isinstance(n, float) else n for n in sizes)
         n_neighbors = [k for k in FEW if k <= smallest] or [1]
-    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs, **measured_by}
-    with computing(args, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning):
-        found = surface(X, table.y, n_neighbors, sizes, rule, **how, **own)
+    with computing(args.progress, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning):
+        found = surface(problem.X, table.y, n_neighbors, sizes, rule, **problem.how, **own)
         luck = None if args.interval is None else luck_of(found, args)
     if out is not None:
         write(out, found, args)
@@ -118,9 +114,8 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
         mpl.use("agg")
         import matplotlib.pyplot as plt
 
-        x, n_points = ("train_size", found.scores.shape[1])
-        if args.kind == "validation":
-            x, n_points = ("n_neighbors", found.scores.shape[0])
+        is_learning = args.kind == "learning"
+        x, n_points = "train_size" if is_learning else "n_neighbors", found.scores.shape[is_learning]
         given = {} if level is None else {"interval": level, "random_state": args.seed}
         with mpl.rc_context({"svg.hashsalt": "knnccv", "svg.fonttype": "none"}):
             figure: Any = found.plot(x, marker="." if n_points == 1 else "", **given).figure
@@ -151,17 +146,17 @@ def lines(
         scores, cells = scores[:, by_size].T, cells[:, by_size].T
     titles = list(map(str, values))
     if out is None:
-        names = {"x_name": x_name, "y_name": measure, "legend": name}
         drawn = list(zip(titles, scores.T.tolist(), strict=True))
-        how = {"colored": shows_colors(), "framed": shows_frames()}
-        for line in draw(x.tolist(), drawn, **names, **how).split("\n"):
+        how: dict[str, Any] = {"x_name": x_name, "y_name": measure, "legend": name}
+        how |= {"colored": shows_colors(), "framed": shows_frames()}
+        for line in draw(x.tolist(), drawn, **how).split("\n"):
             yield line, ""
     else:
         yield "Written", str(out)
     yield "", ""
     yield f"{measure} by {x_name} (rows) and {name} (columns)", ""
     columns = [[title, *column] for title, column in zip(titles, cells.T, strict=True)]
-    yield from ((line, "") for line in blocks([x_name, *map(str, x)], columns))
+    yield from ((line, "") for line in table_lines([x_name, *map(str, x)], columns))
     if found.scores.shape[0] > 1:
         yield f"* the best {symbol} of its training size", ""
         if luck:
@@ -181,23 +176,6 @@ def cells_of(found: Surface, luck: dict[str, Any] | None) -> Array:
         ends = f" [{_number(luck['low'].flat[i])}, {_number(luck['high'].flat[i])}]" if luck else ""
         cells.append(f"{_number(score)}{mark * several}{ends}")
     return np.array(cells).reshape(found.scores.shape)
-
-
-def blocks(first: list[str], columns: list[list[str]]) -> Iterator[str]:
-    """The lines of a table, whose columns go on below where they are too wide."""
-    margin = max(map(len, first))
-    widths = [max(map(len, column)) + 2 for column in columns]
-    start = 0
-    while start < len(columns):
-        stop = start + 1
-        while stop < len(columns) and margin + sum(widths[start : stop + 1]) <= WIDTH:
-            stop += 1
-        if start:
-            yield ""
-        for i, title in enumerate(first):
-            row = (columns[j][i].rjust(widths[j]) for j in range(start, stop))
-            yield title.rjust(margin) + "".join(row)
-        start = stop
 
 
 def _number(value: float) -> str:
@@ -278,18 +256,16 @@ def draw(
         for (label, line), sign, color in zip(shown_lines, SIGNS, COLORS, strict=False):
             # plotext ends the process at a height that is not finite.
             shown = [(at, value) for at, value in zip(x, line, strict=True) if math.isfinite(value)]
-            key.append(str(plotext.colorize(f"{sign} {label}", color)) if colored else f"{sign} {label}")
+            key.append(str(plotext.colorize(f"{sign} {label}", color)))
             if shown:
-                marker = plotext.marker(sign, color) if colored else sign
-                signal = figure.signal(*map(list, zip(*shown, strict=True)), marker=marker)
-                figure.draw(signal.lines())
+                places = map(list, zip(*shown, strict=True))
+                figure.draw(figure.signal(*places, marker=plotext.marker(sign, color)).lines())
         text = str(figure.build())
     finally:
         figure.clear()
-    if not colored:
-        text = plotext.uncolorize(text)
-    rows = [row.rstrip() for row in text.splitlines() if row.strip()]
-    text = "\n".join([*rows, f"{legend}:  {'   '.join(key)}"])
+    text += f"\n{legend}:  {'   '.join(key)}"
+    text = text if colored else plotext.uncolorize(text)
+    text = "\n".join(row.rstrip() for row in text.splitlines() if row.strip())
     if most < len(lines):
         text += f"\n{most} of {len(lines)} lines are drawn; the table has all of them"
     return text if framed else text.translate(ASCII)

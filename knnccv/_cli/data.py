@@ -7,8 +7,8 @@ import itertools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from .._typing import Array
 from .options import given, option, refuse, refuse_without
+from .output import print_notes
 from .reader import Format
 from .table import Table, read_table
 
@@ -79,15 +80,35 @@ def rule_of(name: str, given: Mapping[str, Any]) -> Variant:
     return rule
 
 
-def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
-    """The table that the options name, or the bundled one, and the rule.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the commands ``score`` and ``curve`` ask about.
+
+    Attributes
+    ----------
+    table : Table
+    rule : Variant
+    X : ndarray or Neighbors
+        The features, or the neighbors of a mixed table.
+    how : dict
+        The arguments of the functions that score it: metric, ties, average and threads.
+    """
+
+    table: Table
+    rule: Variant
+    X: Any
+    how: dict[str, Any]
+
+
+def read_problem(args: argparse.Namespace, rule: Variant) -> Problem:
+    """The table that the options name, or the bundled one, and the rule; prints notes.
 
     The rule is regression if none was asked for and the target is a quantity, as it is in a report.
 
     Raises
     ------
     ValueError
-        If the table cannot be used.
+        If the table cannot be used, or the rule needs numbers and the target is text.
     """
     from .._labels import task_of
     from .._scaling import standardized
@@ -116,8 +137,11 @@ def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
             remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
             msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
             raise ValueError(msg) from None
-    X = standardized(table.X) if scale else table.X
-    return replace(table, X=X, notes=notes, standardized=scale), rule
+    table = replace(table, X=standardized(table.X) if scale else table.X, standardized=scale)
+    print_notes(notes)
+    X, measured_by = neighbors_or_features(args, table, rule)
+    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
+    return Problem(table, rule, X, how | measured_by)
 
 
 def neighbors_or_features(
@@ -138,27 +162,33 @@ def neighbors_or_features(
         return HVDM(nominal=table.categorical).fit(table.X, table.y).neighbors(), {}
 
 
-def read_arrays(path: str, names: Iterable[str], hint: str = "") -> tuple[dict[str, Array], str]:
-    """The arrays of these names that an .npz file has, and all names that it has.
+def read_arrays(
+    path: str, args: argparse.Namespace, needed: Sequence[str], others: Sequence[str] = (), hint: str = ""
+) -> tuple[dict[str, Array], str]:
+    """The arrays of an .npz file by the options that name them, and a list of all that it has.
 
     Raises
     ------
     ValueError
-        If it is no such file, or if one of those arrays is damaged; the message has the hint.
+        If it is no such file, if one of those arrays is damaged, or if one is needed and missing.
     OSError
         If it cannot be read.
     """
+    names = {one: getattr(args, one) for one in (*needed, *others)}
     with Path(path).open("rb") as file:
         try:
             held = np.load(file, allow_pickle=False)
             refuse(isinstance(held, np.ndarray), "it holds one array")
-            found = {name: held[name] for name in names if name in held.files}
+            found = {one: held[name] for one, name in names.items() if name in held.files}
         except (zipfile.BadZipFile, EOFError, ValueError, OSError) as error:
             objects = "one holds Python objects; store text as numpy.array(names, dtype=str)"
             wrong = objects if "Object arrays" in str(error) else error
             msg = f"{path} is not an .npz file of plain arrays{hint}: {wrong}"
             raise ValueError(msg) from error
-        return found, ", ".join(held.files) or "none"
+    there = f"its arrays: {', '.join(held.files) or 'none'}"
+    for one in needed:
+        refuse(one not in found, f"{path} has no array {names[one]!r}; {there} (see {option(one)})")
+    return found, there
 
 
 def matrix(path: str) -> Any:

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     name, X, y = _data(args)
     episodes, runs = Episodes(args.n_way, args.n_shot), None
     how = {"metric": args.metric, "n_jobs": args.jobs}
-    with computing(args, "the kernels of episodes (about 20 s)"):
+    with computing(args.progress, "the kernels of episodes (about 20 s)"):
         if repeats:
             asked = {"n_episodes": repeats, "n_query": args.n_query, "head": args.head}
             asked |= {"control_variate": prototypes, "random_state": args.seed}
@@ -50,12 +50,8 @@ def _data(args: argparse.Namespace) -> tuple[str, Array, Array]:
 
         faces = fetch_orl()
         return "ORL faces", faces.X, faces.y
-    held, there = read_arrays(args.file, (args.features, args.labels))
-    for name in ("features", "labels"):
-        wanted = getattr(args, name)
-        wrong = f"{args.file} has no array {wanted!r}; its arrays: {there} (see --{name})"
-        refuse(wanted not in held, wrong)
-    return Path(args.file).name, held[args.features], held[args.labels]
+    found, _ = read_arrays(args.file, args, ("features", "labels"))
+    return Path(args.file).name, found["features"], found["labels"]
 
 
 def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import math
 import re
 import tomllib
 from collections.abc import Iterable
@@ -39,10 +38,14 @@ def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
     return last
 
 
+class Refusal(ValueError):
+    """Arguments or data that cannot be used, said in one clear line."""
+
+
 def refuse(is_wrong: Any, message: str) -> None:
-    """Raise ValueError with this message if something is wrong."""
+    """Raise Refusal with this message if something is wrong."""
     if is_wrong:
-        raise ValueError(message)
+        raise Refusal(message)
 
 
 def option(name: str) -> str:
@@ -63,9 +66,8 @@ def refuse_both(args: argparse.Namespace, what: str, *names: str) -> None:
 
 def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str) -> None:
     """Raise ValueError if one of these options was given without what it belongs to."""
-    for name in () if is_there else given(args, names):
-        msg = f"{option(name)} belongs to {to}"
-        raise ValueError(msg)
+    for name in given(args, names):
+        refuse(not is_there, f"{option(name)} belongs to {to}")
 
 
 def need(package: str, extra: str, what: str) -> Any:
@@ -121,9 +123,10 @@ def python(text: str) -> Any:
 
 def size(text: str) -> int | float:
     """A training size: a number of samples, or a fraction."""
-    if math.isnan(value := _number(text)):
+    try:
+        return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else float(text)
+    except ValueError:
         _refuse("a number of samples or a fraction in (0, 1)", text)
-    return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else value
 
 
 def sizes(text: str) -> list[int | float]:
@@ -144,39 +147,10 @@ def counts(text: str) -> list[int]:
     return sorted(found)
 
 
-def natural(text: str) -> int:
-    """An integer of at least 0."""
-    if not (text.isascii() and text.isdigit()):
-        _refuse("an integer of at least 0", text)
-    return int(text)
-
-
-def level(text: str) -> float:
-    """A confidence level in (0, 1)."""
-    if not 0 < (value := _number(text)) < 1:
-        hint = "; a file goes before --interval" * (math.isnan(value) and text != "nan")
-        _refuse("a level in (0, 1), such as 0.95", text, hint)
-    return value
-
-
-def width(text: str) -> float:
-    """A finite number of at least 0."""
-    if not 0 <= (value := _number(text)) < math.inf:
-        _refuse("a finite number of at least 0, such as 0.01", text)
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _refuse(what: str, text: str, hint: str = "") -> NoReturn:
-    msg = f"must be {what}, got {text!r}{hint}"
+def _refuse(what: str, text: str) -> NoReturn:
+    msg = f"must be {what}, got {text!r}"
     raise argparse.ArgumentTypeError(msg)
 
 
-TYPES = {one.__name__: one for one in (int, float, size, sizes, counts, natural, level, width)}
+TYPES = {one.__name__: one for one in (int, float, size, sizes, counts)}
 """Functions of the types that `help.toml` names."""

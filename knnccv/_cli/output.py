@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -16,6 +17,8 @@ from .._formatting import plain
 from .options import refuse
 
 SECONDS_BEFORE_A_BAR = "2"
+WIDTH = 100
+"""Characters of a line of a table; more columns go on below."""
 
 
 def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]], margin: int = 15) -> int:
@@ -33,6 +36,23 @@ def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]],
     return 0
 
 
+def table_lines(first: list[str], columns: list[list[str]]) -> Iterator[str]:
+    """The lines of a table, whose columns go on below where they are too wide."""
+    margin = max(map(len, first))
+    widths = [max(map(len, column)) + 2 for column in columns]
+    start = 0
+    while start < len(columns):
+        stop = start + 1
+        while stop < len(columns) and margin + sum(widths[start : stop + 1]) <= WIDTH:
+            stop += 1
+        if start:
+            yield ""
+        for i, title in enumerate(first):
+            row = (columns[j][i].rjust(widths[j]) for j in range(start, stop))
+            yield title.rjust(margin) + "".join(row)
+        start = stop
+
+
 def span(sizes: Any) -> str:
     """The smallest and the largest of the sizes, in words."""
     low, high = min(sizes), max(sizes)
@@ -46,9 +66,7 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 @contextmanager
-def computing(
-    args: argparse.Namespace, what: str, *kinds: type[Warning], words: Any = str
-) -> Iterator[Any]:
+def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str) -> Iterator[Any]:
     """One bar, a message if `what` is compiled, and notes of the warnings.
 
     Yields the compilation and the list of the warnings. `words` turns warnings and errors into text.
@@ -59,7 +77,7 @@ def computing(
     with (
         Compiling(f"knnccv: compiling once {what}") as compiling,
         warnings.catch_warnings(record=True) as warned,
-        one_bar(args.progress),
+        one_bar(progress),
     ):
         for kind in kinds:
             warnings.simplefilter("always", kind)
@@ -84,16 +102,10 @@ def shows_progress(asked: bool | None) -> bool:
         from .._parallel import check_pool
 
         check_pool(None, None, progress=True)
-    if asked is not None:
-        return asked
-    if sys.stderr is None or not sys.stderr.isatty():
-        return False
-    os.environ.setdefault("TQDM_DELAY", SECONDS_BEFORE_A_BAR)  # tqdm reads it when it is imported
-    try:
-        import tqdm  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    if asked is None and sys.stderr is not None and sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DELAY", SECONDS_BEFORE_A_BAR)  # tqdm reads it when it is imported
+        asked = importlib.util.find_spec("tqdm") is not None
+    return bool(asked)
 
 
 def output_path(option: str, name: str, table: str | None) -> Path:

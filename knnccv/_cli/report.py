@@ -22,18 +22,10 @@ NARROWEST, WIDEST = 40, 100
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
 
-SECTIONS = {
-    "data": "Data",
-    "scores": "Scores",
-    "settings": "Settings",
-    "tuned": "Tuned",
-    "learning": "More data",
-    "classes": "Classes",
-    "items": "Samples",
-    "ties": "Ties",
-    "regression": "Regression",
-}
-"""The sections of the page with a conclusion, and their names on the terminal."""
+SECTIONS = ("data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
+"""The sections of the page with a conclusion."""
+TITLES = {"learning": "More data", "items": "Samples"}
+"""Their names on the terminal, where they are others."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,9 +43,7 @@ def run(args: argparse.Namespace) -> int:
     }
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)
-    with computing(
-        argparse.Namespace(progress=False), "the kernels of this page (about a minute)", Warning
-    ):
+    with computing(False, "the kernels of this page (about a minute)", Warning):
         report = reporting.report_on(
             table.cells(), table.y, table.code, n_jobs=args.jobs, random_state=args.seed, **how
         )
@@ -94,6 +84,7 @@ def lines(found: dict[str, Any], out: Path | None) -> Iterator[tuple[str, str]]:
     if out is not None:
         yield "Report", str(out)
     width = max(NARROWEST, min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)) - 12
-    for section, title in SECTIONS.items():
+    for section in SECTIONS:
+        title = TITLES.get(section, section.capitalize())
         if found[section] is not None and found[section]["conclusion"]:
             yield title, "\n".join(textwrap.wrap(found[section]["conclusion"], width))

@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import retrieval
-from .._formatting import bound_text
+from .._formatting import bound_text, plain
 from .._training_set_count import magnitude
 from .._version import __version__
 from ..inference import InferenceWarning
@@ -25,6 +25,8 @@ from .options import given, option, refuse, refuse_both, refuse_without
 from .output import computing, print_notes, show
 
 ROLES = ("query_ids", "gallery_ids", "query_cams", "gallery_cams")
+APART = ("distmat", "query_features", "gallery_features")
+"""With those: the options that name the arrays of a file."""
 NOT_USED = (
     "the cameras are not used, as there is neither --protocol nor --exclude; most protocols remove gallery "
     "items of the query's identity and camera"
@@ -36,6 +38,7 @@ IN_PYTHON = (
     (r'Gallery\(\.\.\., short="all"\)', "--short all"),
     (r'with Gallery\(\.\.\., mask="before"\) or per_query=True', "with --per-identity"),
 )
+WHERE_CAMERAS_ARE = "(see --query-cams and --gallery-cams for arrays in a file, --cams for lists)"
 COMPILES_ONCE = "the kernels of retrieval (about a minute)"
 SHOWN_RANKS = (1, 5, 10, 20)
 TIES = {"random": "averaged over all orders", "index": "in the order of the gallery"}
@@ -54,19 +57,17 @@ class Question:
         "distances" if they were given.
     labels : dict of str to ndarray
         The identities, and the cameras if there are some, by `ROLES`.
-    missing : str
-        Why there are no cameras.
     """
 
     name: str
     near: Any
     metric: str
     labels: dict[str, Any]
-    missing: str = ""
 
     def cameras(self, why: str) -> dict[str, Any]:
         """Those of the queries and of the gallery; ValueError if there are none."""
-        refuse("query_cams" not in self.labels, f"{why} needs cameras, but {self.missing}")
+        wrong = f"{why} needs cameras, but {self.name} has none {WHERE_CAMERAS_ARE}"
+        refuse("query_cams" not in self.labels, wrong)
         return {role: self.labels[role] for role in ROLES[2:]}
 
 
@@ -86,15 +87,17 @@ def run(args: argparse.Namespace) -> int:
     luck: dict[str, Any] = {"jackknife": "identity"} if args.jackknife else {}
 
     def expected(asked: Question) -> Retrieval:
-        return expected_retrieval(asked.near, *ids, gallery, **more, tol=args.tol, **luck)
+        return expected_retrieval(asked.near, ids[0], ids[1], gallery, **more, tol=args.tol, **luck)
 
     compared = runs = None
     started = time.perf_counter()
-    with computing(args, COMPILES_ONCE, InferenceWarning, words=_as_options) as (compiling, _):
+    with computing(args.progress, COMPILES_ONCE, InferenceWarning, words=_as_options) as (compiling, _):
         exact = expected(question)
         seconds = max(time.perf_counter() - started - compiling.seconds, 0.0)
         if other is not None:
-            compared = other.name, expected(other)
+            theirs = expected(other)
+            differences = {name: exact.difference(theirs, name) for name in exact}
+            compared = Compared(other.name, theirs, differences)
         if args.repeats:
             more |= {"n_repeats": args.repeats, "random_state": args.seed}
             runs = sampled_retrieval(question.near, *ids, gallery, **more)
@@ -130,8 +133,8 @@ def check_options(args: argparse.Namespace) -> None:
     if args.protocol:
         drawn = ("per_identity", "short", *(["shots"] if not args.protocol.startswith("sysu") else []))
         for name in given(args, drawn):
-            msg = f"--protocol {args.protocol} sets the gallery; it cannot be given with {option(name)}"
-            raise ValueError(msg)
+            conflict = f"sets the gallery; it cannot be given with {option(name)}"
+            refuse(name, f"--protocol {args.protocol} {conflict}")
     fixed = args.per_identity is None and args.shots is None
     refuse_without(not fixed, "--per-identity or --shots", args, "short")
     random = args.protocol != "market1501" if args.protocol else not fixed
@@ -153,11 +156,9 @@ def read_question(args: argparse.Namespace) -> Question:
         return _from_matrix(args)
     if args.file is not None:
         name = Path(args.file).name
-        held, there = read_arrays(args.file, _names(args), "; a matrix of distances is read by --distances")
-        near, metric = _distances(args, name, held, there)
-        cams = f"{args.query_cams!r} and {args.gallery_cams!r} (see --query-cams and --gallery-cams)"
-        labels = _labels(args, name, held, there)
-        return Question(name, near, metric, labels, f"{name} has no arrays {cams}")
+        hint = "; a matrix of distances is read by --distances"
+        found, there = read_arrays(args.file, args, ROLES[:2], (*ROLES[2:], *APART), hint)
+        return Question(name, *_distances(args, name, found, there), _labels(name, found))
     from ..datasets import fetch_orl
 
     faces = fetch_orl()
@@ -167,20 +168,19 @@ def read_question(args: argparse.Namespace) -> Question:
     metric = args.metric or "euclidean"
     near = Neighbors.between(faces.X[first], faces.X[~first], metric)
     labels = {"query_ids": faces.y[first], "gallery_ids": faces.y[~first]}
-    return Question("ORL faces", near, metric, labels, "the ORL faces have none")
+    return Question("ORL faces", near, metric, labels)
 
 
 def _from_matrix(args: argparse.Namespace) -> Question:
     near = matrix(args.distances)
     if len(args.ids) == 1:
         hint = "; --ids takes one .npz file, or two text files"
-        labels = _labels(args, Path(args.ids[0]).name, *read_arrays(args.ids[0], _names(args)[3:], hint))
+        labels = _labels(args.ids[0], read_arrays(args.ids[0], args, ROLES[:2], ROLES[2:], hint)[0])
     else:
         labels = dict(zip(ROLES, lists(args.ids), strict=False))
     if args.cams is not None:
         labels |= dict(zip(ROLES[2:], lists(args.cams), strict=True))
-    missing = "--cams was not given, and --ids names no file with cameras"
-    return Question(Path(args.distances).name, near, "distances", labels, missing)
+    return Question(Path(args.distances).name, near, "distances", labels)
 
 
 def other_question(args: argparse.Namespace, question: Question) -> Question:
@@ -196,9 +196,9 @@ def other_question(args: argparse.Namespace, question: Question) -> Question:
     if name.endswith(".npy"):
         near, metric, labels = matrix(path), "distances", {}
     else:
-        held, there = read_arrays(path, _names(args))
-        near, metric = _distances(args, name, held, there)
-        labels = {role: held[array] for role in ROLES if (array := getattr(args, role)) in held}
+        found, there = read_arrays(path, args, (), (*ROLES, *APART))
+        near, metric = _distances(args, name, found, there)
+        labels = {role: found[role] for role in ROLES if role in found}
     mine, theirs = (
         f"{one.n_queries} queries and {one.n_gallery} gallery items" for one in (question.near, near)
     )
@@ -209,39 +209,29 @@ def other_question(args: argparse.Namespace, question: Question) -> Question:
     return replace(question, name=name, near=near, metric=metric)
 
 
-def _names(args: argparse.Namespace) -> tuple[str, ...]:
-    """The arrays that a file may have: distances, features, and those of `ROLES`."""
-    roles = (getattr(args, role) for role in ROLES)
-    return (args.distmat, args.query_features, args.gallery_features, *roles)
-
-
-def _distances(args: argparse.Namespace, name: str, held: dict[str, Any], there: str) -> tuple[Any, str]:
+def _distances(args: argparse.Namespace, name: str, found: dict[str, Any], there: str) -> tuple[Any, str]:
     """The distances of an archive, or those of its features; and the metric."""
-    distmat, *features = _names(args)[:3]
-    present = [array in held for array in features]
-    if distmat in held:
-        both = f"{name} has distances ({distmat}) and features; name an absent array for one of them"
-        needless = f"--metric {args.metric} belongs to features, but {name} has distances ({distmat})"
-        refuse(any(present), both)
+    sides: Any = [found[one] for one in APART[1:] if one in found]
+    if "distmat" in found:
+        both = f"{name} has distances ({args.distmat}) and features; name an absent array for one of them"
+        needless = f"--metric {args.metric} belongs to features, but {name} has distances ({args.distmat})"
+        refuse(sides, both)
         refuse(args.metric is not None, needless)
-        return Neighbors.from_distances(held[distmat], queries="other"), "distances"
-    wanted = f"{distmat!r}, or {features[0]!r} and {features[1]!r}; its arrays: {there}"
+        return Neighbors.from_distances(found["distmat"], queries="other"), "distances"
+    wanted = f"{args.distmat!r}, or {args.query_features!r} and {args.gallery_features!r}; {there}"
     options = "(see --distmat, --query-features and --gallery-features)"
-    refuse(not all(present), f"{name} has neither distances nor features: it needs {wanted} {options}")
+    wrong = f"{name} has neither distances nor features: it needs {wanted} {options}"
+    refuse(len(sides) < 2, wrong)
     metric = args.metric or "euclidean"
-    return Neighbors.between(held[features[0]], held[features[1]], metric), metric
+    return Neighbors.between(sides[0], sides[1], metric), metric
 
 
-def _labels(args: argparse.Namespace, name: str, held: dict[str, Any], there: str) -> dict[str, Any]:
+def _labels(name: str, found: dict[str, Any]) -> dict[str, Any]:
     """Identities, and cameras if they are there."""
-    arrays = dict(zip(ROLES, _names(args)[3:], strict=True))
-    has_cameras = not held.keys().isdisjoint((args.query_cams, args.gallery_cams))
-    needed = ROLES if has_cameras else ROLES[:2]
-    for role in needed:
-        one_side = "cameras of one side only: " * role.endswith("cams")
-        see = f"its arrays: {there} (see {option(role)})"
-        refuse(arrays[role] not in held, f"{name} has {one_side}no array {arrays[role]!r}; {see}")
-    return {role: held[arrays[role]] for role in needed}
+    labels = {role: found[role] for role in ROLES if role in found}
+    one_side = f"{name} has cameras of one side only (see --query-cams and --gallery-cams)"
+    refuse(len(labels) == len(ROLES) - 1, one_side)
+    return labels
 
 
 def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str, Any]]:
@@ -274,6 +264,20 @@ def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str,
     return retrieval.Gallery(shots=args.shots, strata=strata, short=short), more
 
 
+class Compared(NamedTuple):
+    """The name of the other data, their scores, and the differences to them by the name of the score."""
+
+    data: str
+    theirs: Retrieval
+    differences: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The differences in types that JSON has."""
+        pairs = self.differences.items()
+        scores = {name: {"other_score": self.theirs[name].score, **one.to_dict()} for name, one in pairs}
+        return {"data": self.data, "scores": plain(scores)}
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """Exact scores, and what was asked for beside them."""
@@ -283,27 +287,15 @@ class Answer:
     exact: Retrieval
     seconds: float
     runs: SampledRetrieval | None = None
-    compared: tuple[str, Retrieval] | None = None
+    compared: Compared | None = None
 
     @property
     def _n_identities(self) -> int:
         return len(np.unique(self.question.labels["gallery_ids"]))
 
-    def _differences(self) -> dict[str, Any]:
-        """The difference to the other model, by score."""
-        _, theirs = self.compared or ("", self.exact)
-        return {name: self.exact.difference(theirs, name) for name in self.exact}
-
     def to_dict(self) -> dict[str, Any]:
         """The answer in types that JSON has; what is not defined is null."""
-        near, args, comparison = self.question.near, self.args, None
-        if self.compared is not None:
-            other, theirs = self.compared
-            differences = self._differences().items()
-            scores = {
-                name: {"other_score": theirs[name].score, **one.to_dict()} for name, one in differences
-            }
-            comparison = {"data": other, "scores": scores}
+        near, args = self.question.near, self.args
         return {
             "knnccv": __version__,
             "data": self.question.name,
@@ -316,7 +308,7 @@ class Answer:
             "max_rank": args.max_rank,
             "tol": args.tol,
             "sampled": self.runs and {"n_repeats": args.repeats, "seed": args.seed, "scores": self.runs},
-            "comparison": comparison,
+            "comparison": self.compared,
             "seconds": self.seconds,
         }
 
@@ -348,8 +340,8 @@ class Answer:
                 scatter = f"one gallery scatters by {one}, the mean of ten by {ten}"
                 yield "", f"{_at_first(name)} mean {mean}; {scatter}"
         if self.compared is not None:
-            yield "Compared", f"with {self.compared[0]}, in points (the first minus the second):"
-            for name, found in self._differences().items():
+            yield "Compared", f"with {self.compared.data}, in points (the first minus the second):"
+            for name, found in self.compared.differences.items():
                 error = 100 * np.ravel(found.standard_error)[0]
                 luck = f", standard error {error:.2f} (jackknife over identities)"
                 shown = f"{_at_first(name)} {100 * np.ravel(found.difference)[0]:+.2f}"

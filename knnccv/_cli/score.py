@@ -11,7 +11,6 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,16 +30,10 @@ from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
 from ..results import CompleteCV, SampledCV, complete_cv
-from .data import (
-    MIXED_METRICS,
-    check_options,
-    metric_in_words,
-    neighbors_or_features,
-    read_data,
-    rule_of,
-)
+from . import data
+from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
-from .output import computing, output_path, print_notes, show, span
+from .output import computing, output_path, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
@@ -62,15 +55,13 @@ AVERAGED = {
 def run(args: argparse.Namespace) -> int:
     """Print the exact score beside random runs."""
     check_design(args)
-    check_options(args)
+    data.check_options(args)
     given = parameters(args)
-    rule = rule_of(args.variant or "knn", given)
+    rule = data.rule_of(args.variant or "knn", given)
     other = None if args.compare is None else other_rule(args.compare)
-    against = None if other is None else (rule_of(*other), other[1])
+    against = None if other is None else (data.rule_of(*other), other[1])
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
-    table, rule = read_data(args, rule)
-    print_notes(table.notes)
-    answer = compute(args, table, rule, given, against)
+    answer = compute(args, data.read_problem(args, rule), given, against)
     if items is not None:
         with written_whole(items) as part:
             answer.found.to_frame().to_csv(part, lineterminator="\r\n")
@@ -120,8 +111,7 @@ def _by_label(option: str, text: str, convert: Any, table: Table) -> dict[Any, A
 
 def compute(
     args: argparse.Namespace,
-    table: Table,
-    rule: Variant,
+    problem: Problem,
     given: dict[str, Any],
     against: tuple[Variant, dict[str, Any]] | None = None,
 ) -> Answer:
@@ -134,14 +124,15 @@ def compute(
     ValueError, TypeError
         If the design or a parameter does not suit the table.
     """
+    X, table, rule, asked = problem.X, problem.table, problem.rule, dict(problem.how)
     cv = design_of(args, table)
-    X, measured_by = neighbors_or_features(args, table, rule)
-    average = args.average
     if args.priors is not None:
-        average = _by_label("--priors", args.priors, float, table)
-    asked = {**measured_by, "ties": args.ties, "average": average, "n_jobs": args.jobs}
+        asked["average"] = _by_label("--priors", args.priors, float, table)
     how = {**asked, **given, "random_state": args.seed}
-    with computing(args, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning) as (compiling, warned):
+    with computing(args.progress, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning) as (
+        compiling,
+        warned,
+    ):
         _compile(rule, cv, args)
 
         def timed(function: Any, **more: Any) -> Any:
@@ -184,9 +175,9 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
     # A rule that these defaults do not suit is compiled later, and raises its errors then.
     with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings(), one_bar(False):
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        if args.metric in MIXED_METRICS:
+        if args.metric in data.MIXED_METRICS:
             mixed = Table("", np.column_stack([X, y]), y, ("", ""), "", False, categorical=(False, True))
-            X, _ = neighbors_or_features(args, mixed, rule)
+            X, _ = data.neighbors_or_features(args, mixed, rule)
         complete_cv(X, y, rule, tiny, ties=args.ties)
         monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
 
@@ -246,7 +237,7 @@ class Answer:
             **self.table.to_dict(),
             "classes": self.classes,
             **self.found.to_dict(),
-            "metric": metric_in_words(self.args),
+            "metric": data.metric_in_words(self.args),
             **(self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))),
             "comparison": self.comparison
             and self.comparison.to_dict(self.args.interval or LEVEL, self.rope),
@@ -262,7 +253,7 @@ class Answer:
         found, args = self.found, self.args
         yield "Data", "\n".join(self._data())
         rule = f"{found.variant} {_listed(found.parameters)}".rstrip()
-        yield "Rule", f"{rule}, {metric_in_words(args)} distance,"
+        yield "Rule", f"{rule}, {data.metric_in_words(args)} distance,"
         if self.is_optimistic:
             yield "", "fitted to the labels of all samples: the score is optimistic;"
         yield "", f"tied samples {TIES[found.ties]}"
@@ -280,7 +271,7 @@ class Answer:
         is_short = len(found.measure) < 15
         title = found.measure[0].upper() + found.measure[1:] if is_short else "Score"
         yield title, shown if is_short else f"{found.measure} {shown}"
-        if isinstance(found.exact, Fraction):
+        if found.exact is not None:
             ratio = plain(found.exact)
             digits = " by ".join(str(len(part.strip("-"))) for part in ratio.split("/"))
             long = f"exactly a fraction of {digits} digits (--json prints them)"
@@ -411,13 +402,10 @@ class Answer:
 
     def _confusion(self, names: list[str], matrix: Array) -> Iterator[tuple[str, str]]:
         cells = [["-" if math.isnan(share) else f"{100 * share:.2f}" for share in row] for row in matrix]
-        widths = [max(map(len, column)) + 2 for column in zip(names, *cells, strict=True)]
-        margin = max(15, max(map(len, names)) + 4)
+        columns = [list(column) for column in zip(names, *cells, strict=True)]
         yield "", ""
         yield "Expected confusion matrix (% of a true class, in its row, that are given each class)", ""
-        for title, row in zip(["", *names], [names, *cells], strict=True):
-            shown = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"  {title}".ljust(margin) + "".join(shown), ""
+        yield from ((f"  {line}", "") for line in table_lines(["", *names], columns))
 
 
 def _plural(number: int, noun: str, ending: str = "s") -> str:

@@ -6,7 +6,6 @@ reported with its line in the file and its column.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,22 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .columns import (
-    DATES,
-    EXACT,
-    PYTHON,
-    TEXT,
-    Cells,
-    Columns,
-    Marks,
-    feature_notes,
-    header_note,
-    is_date,
-    is_missing,
-    looks_numeric,
-    number,
-    readings,
-)
+from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings
 from .options import refuse
 from .reader import File, Format, read_file
 
@@ -175,46 +159,44 @@ def read_table(
         If pandas, or the package that it needs for the file's format, is missing.
     """
     marks, file = how.marks, read_file(source, how)
-    columns, name, n_rows = Columns(file.name, file.frame.shape[1], file.names), file.name, len(file.frame)
-    if target is None:
-        msg = f"--target must name the column of {name} that holds the labels{columns.listing()}"
-        raise ValueError(msg)
-    label = columns.find(target)
+    columns, name, n_rows = file.columns, file.columns.source, len(file.frame)
+    must = f"--target must name the column of {name} that holds the labels"
+    refuse(target is None, f"{must}{columns.listing()}")
+    label = columns.find(str(target))
     left_out = {columns.find(wanted) for wanted in drop}
     grouping = None if groups is None else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
-    beside = "the target" if grouping is None else "the target and the groups"
-    below = "" if columns.names is None else " below the header"
+    beside = "the target" + " and the groups" * (grouping is not None)
+    below = " below the header" * (columns.names is not None)
     is_target = f"column {columns.name(label)!r} is the target; it cannot"
-    stray = min(named.difference(features), default=label)
+    stray = min(named.difference(features), default=-1)
     refuse(label in left_out, f"{is_target} be left out with --drop")
     refuse(grouping == label, f"{is_target} also hold the --groups")
     none_left = f"of {columns.width} columns, none is left beside {beside}"
     refuse(not features, f"{name} has no feature: {none_left}")
     no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
-    refuse(named.difference(features), no_feature)
+    refuse(stray >= 0, no_feature)
     refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
-    table = _Reader(file, columns, marks).table(features, label, grouping, named if mixed else None)
+    table = _Reader(file, marks).table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
     if how.header is None and columns.names is None:
         place, first = file.record(0)
-        note = header_note(columns, place, list(map(number, first)), label, table.y)
+        note = columns.header_note(place, list(map(number, first)), label, table.y)
     elif how.header is None and file.form != "parquet" and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    code: tuple[str, ...] = ()
-    if Path(source).is_file():  # a pipe can be read only once
-        code = reading_code(file, table, features, label)
+    # a pipe can be read only once
+    code = reading_code(file, table, features, label) if Path(source).is_file() else ()
     return replace(table, notes=(*table.notes, note) if note else table.notes, code=code)
 
 
 class _Reader:
     """Turns the columns of a file into a table."""
 
-    def __init__(self, file: File, columns: Columns, marks: Marks) -> None:
-        self.file, self.columns, self.marks = file, columns, marks
+    def __init__(self, file: File, marks: Marks) -> None:
+        self.file, self.columns, self.marks = file, file.columns, marks
         self.cells: dict[int, Cells] = {}
 
     def table(
@@ -247,7 +229,7 @@ class _Reader:
             columns.names is not None,
             None if grouping is None else self._labels(grouping, "group"),
             None if grouping is None else columns.name(grouping),
-            (*self.file.notes, *feature_notes(columns, values, categorical)),
+            (*self.file.notes, *columns.feature_notes(values, categorical)),
             tuple(i in categorical for i in features),
             dict(missing),
             tuple(coded[i][1] if i in coded else None for i in features),
@@ -267,12 +249,12 @@ class _Reader:
         gaps = series.isna().to_numpy()
         values = series.astype(object).to_numpy()
         texts = ["" if gap else self._text(value) for value, gap in zip(values, gaps, strict=True)]
-        if self.marks != PYTHON:
+        if self.marks != Marks():
             texts = [self.marks.plain(text) or text for text in texts]
-        kind = _kind({type(value) for value in values[~gaps]})
-        if code in "mM" or (kind == DATES and self.file.form != "text"):
-            return Cells.of(texts, DATES)
-        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == PYTHON)
+        kind = kind_of({type(value) for value in values[~gaps]})
+        if code in "mM" or (kind == "dates" and self.file.form != "text"):
+            return Cells.of(texts, "dates")
+        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == Marks())
         return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "")
 
     def _text(self, value: object) -> str:
@@ -284,17 +266,12 @@ class _Reader:
         """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
         if index in named:
             return True
-        cells = self.cells[index]
-        known = [text for text in cells.texts or () if not is_missing(text)]
-        if cells.kind == DATES or (known and all(map(is_date, known))):
-            option = self.columns.option(index)
-            msg = (
-                f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
-                f"numbers, such as days since the first, leave it out with --drop {option}, or treat its "
-                f"values as categories with --categorical {option}"
-            )
-            raise ValueError(msg)
-        return cells.kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
+        name, option = self.columns.name(index), self.columns.option(index)
+        wrong = f"{self.columns.source}: column {name!r} holds dates or times"
+        numbers = f"write numbers, such as days since the first, leave it out with --drop {option}"
+        categories = f"treat its values as categories with --categorical {option}"
+        refuse(self.cells[index].are_dates(), f"{wrong}; {numbers}, or {categories}")
+        return self.cells[index].are_names()
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
@@ -317,8 +294,7 @@ class _Reader:
     def _labels(self, index: int, what: str) -> Array:
         """The column of the targets or of the groups, in which no value may be missing."""
         for at in self.cells[index].missing.nonzero()[0][:1].tolist():
-            mark = self._shown(at, index)
-            shown = f" ({mark})" if mark else ""
+            shown = f" ({mark})" if (mark := self._shown(at, index)) else ""
             msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
             raise ValueError(msg)
         return self.cells[index].labels()
@@ -328,16 +304,12 @@ class _Reader:
 
     def _complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
+        header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
         if is_missing(cell):
-            shown = f" ({cell})" if cell else ""
-            remedy = (
-                "--header if the first line names the columns"
-                if is_header
-                else f"--drop {option} leaves the column out, and --metric heom (in Python "
-                "knnccv.hvdm.HEOM) accepts tables with missing values"
-            )
-            return f"{where}: the value is missing{shown}; {remedy}"
+            accepts = "--metric heom (in Python knnccv.hvdm.HEOM) accepts tables with missing values"
+            remedy = header if is_header else f"--drop {option} leaves the column out, and {accepts}"
+            return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"
         if math.isinf(number(cell) or 0.0):
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
@@ -345,7 +317,7 @@ class _Reader:
         if found := readings(cell):
             hint = self._remedy(found) + f", {category} if it is a category" * mixed
         elif is_header:
-            hint = "; --header if the first line names the columns"
+            hint = f"; {header}"
         elif is_date(cell):
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
@@ -360,14 +332,6 @@ class _Reader:
         return "; " + ", ".join(meant)
 
 
-def _kind(types: Collection[type]) -> str:
-    """The kind of a column of Python objects; empty where they are of several kinds, or numbers."""
-    if types and all(issubclass(one, str | bool) for one in types):
-        return TEXT
-    dates = datetime.date | datetime.time | datetime.timedelta
-    return DATES if types and all(issubclass(one, dates) for one in types) else ""
-
-
 def reading_code(file: File, table: Table, features: Sequence[int], label: int) -> tuple[str, ...]:
     """Python that reads the file by the same call, and sets `X` and `y` to the values of the table.
 
@@ -380,7 +344,7 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     labels = file.frame.columns.tolist()
     if not file.call or not all(isinstance(one, (str, int, float)) for one in labels):
         return ()  # such as dates
-    frame = file.frame.iloc[:, features]
+    frame = file.frame.iloc[:, list(features)]
     numeric = [j for j, one in enumerate(table.categories) if one is None]
     nominal = [j for j, one in enumerate(table.categories) if one is not None]
     try:
