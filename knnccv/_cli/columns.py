@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from .._typing import Array
 from .options import refuse
-
-if TYPE_CHECKING:
-    from .._typing import Array
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
@@ -54,18 +54,17 @@ def is_missing(cell: object) -> bool:
     return str(cell).lower() in MISSING
 
 
-def number(cell: str) -> float | None:
-    """The number in a cell; None if there is none. Python's 1_000 is not a number in a table."""
+def number(cell: str) -> float:
+    """The number in a cell; NaN if there is none. Python's 1_000 is not a number in a table."""
     try:
-        value = float(cell)
+        return math.nan if "_" in cell else float(cell)
     except ValueError:
-        return None
-    return None if math.isnan(value) or "_" in cell else value
+        return math.nan
 
 
 def looks_numeric(cell: str) -> bool:
     """Return True if the cell is a number, or would be one with other marks, as a message then says."""
-    return number(cell.replace(",", ".", 1)) is not None or bool(readings(cell))
+    return not math.isnan(number(cell.replace(",", ".", 1))) or bool(readings(cell))
 
 
 class Marks(NamedTuple):
@@ -92,7 +91,7 @@ class Marks(NamedTuple):
     def misleads(self, cell: str) -> bool:
         """Return True if pandas takes the cell for a number and it is none in these marks."""
         value = number(cell.replace(self.thousands or "", "").replace(self.decimal, "."))
-        return value is not None and math.isfinite(value) and self.plain(cell) is None
+        return math.isfinite(value) and self.plain(cell) is None
 
 
 _DIGITS_AND_MARKS = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
@@ -143,11 +142,8 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, texts: list[str], kind: str) -> Cells:
         """A column of texts."""
-        import numpy as np
-
-        values = (number(text) for text in texts)
-        numbers = np.array([math.nan if value is None else value for value in values], np.float64)
-        return cls(numbers, np.array([is_missing(text) for text in texts], np.bool_), texts, kind)
+        numbers = np.array(list(map(number, texts)), np.float64)
+        return cls(numbers, np.array(list(map(is_missing, texts)), np.bool_), texts, kind)
 
     @property
     def known(self) -> list[str]:
@@ -164,8 +160,6 @@ class Cells(NamedTuple):
 
     def labels(self) -> Array:
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
-        import numpy as np
-
         known = self.numbers[~self.missing]
         if np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT:
             return known.astype(np.int64) if (known == np.floor(known)).all() else known
@@ -175,8 +169,6 @@ class Cells(NamedTuple):
 
     def categorized(self) -> tuple[Array, Array]:
         """Codes from 0 as float64, NaN if a value is missing; and the category of each."""
-        import numpy as np
-
         codes = np.full(len(self.missing), np.nan)
         categories, codes[~self.missing] = np.unique(self.labels(), return_inverse=True)
         return codes, categories
@@ -266,15 +258,15 @@ class Columns:
         )
         return tuple(note for note in notes if note)
 
-    def header_note(self, place: str, first: Sequence[float | None], target: int, y: Array) -> str | None:
+    def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
 
         Parameters
         ----------
         place : str
             The position of the first record.
-        first : sequence of (float or None)
-            The numbers in that record; None for a cell that holds none.
+        first : sequence of float
+            The numbers in that record; NaN for a cell that holds none.
         target : int
             The number of the column of the labels.
         y : ndarray of shape (n_items,)
@@ -285,7 +277,7 @@ class Columns:
         str or None
             A note if the line holds column numbers from 0 or 1, or the only label that occurs once.
         """
-        numbers = [value for value in first if value is not None]
+        numbers = [value for value in first if not math.isnan(value)]
         first_label = y.tolist()[0]
         single = [label for label, count in Counter(y.tolist()).items() if count == 1]
         if len(numbers) > 2 and numbers in [
@@ -303,8 +295,6 @@ class Columns:
 
 
 def _column_note(columns: Columns, index: int, values: Array) -> str | None:
-    import numpy as np
-
     name = columns.names[index] if columns.names else str(index)
     which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     option, is_long = columns.option(index), len(values) >= _FEWEST
@@ -322,8 +312,6 @@ def _column_note(columns: Columns, index: int, values: Array) -> str | None:
 
 def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
-    import numpy as np
-
     known = codes[~np.isnan(codes)]
     n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())
     is_key = n_single == len(known) >= _FEWEST

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._formatting import plain
 from .options import refuse
 
 SECONDS_BEFORE_A_BAR = "2"
@@ -27,6 +26,8 @@ def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]],
     Results within the answer are written by their ``to_dict``.
     """
     if args.json:
+        from .._formatting import plain
+
         print(json.dumps(plain(found), allow_nan=False))
         return 0
     for title, text in lines:

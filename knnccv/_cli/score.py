@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
     data.check_options(args)
     given = parameters(args)
     rule = data.rule_of(args.variant or "knn", given)
-    other = None if args.compare is None else other_rule(args.compare)
-    against = None if other is None else (data.rule_of(*other), other[1])
+    if args.compare is not None:
+        data.rule_of(*other_rule(args.compare))
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
-    answer = compute(args, data.read_problem(args, rule), given, against)
+    answer = compute(args, data.read_problem(args, rule), given)
     if items is not None:
         with written_whole(items) as part:
             answer.found.to_frame().to_csv(part, lineterminator="\r\n")
@@ -109,15 +109,8 @@ def _by_label(option: str, text: str, convert: Any, table: Table) -> dict[Any, A
     return {labels.get(label, label): value for label, value in typed.items()}
 
 
-def compute(
-    args: argparse.Namespace,
-    problem: Problem,
-    given: dict[str, Any],
-    against: tuple[Variant, dict[str, Any]] | None = None,
-) -> Answer:
+def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -> Answer:
     """Compute the exact score, those of the random runs, and how far it can be trusted.
-
-    `against` is another rule to compare with, and its parameters.
 
     Raises
     ------
@@ -129,10 +122,8 @@ def compute(
     if args.priors is not None:
         asked["average"] = _by_label("--priors", args.priors, float, table)
     how = {**asked, **given, "random_state": args.seed}
-    with computing(args.progress, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning) as (
-        compiling,
-        warned,
-    ):
+    noted = SupervisedDistanceWarning, InferenceWarning
+    with computing(args.progress, COMPILES_ONCE, *noted) as (compiling, warned):
         _compile(rule, cv, args)
 
         def timed(function: Any, **more: Any) -> Any:
@@ -149,15 +140,15 @@ def compute(
             answer.confusion = {"classes": names, "normalize": "true", "matrix": matrix}
         if args.repeats:
             answer.runs = timed(monte_carlo_cv, n_repeats=args.repeats)
-        if against is not None:
-            other = complete_cv(X, table.y, against[0], cv, **asked, **against[1])
+        if args.compare is not None:
+            name, parameters_of_it = other_rule(args.compare)
+            other = complete_cv(X, table.y, name, cv, **asked, **parameters_of_it)
             answer.comparison = compare(answer.found, other, random_state=args.seed)
         if args.interval is not None:
-            answer.luck = {
-                "standard_error": answer.found.standard_error(random_state=args.seed),
-                "interval": answer.found.confidence_interval(args.interval, random_state=args.seed),
-                "split_std": answer.found.split_std(random_state=args.seed),
-            }
+            interval = answer.found.confidence_interval(args.interval, random_state=args.seed)
+            error = answer.found.standard_error(random_state=args.seed)
+            spread = answer.found.split_std(random_state=args.seed)
+            answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
 

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .._typing import Array
 from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings
 from .options import refuse
 from .reader import File, Format, read_file
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .._typing import Array
 
 ANY = Format()
 
@@ -95,8 +96,6 @@ class Table:
 
     def cells(self) -> Array:
         """The features with the categories themselves in place of their codes."""
-        import numpy as np
-
         if not any(self.categorical):
             return self.X
         X = self.X.astype(object)
@@ -114,9 +113,8 @@ class Table:
         columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
         missing = f"{n_missing} missing value{'s' * (n_missing > 1)}"
         parts = [columns] * bool(names) + [missing] * bool(n_missing)
-        return (
-            [f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"] if parts else []
-        )
+        note = f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"
+        return [note] if parts else []
 
 
 def read_table(
@@ -203,8 +201,6 @@ class _Reader:
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
         """The table; `named` are the columns declared as categorical, None if none is allowed."""
-        import numpy as np
-
         mixed, columns = named is not None, self.columns
         for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
             self.cells[i] = self._column(i, mixed)
@@ -236,8 +232,6 @@ class _Reader:
         )
 
     def _column(self, index: int, mixed: bool) -> Cells:
-        import numpy as np
-
         if index in self.file.wrong:
             raise ValueError(self._complaint(*self.file.wrong[index], index, mixed))
         series = self.file.frame.iloc[:, index]
@@ -275,8 +269,6 @@ class _Reader:
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
-        import numpy as np
-
         wrong: list[tuple[int, int]] = []
         for i in features:
             cells = self.cells[i]
@@ -310,7 +302,7 @@ class _Reader:
             accepts = "--metric heom (in Python knnccv.hvdm.HEOM) accepts tables with missing values"
             remedy = header if is_header else f"--drop {option} leaves the column out, and {accepts}"
             return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"
-        if math.isinf(number(cell) or 0.0):
+        if math.isinf(number(cell)):
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
@@ -338,7 +330,6 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     Columns that pandas leaves as text, such as decimals, are converted. The lines are none if the values
     would be others even so.
     """
-    import numpy as np
     import pandas as pd
 
     labels = file.frame.columns.tolist()
@@ -384,8 +375,6 @@ def _target_type(column: pd.Series[Any], y: Array) -> str | None:
 
     The same values as numbers, or names in the same order: their order settles tied votes.
     """
-    import numpy as np
-
     from .._labels import encode_labels
 
     for name in ("", "float", "str"):
