@@ -102,9 +102,8 @@ def _number_in(marks: Marks) -> re.Pattern[str]:
     """Matches a number that is written with these marks."""
     decimal, between = re.escape(marks.decimal), re.escape(marks.thousands or "")
     whole = rf"\d+|\d{{1,3}}({between}\d{{3}})+" if between else r"\d+"
-    return re.compile(
-        rf"[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII
-    )
+    number = rf"[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)(e[+-]?\d+)?"
+    return re.compile(number, re.IGNORECASE | re.ASCII)
 
 
 def readings(cell: str) -> dict[str, Marks]:
@@ -252,11 +251,8 @@ class Columns:
         categorical : collection of int
             Which of them are codes of categories.
         """
-        notes = (
-            (_category_note if i in categorical else _column_note)(self, i, column)
-            for i, column in values.items()
-        )
-        return tuple(note for note in notes if note)
+        kinds = {i: _category_note if i in categorical else _column_note for i in values}
+        return tuple(filter(None, (kinds[i](self, i, column) for i, column in values.items())))
 
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
@@ -280,18 +276,15 @@ class Columns:
         numbers = [value for value in first if not math.isnan(value)]
         first_label = y.tolist()[0]
         single = [label for label, count in Counter(y.tolist()).items() if count == 1]
-        if len(numbers) > 2 and numbers in [
-            [start + i for i in range(len(numbers))] for start in (0.0, 1.0)
-        ]:
+        counted = bool(numbers) and numbers[0] in (0, 1) and set(np.diff(numbers)) == {1}
+        if len(numbers) > 2 and counted:
             looks = f"but looks like a header ({_beginning(numbers[:3])})"
         elif len(y) >= _FEWEST and single == [first_label]:
             looks = f"the only one with {str(first_label)!r} in column {self.name(target)!r}"
         else:
             return None
-        return (
-            f"{place} of {self.source} is taken as a sample, {looks}; "
-            "--header if it names the columns, --no-header if not"
-        )
+        remedy = "--header if it names the columns, --no-header if not"
+        return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
 
 
 def _column_note(columns: Columns, index: int, values: Array) -> str | None:
@@ -317,10 +310,9 @@ def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
     is_key = n_single == len(known) >= _FEWEST
     if not is_key and (n_single < _MANY_SINGLE or n_single <= _SINGLE_SHARE * len(known)):
         return None
-    return (
-        f"column {columns.name(index)!r} is categorical, but {n_single} of its {len(known)} values occur "
-        f"only once; if it identifies the rows, leave it out with --drop {columns.option(index)}"
-    )
+    single = f"is categorical, but {n_single} of its {len(known)} values occur only once"
+    remedy = f"if it identifies the rows, leave it out with --drop {columns.option(index)}"
+    return f"column {columns.name(index)!r} {single}; {remedy}"
 
 
 def _beginning(numbers: Any) -> str:

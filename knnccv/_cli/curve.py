@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
 from .data import check_options, metric_in_words, read_problem, rule_of
 from .options import need, pairs, python, refuse
-from .output import computing, output_path, show, table_lines
+from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 from .table import Table
 
@@ -126,9 +126,7 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
                 plt.close(figure)
 
 
-def lines(
-    args: argparse.Namespace, table: Table, found: Surface, luck: dict[str, Any] | None, out: Path | None
-) -> Iterator[tuple[str, str]]:
+def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out: Path | None) -> Lines:
     """The plot, or the name of the file, and the table."""
     n_items, n_features = table.X.shape
     features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"

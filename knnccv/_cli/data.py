@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import re
 import warnings
 import zipfile
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y 
 OF_A_FILE = ("target", "drop", "groups", "categorical", *Format._fields)
 
 
-def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
+def table_of(args: Namespace, *, mixed: bool) -> Table:
     """The table that the options name, or the bundled one.
 
     `mixed` allows categories and missing values among the features.
@@ -53,7 +53,7 @@ def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
     )
 
 
-def check_options(args: argparse.Namespace) -> None:
+def check_options(args: Namespace) -> None:
     """Raise ValueError if an option describes a file and there is none, or does not suit the metric."""
     for name in given(args, OF_A_FILE):
         refuse(args.file is None, f"{option(name)} describes a file, but none was given")
@@ -66,7 +66,7 @@ def check_options(args: argparse.Namespace) -> None:
     refuse(mixed and args.standardize, scales)
 
 
-def metric_in_words(args: argparse.Namespace) -> str:
+def metric_in_words(args: Namespace) -> str:
     """The metric and its parameter."""
     return args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
 
@@ -100,7 +100,7 @@ class Problem:
     how: dict[str, Any]
 
 
-def read_problem(args: argparse.Namespace, rule: Variant) -> Problem:
+def read_problem(args: Namespace, rule: Variant) -> Problem:
     """The table that the options name, or the bundled one, and the rule; prints notes.
 
     The rule is regression if none was asked for and the target is a quantity, as it is in a report.
@@ -144,9 +144,7 @@ def read_problem(args: argparse.Namespace, rule: Variant) -> Problem:
     return Problem(table, rule, X, how | measured_by)
 
 
-def neighbors_or_features(
-    args: argparse.Namespace, table: Table, rule: Variant
-) -> tuple[Any, dict[str, Any]]:
+def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:
     """The neighbors of a mixed table, or its features and the metric of a numeric one."""
     if args.metric not in MIXED_METRICS:
         params = None if args.p is None else {"p": args.p}
@@ -163,7 +161,7 @@ def neighbors_or_features(
 
 
 def read_arrays(
-    path: str, args: argparse.Namespace, needed: Sequence[str], others: Sequence[str] = (), hint: str = ""
+    path: str, args: Namespace, needed: Sequence[str], others: Sequence[str] = (), hint: str = ""
 ) -> tuple[dict[str, Array], str]:
     """The arrays of an .npz file by the options that name them, and a list of all that it has.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .._typing import Array
 from ..episodes import Episodes, EpisodeScore, SampledEpisodes, expected_episodes, sampled_episodes
 from .data import read_arrays
 from .options import refuse
-from .output import computing, show, span
+from .output import Lines, computing, show, span
 
 SHOWN_WAYS = (2, 3, 5, 10, 20, 50, 100)
 TIES = {"random": "averaged over all orders", "index": "in the order of the rows"}
@@ -29,16 +29,14 @@ def run(args: argparse.Namespace) -> int:
     refuse(repeats and args.n_neighbors > 1, voting)
     name, X, y = _data(args)
     episodes, runs = Episodes(args.n_way, args.n_shot), None
-    how = {"metric": args.metric, "n_jobs": args.jobs}
+    how: dict[str, Any] = {"metric": args.metric, "n_jobs": args.jobs}
     with computing(args.progress, "the kernels of episodes (about 20 s)"):
         if repeats:
             asked = {"n_episodes": repeats, "n_query": args.n_query, "head": args.head}
             asked |= {"control_variate": prototypes, "random_state": args.seed}
             runs = sampled_episodes(X, y, episodes, **asked, **how)
-        jackknife = "class" if args.jackknife else None
-        exact = expected_episodes(
-            X, y, episodes, args.n_neighbors, ties=args.ties, jackknife=jackknife, **how
-        )
+        how |= {"ties": args.ties, "jackknife": "class" if args.jackknife else None}
+        exact = expected_episodes(X, y, episodes, args.n_neighbors, **how)
     answer = {"data": name, "head": "nearest", **exact.to_dict(), "sampled": runs}
     return show(args, answer, lines(name, exact, runs), 11)
 
@@ -54,7 +52,7 @@ def _data(args: argparse.Namespace) -> tuple[str, Array, Array]:
     return Path(args.file).name, found["features"], found["labels"]
 
 
-def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Iterator[tuple[str, str]]:
+def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Lines:
     """The answer as titles and texts."""
     sizes = np.bincount(exact.labels)
     yield "Data", f"{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {span(sizes)}"
@@ -70,11 +68,8 @@ def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Itera
         yield "Other ways", ", ".join(shown)
     if runs is not None:
         low, high = runs.confidence_interval()
-        interval = f"95 % interval {low:.4f} to {high:.4f}"
-        yield (
-            "Sampled",
-            f"{len(runs.accuracies)} random episodes, {runs.head}: {runs.score:.4f}, {interval}",
-        )
+        drawn = f"{len(runs.accuracies)} random episodes, {runs.head}"
+        yield "Sampled", f"{drawn}: {runs.score:.4f}, 95 % interval {low:.4f} to {high:.4f}"
         yield "", f"the accuracy of one episode scatters by {runs.std:.4f}"
         if not math.isnan(runs.r2):
             yield "", f"control variate: nearest support of the same episodes, R² {runs.r2:.2f}"

@@ -15,6 +15,8 @@ from typing import Any
 
 from .options import refuse
 
+Lines = Iterator[tuple[str, str]]
+"""The lines of an answer: a title and a text each, which may be several lines."""
 SECONDS_BEFORE_A_BAR = "2"
 WIDTH = 100
 """Characters of a line of a table; more columns go on below."""

@@ -7,14 +7,13 @@ import importlib.util
 import shutil
 import textwrap
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .. import reporting
 from .data import check_options, table_of
 from .options import refuse
-from .output import computing, output_path, print_notes, show
+from .output import Lines, computing, output_path, print_notes, show
 
 DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
@@ -79,7 +78,7 @@ def _out(args: argparse.Namespace) -> Path | None:
     return path
 
 
-def lines(found: dict[str, Any], out: Path | None) -> Iterator[tuple[str, str]]:
+def lines(found: dict[str, Any], out: Path | None) -> Lines:
     """The name of the file and the conclusions, one after the other."""
     if out is not None:
         yield "Report", str(out)

@@ -6,7 +6,6 @@ import argparse
 import math
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from ..neighbors import Neighbors
 from ..retrieval import Retrieval, SampledRetrieval, expected_retrieval, sampled_retrieval
 from .data import lists, matrix, read_arrays
 from .options import given, option, refuse, refuse_both, refuse_without
-from .output import computing, print_notes, show
+from .output import Lines, computing, print_notes, show
 
 ROLES = ("query_ids", "gallery_ids", "query_cams", "gallery_cams")
 APART = ("distmat", "query_features", "gallery_features")
@@ -84,10 +83,10 @@ def run(args: argparse.Namespace) -> int:
         **{name: getattr(args, name) for name in ("rank", "ap", "max_rank", "ties", "average")},
         "n_jobs": args.jobs,
     }
-    luck: dict[str, Any] = {"jackknife": "identity"} if args.jackknife else {}
+    luck = {"tol": args.tol} | ({"jackknife": "identity"} if args.jackknife else {})
 
     def expected(asked: Question) -> Retrieval:
-        return expected_retrieval(asked.near, ids[0], ids[1], gallery, **more, tol=args.tol, **luck)
+        return expected_retrieval(asked.near, ids[0], ids[1], gallery, **more, **luck)
 
     compared = runs = None
     started = time.perf_counter()
@@ -119,13 +118,10 @@ def check_options(args: argparse.Namespace) -> None:
     refuse_both(args, "galleries", "per_identity", "shots")
     refuse_without(args.distances, "--distances", args, "ids", "cams")
     if args.distances:
-        refuse(
-            not args.ids,
-            "--distances needs the identities: --ids IDS.npz, or --ids QUERIES.txt GALLERY.txt",
-        )
-        refuse(
-            args.metric, f"--metric {args.metric} belongs to features; --distances has distances already"
-        )
+        needed = "--distances needs the identities: --ids IDS.npz, or --ids QUERIES.txt GALLERY.txt"
+        refuse(not args.ids, needed)
+        needless = f"--metric {args.metric} belongs to features; --distances has distances already"
+        refuse(args.metric, needless)
         n_ids = len(args.ids)
         refuse(n_ids > 2, f"--ids takes one .npz file or two text files, got {n_ids} files")
     stray = args.per_camera and (args.shots is None or args.protocol)
@@ -199,9 +195,8 @@ def other_question(args: argparse.Namespace, question: Question) -> Question:
         found, there = read_arrays(path, args, (), (*ROLES, *APART))
         near, metric = _distances(args, name, found, there)
         labels = {role: found[role] for role in ROLES if role in found}
-    mine, theirs = (
-        f"{one.n_queries} queries and {one.n_gallery} gallery items" for one in (question.near, near)
-    )
+    words = "{0.n_queries} queries and {0.n_gallery} gallery items"
+    mine, theirs = words.format(question.near), words.format(near)
     refuse(mine != theirs, f"{must}: {name} has {theirs}, {question.name} has {mine}")
     for role, values in labels.items():
         differs = not np.array_equal(question.labels.get(role, values), values)
@@ -312,14 +307,12 @@ class Answer:
             "seconds": self.seconds,
         }
 
-    def lines(self) -> Iterator[tuple[str, str]]:
+    def lines(self) -> Lines:
         """The answer as titles and texts."""
         exact, near, metric = self.exact, self.question.near, self.question.metric
-        items = (
-            f"{near.n_queries} queries, {near.n_gallery} gallery items of {self._n_identities} identities"
-        )
-        measured = "given distances" if metric == "distances" else f"{metric} distance"
-        yield "Data", f"{self.question.name}: {items}\n{measured}"
+        items = f"{near.n_gallery} gallery items of {self._n_identities} identities"
+        yield "Data", f"{self.question.name}: {near.n_queries} queries, {items}"
+        yield "", "given distances" if metric == "distances" else f"{metric} distance"
         yield "Protocol", exact.protocol
         yield "Gallery", exact.gallery
         if exact.n_galleries > 1:
@@ -348,7 +341,7 @@ class Answer:
                 yield "", shown + luck * (not math.isnan(error))
         yield "Time", f"{self.seconds:.2f} s"
 
-    def _score(self, name: str) -> Iterator[tuple[str, str]]:
+    def _score(self, name: str) -> Lines:
         found, exact = self.exact[name], self.exact
         bound = f"error at most {bound_text(found.error_bound)}"
         if not found.certified:

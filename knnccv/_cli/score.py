@@ -33,7 +33,7 @@ from ..results import CompleteCV, SampledCV, complete_cv
 from . import data
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
-from .output import computing, output_path, show, span, table_lines
+from .output import Lines, computing, output_path, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
@@ -239,7 +239,7 @@ class Answer:
             "random_runs": self.runs and {**self.runs.to_dict(), "seed": self.args.seed},
         }
 
-    def lines(self) -> Iterator[tuple[str, str]]:
+    def lines(self) -> Lines:
         """The answer as titles and texts."""
         found, args = self.found, self.args
         yield "Data", "\n".join(self._data())
@@ -347,7 +347,7 @@ class Answer:
             return f"{start};\nwithout --ties index, the mean over all their orders is taken"
         return f"{start};\nthe score may depend on the order of the rows"
 
-    def _runs(self, runs: MonteCarloCV) -> Iterator[tuple[str, str]]:
+    def _runs(self, runs: MonteCarloCV) -> Lines:
         n_runs, shown = len(runs.scores), self._score
         yield "", ""
         yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""
@@ -365,7 +365,7 @@ class Answer:
         yield "  off by", f"{off} from the exact {self.found.measure}"
         yield "  time", f"{_seconds(runs.seconds)} in all (likewise)"
 
-    def _compared(self, found: Comparison) -> Iterator[tuple[str, str]]:
+    def _compared(self, found: Comparison) -> Lines:
         points, shown = " points" * self.percent, self._difference
         yield "", ""
         yield f"Compared with {found.names[1]}: {found.measure} {self._score(found.scores[1])}", ""
@@ -377,21 +377,18 @@ class Answer:
         low, high = found.confidence_interval(level)
         ends = f"[{shown(low)}, {shown(high)}]"
         yield "", f"{100 * level:g} % {ends}{points} (luck of the data)"
-        yield (
-            "  p-value",
-            f"{found.pvalue:.2g}  (of the hypothesis that both are equally good in the population)",
-        )
+        hypothesis = "of the hypothesis that both are equally good in the population"
+        yield "  p-value", f"{found.pvalue:.2g}  ({hypothesis})"
         if self.rope is not None:
             likely = found.probability(self.rope)
-            by = f"{self.rope:g}"
-            if self.percent:
-                by = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}"
+            points = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}"
+            by = points if self.percent else f"{self.rope:g}"
             how = "(posterior probability, flat prior, normal approximation):"
             yield f"  better by more than {by}  {how}", ""
             shares = f"neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
             yield "", f"this rule {likely.first:.2f}, {shares}"
 
-    def _confusion(self, names: list[str], matrix: Array) -> Iterator[tuple[str, str]]:
+    def _confusion(self, names: list[str], matrix: Array) -> Lines:
         cells = [["-" if math.isnan(share) else f"{100 * share:.2f}" for share in row] for row in matrix]
         columns = [list(column) for column in zip(names, *cells, strict=True)]
         yield "", ""
