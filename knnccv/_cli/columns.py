@@ -215,12 +215,11 @@ class Columns:
 
     def find(self, wanted: str) -> int:
         """The number of the column that `wanted` names or numbers; ValueError if there is none."""
-        if self.names and wanted in self.names:
-            if self.names.count(wanted) > 1:
-                at = [i for i, name in enumerate(self.names) if name == wanted]
-                msg = f"{self.source} has several columns {wanted!r}; give one of their numbers, {at}"
-                raise ValueError(msg)
-            return self.names.index(wanted)
+        at = [i for i, name in enumerate(self.names or ()) if name == wanted]
+        wrong = f"{self.source} has several columns {wanted!r}; give one of their numbers, {at}"
+        refuse(len(at) > 1, wrong)
+        if at:
+            return at[0]
         try:
             index = int(wanted)
         except ValueError:

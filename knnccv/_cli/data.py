@@ -42,15 +42,9 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
         source, categorical = "wine (bundled; no file was given)", (False,) * len(wine.feature_names)
         named = (wine.feature_names, "class", True)
         return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
-    return read_table(
-        args.file,
-        args.target,
-        Format(*(getattr(args, name) for name in Format._fields)),
-        drop=args.drop,
-        groups=getattr(args, "groups", None),
-        mixed=mixed,
-        categorical=args.categorical,
-    )
+    how = Format(*(getattr(args, name) for name in Format._fields))
+    columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
+    return read_table(args.file, args.target, how, mixed=mixed, **columns)
 
 
 def check_options(args: Namespace) -> None:

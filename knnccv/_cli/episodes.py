@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._formatting import bound_text
-from .._typing import Array
 from ..episodes import Episodes, EpisodeScore, SampledEpisodes, expected_episodes, sampled_episodes
 from .data import read_arrays
 from .options import refuse
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     return show(args, answer, lines(name, exact, runs), 11)
 
 
-def _data(args: argparse.Namespace) -> tuple[str, Array, Array]:
+def _data(args: argparse.Namespace) -> tuple[str, Any, Any]:
     """The name of the data, the samples and the labels."""
     if args.file is None:
         from ..datasets import fetch_orl

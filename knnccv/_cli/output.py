@@ -135,8 +135,8 @@ def output_path(option: str, name: str, table: str | None) -> Path:
     wrong = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
     refuse(name in ("", "-"), wrong)
     path = Path(name)
-    if table not in (None, "-") and path.exists() and Path(table).exists() and path.samefile(table):
-        msg = f"{option} would overwrite the table {table}; name another file"
-        raise ValueError(msg)
+    exist = table not in (None, "-") and path.exists() and Path(str(table)).exists()
+    wrong = f"{option} would overwrite the table {table}; name another file"
+    refuse(exist and path.samefile(str(table)), wrong)
     check_writable(path)
     return path

@@ -182,31 +182,31 @@ def _check_shape(columns: Columns, frame: pd.DataFrame, n_rows: int) -> None:
     refuse(found != checked, msg)
 
 
-def _scan(
-    records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns
-) -> tuple[Counter[tuple[int, str]], dict[int, tuple[int, str]], dict[str, Any]]:
-    """`File.marks`, `File.wrong`, and the arguments of pandas for these texts.
+class _Scan:
+    """What a file's texts say: `File.marks`, `File.wrong`, and the arguments of pandas for them.
 
-    With them it takes the marks, and no other cells, for missing values.
+    With these it takes the marks, and no other cells, for missing values.
     """
-    found, wrong, others = Counter[tuple[int, str]](), dict[int, tuple[int, str]](), False
-    marks = how.marks
-    for at, cells in enumerate(records):
-        for j, cell in cells:
-            if len(cell) < 5 and cell.lower() in MISSING:
-                found[j, cell] += 1
-            elif cell in OF_PANDAS:
-                others = True
-            elif marks != Marks() and marks.misleads(cell):
-                wrong.setdefault(j, (at, cell))
-    options = {key: value for key in ("decimal", "thousands", "encoding") if (value := getattr(how, key))}
-    options |= {} if columns.names else {"header": None}
-    ours = sorted({cell for _, cell in found})
-    if others:
-        options |= {"keep_default_na": False, "na_values": ours}
-    elif more := [cell for cell in ours if cell not in OF_PANDAS]:
-        options["na_values"] = more
-    return found, wrong, options
+
+    def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
+        self.n_rows, self.marks, self.wrong = 0, Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
+        marks, others = how.marks, False
+        for self.n_rows, cells in enumerate(records, 1):
+            for j, cell in cells:
+                if len(cell) < 5 and cell.lower() in MISSING:
+                    self.marks[j, cell] += 1
+                elif cell in OF_PANDAS:
+                    others = True
+                elif marks != Marks() and marks.misleads(cell):
+                    self.wrong.setdefault(j, (self.n_rows - 1, cell))
+        given = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
+        self.options: dict[str, Any] = {key: value for key, value in given.items() if value}
+        self.options |= {} if columns.names else {"header": None}
+        ours = sorted({cell for _, cell in self.marks})
+        if others:
+            self.options |= {"keep_default_na": False, "na_values": ours}
+        elif more := [cell for cell in ours if cell not in OF_PANDAS]:
+            self.options["na_values"] = more
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
@@ -227,26 +227,20 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     refuse("\0" in text, f"{name} is no text: line {line} holds the byte 0x00")
     mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     first = next(_records(text, mark, name))[1]
-    columns, n_rows = how.columns(name, first), 0
+    columns = how.columns(name, first)
 
     def body() -> Iterator[tuple[int, list[str]]]:
         return itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None)
-
-    def numbered() -> Iterator[Iterable[tuple[int, str]]]:
-        nonlocal n_rows
-        for _, cells in body():
-            n_rows += 1
-            yield enumerate(cells)
 
     def record(at: int) -> tuple[str, list[str]]:
         line, cells = next(itertools.islice(body(), at, None))
         return f"line {line}", cells
 
-    found, wrong, scanned = _scan(numbered(), how, columns)
+    scanned = _Scan((enumerate(cells) for _, cells in body()), how, columns)
     options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
     if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
         options["compression"] = compression or None
-    options |= scanned
+    options |= scanned.options
     if mark != " " and f"{mark} " in text:
         options["skipinitialspace"] = True
     if len(blob) > _CHUNK:
@@ -256,8 +250,9 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     with damage_reported(name, "read as text"):
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
-    _check_shape(columns, frame, n_rows)
-    return File(columns, "text", frame, _call("read_csv", name, options), record, found, wrong)
+    _check_shape(columns, frame, scanned.n_rows)
+    call = _call("read_csv", name, options)
+    return File(columns, "text", frame, call, record, scanned.marks, scanned.wrong)
 
 
 def _delimiter(given: str) -> str:
@@ -357,11 +352,11 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     named = how.columns(name, first)
     body = values[named.first_row :]
     texts = ([(j, cell.strip()) for j, cell in enumerate(row) if isinstance(cell, str)] for row in body)
-    found, wrong, scanned = _scan(texts, how, named)
+    scanned = _Scan(texts, how, named)
     # pandas takes texts such as 01 for numbers otherwise
     options: dict[str, Any] = {"dtype": "object"} if how.marks == Marks() else {}
     options |= {"sheet_name": how.sheet} if how.sheet else {}
-    options |= scanned
+    options |= scanned.options
     options |= {"skiprows": int(rows[0])} if rows[0] else {}
     if len(columns) < grid.shape[1]:
         options["usecols"] = columns.tolist()
@@ -371,7 +366,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     if frame.shape[0] > len(body):  # blank rows
         ending = '.dropna(how="all")' + ending
         frame = frame.dropna(how="all")
-    _check_shape(named, frame, len(body))
+    _check_shape(named, frame, scanned.n_rows)
     several = f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
     notes = [several] if len(sheets) > 1 and how.sheet is None else []
 
@@ -379,7 +374,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
         return f"row {rows[at + named.first_row] + 1}", list(map(_text, body[at]))
 
     call = _call("read_excel", name, options) + ending
-    return File(named, "Excel", frame.infer_objects(), call, record, found, wrong, notes)
+    return File(named, "Excel", frame.infer_objects(), call, record, scanned.marks, scanned.wrong, notes)
 
 
 class Bound(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import retrieval
-from .._formatting import bound_text, plain
+from .._formatting import error_phrase, plain
 from .._training_set_count import magnitude
 from .._version import __version__
 from ..inference import InferenceWarning
@@ -299,7 +299,6 @@ class Answer:
             "n_identities": self._n_identities,
             "metric": self.question.metric,
             **self.exact.to_dict(),
-            "average": args.average,
             "max_rank": args.max_rank,
             "tol": args.tol,
             "sampled": self.runs and {"n_repeats": args.repeats, "seed": args.seed, "scores": self.runs},
@@ -343,9 +342,7 @@ class Answer:
 
     def _score(self, name: str) -> Lines:
         found, exact = self.exact[name], self.exact
-        bound = f"error at most {bound_text(found.error_bound)}"
-        if not found.certified:
-            bound = "the lists are approximate: no bound of the error"
+        bound = error_phrase(found)
         if np.ndim(found.score) == 0:
             yield name, f"{100 * found.score:.4f} %  {bound}"
         else:

@@ -45,11 +45,8 @@ LEVEL = 0.95
 WIDTH = 84
 LISTED = 4  # classes, or categorical columns, that the text names one by one
 TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
-AVERAGED = {
-    "pooled": "all classifications of a split have equal weight",
-    "item": "all samples have equal weight",
-    "class": "all classes have equal weight",
-}
+AVERAGED = {"pooled": "classifications of a split", "item": "samples", "class": "classes"}
+"""What has equal weight."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -295,7 +292,8 @@ class Answer:
         if isinstance(average, Mapping):
             return "classes weigh " + ", ".join(f"{label}: {share:g}" for label, share in average.items())
         # With groups left out, "pooled" gives all classifications, and so all samples, equal weight.
-        return AVERAGED["item" if self.table.groups is not None and average == "pooled" else average]
+        weighed = "item" if self.table.groups is not None and average == "pooled" else average
+        return f"all {AVERAGED[weighed]} have equal weight"
 
     def _data(self) -> Iterator[str]:
         table, names = self.table, self.table.categorical_names

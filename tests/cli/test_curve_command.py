@@ -248,6 +248,7 @@ def test_numbers_and_ranges():
     ("options", "part"),
     [
         (("--train-sizes", "1.5"), "must be in (0, 1)"),
+        (("--interval", "2"), "confidence_level must be in (0, 1), got 2.0"),
         (("--train-sizes", "0"), "train_size"),
         (("--train-sizes", "178"), "between 1 and 177"),
         (("--n-neighbors", "99", "--train-sizes", "20"), "between 1 and 20"),
@@ -284,7 +285,6 @@ def test_options_that_cannot_be(run, tmp_path, monkeypatch, options, part):
         (("--n-neighbors", "a"), "numbers of at least 1"),
         (("--n-neighbors", "1-999999999"), "numbers of at least 1"),
         (("--train-sizes", "a"), "a number of samples or a fraction"),
-        (("--interval", "2"), "a level in (0, 1)"),
         (("--kind", "x"), "invalid choice"),
     ],
 )

@@ -217,7 +217,10 @@ def test_faces_without_a_file(answer):
     [
         (("--distmat", "D"), "needs 'D', or 'query_features' and 'gallery_features'; its arrays: distmat"),
         (("--query-ids", "pids"), "people.npz has no array 'pids'; its arrays: distmat, q_pids"),
-        (("--query-cams", "c"), "cameras of one side only: no array 'c'; its arrays: distmat"),
+        (
+            ("--query-cams", "c"),
+            "people.npz has cameras of one side only (see --query-cams and --gallery-cams)",
+        ),
         (("--metric", "cosine"), "--metric cosine belongs to features, but people.npz has distances"),
         (("--query-ids", "g_pids"), "query_ids must have shape (24,), one for each query, got (60,)"),
         (("--scores", "ap@10"), "the hits in the top k, is random"),
@@ -250,7 +253,7 @@ def test_similarities_and_missing_cameras(run, tmp_path):
     ):
         message = refused(run, "retrieval", tmp_path / "s.npz", *options)
         assert f"{options[0] if len(options) == 2 else '--per-camera'}" in message
-        assert "needs cameras, but s.npz has no arrays 'q_camids' and 'g_camids'" in message
+        assert "needs cameras, but s.npz has none (see --query-cams and --gallery-cams" in message
 
 
 def test_files_that_are_none(run, saved, tmp_path):
@@ -274,7 +277,7 @@ def test_files_that_are_none(run, saved, tmp_path):
     assert "--ids takes one .npz file" in refused(run, *matrix, "--ids", tmp_path / "short.txt")
     np.savez(tmp_path / "ids.npz", **IDS)
     cameras = ("--ids", tmp_path / "ids.npz", "--protocol", "cuhk03")
-    assert "--cams was not given" in refused(run, *matrix, *cameras)
+    assert "--cams for lists" in refused(run, *matrix, *cameras)
     assert "--metric cosine belongs to features" in refused(
         run, *matrix, "--ids", saved, "--metric", "cosine"
     )
