@@ -86,8 +86,8 @@ def run_warm(args: argparse.Namespace) -> int:
     with Compiling("knnccv: compiling once all kernels (about 3 minutes of processor time)") as compiling:
         warm(progress=args.progress)
     if compiling.functions:
-        plural = "" if compiling.functions == 1 else "s"
-        print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
+        functions = f"{compiling.functions} function{'s' * (compiling.functions != 1)}"
+        print(f"{functions} compiled in {compiling.seconds:.0f} s")
     else:
         print("nothing to compile: all kernels are in the cache")
     print(f"kept in {cache_folder()}")

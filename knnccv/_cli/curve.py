@@ -145,9 +145,9 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     titles = list(map(str, values))
     if out is None:
         drawn = list(zip(titles, scores.T.tolist(), strict=True))
-        how: dict[str, Any] = {"x_name": x_name, "y_name": measure, "legend": name}
-        how |= {"colored": shows_colors(), "framed": shows_frames()}
-        for line in draw(x.tolist(), drawn, **how).split("\n"):
+        how = {"x_name": x_name, "y_name": measure, "legend": name}
+        plot = draw(x.tolist(), drawn, **how, colored=shows_colors(), framed=shows_frames())
+        for line in plot.split("\n"):
             yield line, ""
     else:
         yield "Written", str(out)
@@ -195,11 +195,7 @@ def shows_colors() -> bool:
 
 def shows_frames() -> bool:
     """Return True if the encoding of standard output has the characters of frames."""
-    try:
-        "─┤".encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return bool("─┤".encode(sys.stdout.encoding or "utf-8", "ignore"))
 
 
 def draw(
@@ -272,7 +268,5 @@ def draw(
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     """The range of the values, of a positive length."""
     low, high = min(values), max(values)
-    if low < high:
-        return low, high
-    margin = 0.05 * abs(low) or 0.05
+    margin = 0.0 if low < high else 0.05 * abs(low) or 0.05
     return low - margin, high + margin

@@ -109,10 +109,10 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     from ..variants import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
-    table, scale = table_of(args, mixed=mixed), bool(args.standardize)
-    if args.file is None:
-        # The raw columns differ in scale by thousands: a single one would determine the distances.
-        scale = args.standardize is not False and not mixed
+    table, scale = table_of(args, mixed=mixed), args.standardize
+    if scale is None:
+        # The bundled columns differ in scale by thousands: a single one would determine the distances.
+        scale = args.file is None and not mixed
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes

@@ -13,10 +13,9 @@ from .._formatting import bound_text
 from ..episodes import Episodes, EpisodeScore, SampledEpisodes, expected_episodes, sampled_episodes
 from .data import read_arrays
 from .options import refuse
-from .output import Lines, computing, show, span
+from .output import TIES, Lines, computing, show, span
 
 SHOWN_WAYS = (2, 3, 5, 10, 20, 50, 100)
-TIES = {"random": "averaged over all orders", "index": "in the order of the rows"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,8 +56,7 @@ def lines(name: str, exact: EpisodeScore, runs: SampledEpisodes | None) -> Lines
     yield "Data", f"{name}: {len(exact.per_item)} samples, {len(exact.classes)} classes of {span(sizes)}"
     yield "Episodes", f"{exact.episodes}, all of them; every class and sample is equally likely"
     yield "Rule", f"{exact.rule}, {exact.metric} distance, tied samples {TIES[exact.ties]}"
-    sampled = runs is not None and runs.head != "nearest"
-    whose = " for the nearest support, prototypes are below" * sampled
+    whose = " for the nearest support, prototypes are below" * (runs is not None and runs.head != "nearest")
     yield "Accuracy", f"{exact.score:.6f}  exact{whose}, error at most {bound_text(exact.error_bound)}"
     if exact.score_without is not None:
         yield "", f"standard error {exact.standard_error:.4f} for other classes (jackknife)"

@@ -17,8 +17,7 @@ LONGEST_RANGE = 10_000
 
 def read_commands() -> dict[str, Any]:
     """What `help.toml` says of the commands, by name; and of ``shared`` options."""
-    text = Path(__file__).with_name("help.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
@@ -91,8 +90,7 @@ def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:
     for pair in listed:
         name, equals, value = (part.strip() for part in pair.rpartition("="))
         try:
-            if not equals or name in found:
-                raise ValueError
+            refuse(not equals or name in found, must)
             found[name] = convert(value)
         except ValueError:
             msg = f"{must}, each given once, got {pair!r}"

@@ -17,6 +17,8 @@ from .options import refuse
 
 Lines = Iterator[tuple[str, str]]
 """The lines of an answer: a title and a text each, which may be several lines."""
+TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
+"""What happens to tied samples."""
 SECONDS_BEFORE_A_BAR = "2"
 WIDTH = 100
 """Characters of a line of a table; more columns go on below."""

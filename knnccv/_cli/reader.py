@@ -109,10 +109,8 @@ class File:
         The Python that reads it, with pandas as ``pd``; empty if pandas cannot.
     record : callable
         The position of a record, for messages, and the texts of its cells.
-    marks : Counter of (int, str)
-        The marks of missing values by column, where the file has other ones than empty cells.
-    wrong : dict of int to (int, str)
-        The first cell of a column, with its record, that pandas takes for a number and is none.
+    scan : Scan
+        What its texts say.
     notes : list of str
         Remarks for the user.
     """
@@ -122,8 +120,7 @@ class File:
     frame: pd.DataFrame
     call: str
     record: Callable[[int], tuple[str, list[str]]]
-    marks: Counter[tuple[int, str]] = field(default_factory=Counter)
-    wrong: dict[int, tuple[int, str]] = field(default_factory=dict)
+    scan: Scan
     notes: list[str] = field(default_factory=list)
 
 
@@ -182,10 +179,19 @@ def _check_shape(columns: Columns, frame: pd.DataFrame, n_rows: int) -> None:
     refuse(found != checked, msg)
 
 
-class _Scan:
-    """What a file's texts say: `File.marks`, `File.wrong`, and the arguments of pandas for them.
+class Scan:
+    """What the texts of a file say.
 
-    With these it takes the marks, and no other cells, for missing values.
+    Attributes
+    ----------
+    n_rows : int
+        The number of samples.
+    marks : Counter of (int, str)
+        The marks of missing values by column.
+    wrong : dict of int to (int, str)
+        The first cell of a column, with its record, that pandas takes for a number and is none.
+    options : dict
+        The arguments by which pandas takes the marks, and no other cells, for missing values.
     """
 
     def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
@@ -236,7 +242,7 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         line, cells = next(itertools.islice(body(), at, None))
         return f"line {line}", cells
 
-    scanned = _Scan((enumerate(cells) for _, cells in body()), how, columns)
+    scanned = Scan((enumerate(cells) for _, cells in body()), how, columns)
     options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
     if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
         options["compression"] = compression or None
@@ -251,8 +257,7 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
     _check_shape(columns, frame, scanned.n_rows)
-    call = _call("read_csv", name, options)
-    return File(columns, "text", frame, call, record, scanned.marks, scanned.wrong)
+    return File(columns, "text", frame, _call("read_csv", name, options), record, scanned)
 
 
 def _delimiter(given: str) -> str:
@@ -323,7 +328,8 @@ def _read_parquet(bound: Bound, blob: bytes) -> File:
         return f"row {at} (from 0)", [_text(frame.iat[at, j]) for j in range(len(names))]
 
     columns = Columns(name, len(names), names)
-    return File(columns, "parquet", frame, _call("read_parquet", name, {}), record)
+    nothing = Scan((), Format(), columns)
+    return File(columns, "parquet", frame, _call("read_parquet", name, {}), record, nothing)
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
@@ -352,7 +358,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     named = how.columns(name, first)
     body = values[named.first_row :]
     texts = ([(j, cell.strip()) for j, cell in enumerate(row) if isinstance(cell, str)] for row in body)
-    scanned = _Scan(texts, how, named)
+    scanned = Scan(texts, how, named)
     # pandas takes texts such as 01 for numbers otherwise
     options: dict[str, Any] = {"dtype": "object"} if how.marks == Marks() else {}
     options |= {"sheet_name": how.sheet} if how.sheet else {}
@@ -374,7 +380,7 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
         return f"row {rows[at + named.first_row] + 1}", list(map(_text, body[at]))
 
     call = _call("read_excel", name, options) + ending
-    return File(named, "Excel", frame.infer_objects(), call, record, scanned.marks, scanned.wrong, notes)
+    return File(named, "Excel", frame.infer_objects(), call, record, scanned, notes)
 
 
 class Bound(NamedTuple):

@@ -15,7 +15,6 @@ from .data import check_options, table_of
 from .options import refuse
 from .output import Lines, computing, output_path, print_notes, show
 
-DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
@@ -69,7 +68,7 @@ def _out(args: argparse.Namespace) -> Path | None:
     """
     if args.out is None and args.json:
         return None
-    path = output_path("--out", DEFAULT_OUT if args.out is None else args.out, args.file)
+    path = output_path("--out", "report.html" if args.out is None else args.out, args.file)
     reporting.check_ending("--out", path)
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing and path.suffix.lower() != ".json":

@@ -122,13 +122,12 @@ def check_options(args: argparse.Namespace) -> None:
         refuse(not args.ids, needed)
         needless = f"--metric {args.metric} belongs to features; --distances has distances already"
         refuse(args.metric, needless)
-        n_ids = len(args.ids)
-        refuse(n_ids > 2, f"--ids takes one .npz file or two text files, got {n_ids} files")
+        refuse(len(args.ids) > 2, f"--ids takes one .npz file or two text files, got {len(args.ids)} files")
     stray = args.per_camera and (args.shots is None or args.protocol)
     refuse(stray, "--per-camera belongs to --shots, without --protocol")
     if args.protocol:
-        drawn = ("per_identity", "short", *(["shots"] if not args.protocol.startswith("sysu") else []))
-        for name in given(args, drawn):
+        drawn = "per_identity", "short", "shots"
+        for name in given(args, drawn[:2] if args.protocol.startswith("sysu") else drawn):
             conflict = f"sets the gallery; it cannot be given with {option(name)}"
             refuse(name, f"--protocol {args.protocol} {conflict}")
     fixed = args.per_identity is None and args.shots is None

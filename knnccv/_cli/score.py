@@ -21,7 +21,6 @@ from .._formatting import _listed, bound_text, plain
 from .._labels import majority_class
 from .._parallel import one_bar
 from .._training_set_count import magnitude
-from .._typing import Array
 from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
 from ..driver import is_accuracy
@@ -33,7 +32,7 @@ from ..results import CompleteCV, SampledCV, complete_cv
 from . import data
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
-from .output import Lines, computing, output_path, show, span, table_lines
+from .output import TIES, Lines, computing, output_path, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
@@ -44,7 +43,6 @@ LEVEL = 0.95
 """That of the interval of a comparison, unless --interval sets it."""
 WIDTH = 84
 LISTED = 4  # classes, or categorical columns, that the text names one by one
-TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
 AVERAGED = {"pooled": "classifications of a split", "item": "samples", "class": "classes"}
 """What has equal weight."""
 
@@ -315,8 +313,8 @@ class Answer:
             named = listed if len(classes) <= LISTED else f"of {span(classes.values())} samples"
             yield f"{_plural(len(classes), 'class', 'es')} {named}"
         if sizes := self._group_sizes:
-            samples = "sample" if max(sizes) == 1 else "samples"
-            yield f"{len(sizes)} groups of {span(sizes)} {samples} (column {table.groups_name!r})"
+            samples = f"{span(sizes)} sample{'s' * (max(sizes) > 1)}"
+            yield f"{len(sizes)} groups of {samples} (column {table.groups_name!r})"
 
     @property
     def _group_sizes(self) -> list[int]:
@@ -373,8 +371,7 @@ class Answer:
             return
         level = self.args.interval or LEVEL
         low, high = found.confidence_interval(level)
-        ends = f"[{shown(low)}, {shown(high)}]"
-        yield "", f"{100 * level:g} % {ends}{points} (luck of the data)"
+        yield "", f"{100 * level:g} % [{shown(low)}, {shown(high)}]{points} (luck of the data)"
         hypothesis = "of the hypothesis that both are equally good in the population"
         yield "  p-value", f"{found.pvalue:.2g}  ({hypothesis})"
         if self.rope is not None:
@@ -386,7 +383,7 @@ class Answer:
             shares = f"neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
             yield "", f"this rule {likely.first:.2f}, {shares}"
 
-    def _confusion(self, names: list[str], matrix: Array) -> Lines:
+    def _confusion(self, names: list[str], matrix: Any) -> Lines:
         cells = [["-" if math.isnan(share) else f"{100 * share:.2f}" for share in row] for row in matrix]
         columns = [list(column) for column in zip(names, *cells, strict=True)]
         yield "", ""

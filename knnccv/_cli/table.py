@@ -213,7 +213,7 @@ class _Reader:
             gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
             wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
             refuse(gaps == len(column), wrong)
-            marks = Counter({mark: n for (j, mark), n in self.file.marks.items() if j == i and mark})
+            marks = Counter({mark: n for (j, mark), n in self.file.scan.marks.items() if j == i and mark})
             marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
             missing += marks + Counter({"": gaps - marks.total()})
         return Table(
@@ -232,8 +232,8 @@ class _Reader:
         )
 
     def _column(self, index: int, mixed: bool) -> Cells:
-        if index in self.file.wrong:
-            raise ValueError(self._complaint(*self.file.wrong[index], index, mixed))
+        if index in self.file.scan.wrong:
+            raise ValueError(self._complaint(*self.file.scan.wrong[index], index, mixed))
         series = self.file.frame.iloc[:, index]
         code = getattr(series.dtype, "kind", "O")
         if code in "iuf":
