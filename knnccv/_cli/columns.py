@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import itertools
 import math
 import re
 import shlex
@@ -147,7 +148,7 @@ class Cells(NamedTuple):
     @property
     def known(self) -> list[str]:
         """The texts without the marks of missing values."""
-        return [text for text in self.texts or () if not is_missing(text)]
+        return list(itertools.compress(self.texts or (), ~self.missing))
 
     def are_dates(self) -> bool:
         """Return True if they have the type, or all look like dates or times."""

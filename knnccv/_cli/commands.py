@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         args.progress = shows_progress(args.progress)
     if own := {"datasets": run_datasets, "reproduce": run_reproduce, "warm": run_warm}.get(args.command):
         return own(args)
-    status: int = importlib.import_module(f".{args.command}", __package__).run(args)
-    return status
+    return int(importlib.import_module(f".{args.command}", __package__).run(args))
 
 
 def run_datasets(args: argparse.Namespace) -> int:

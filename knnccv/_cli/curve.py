@@ -64,10 +64,9 @@ def run(args: argparse.Namespace) -> int:
         luck = None if args.interval is None else luck_of(found, args)
     if out is not None:
         write(out, found, args)
-    parts = ("data", "n_items", "n_features", "standardized")
     answer = {
         "knnccv": __version__,
-        **{name: table.to_dict()[name] for name in parts},
+        **{name: table.to_dict()[name] for name in ("data", "n_items", "n_features", "standardized")},
         "kind": args.kind,
         **found.to_dict(),
         "metric": metric_in_words(args),

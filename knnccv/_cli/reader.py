@@ -196,14 +196,14 @@ class Scan:
 
     def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
         self.n_rows, self.marks, self.wrong = 0, Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
-        marks, others = how.marks, False
+        misleads, others = how.marks.misleads if how.marks != Marks() else None, False
         for self.n_rows, cells in enumerate(records, 1):
             for j, cell in cells:
                 if len(cell) < 5 and cell.lower() in MISSING:
                     self.marks[j, cell] += 1
                 elif cell in OF_PANDAS:
                     others = True
-                elif marks != Marks() and marks.misleads(cell):
+                elif misleads and misleads(cell):
                     self.wrong.setdefault(j, (self.n_rows - 1, cell))
         given = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
         self.options: dict[str, Any] = {key: value for key, value in given.items() if value}
@@ -280,9 +280,9 @@ def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[
             if mark == " ":  # several spaces separate as one does
                 cells = [cell for cell in cells if cell]
             if cells not in ([], [""]):
-                expected = f"{width} cells expected as in the first line, got {len(cells)}"
-                wrong = f"{name}, line {before + 1}: {expected} (split at {called})"
-                refuse(width not in (0, len(cells)), wrong)
+                if width not in (0, len(cells)):
+                    expected = f"{width} cells expected as in the first line, got {len(cells)}"
+                    refuse(width, f"{name}, line {before + 1}: {expected} (split at {called})")
                 yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:

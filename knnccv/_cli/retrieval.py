@@ -298,6 +298,7 @@ class Answer:
             "n_identities": self._n_identities,
             "metric": self.question.metric,
             **self.exact.to_dict(),
+            "average": args.average,
             "max_rank": args.max_rank,
             "tol": args.tol,
             "sampled": self.runs and {"n_repeats": args.repeats, "seed": args.seed, "scores": self.runs},
