@@ -38,8 +38,10 @@ def plain(value: Any) -> Any:
     """The value in types that JSON has.
 
     None for numbers that are not finite; text for whole numbers beyond 2**53, for fractions, and for what
-    JSON does not know.
+    JSON does not know. Results give their ``to_dict``.
     """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):

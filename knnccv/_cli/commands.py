@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         args.progress = shows_progress(args.progress)
     if own := {"datasets": run_datasets, "reproduce": run_reproduce, "warm": run_warm}.get(args.command):
         return own(args)
-    status: int = importlib.import_module(f".{args.command}", __package__).run(args)
-    return status
+    return int(importlib.import_module(f".{args.command}", __package__).run(args))
 
 
 def run_datasets(args: argparse.Namespace) -> int:
@@ -86,8 +85,8 @@ def run_warm(args: argparse.Namespace) -> int:
     with Compiling("knnccv: compiling once all kernels (about 3 minutes of processor time)") as compiling:
         warm(progress=args.progress)
     if compiling.functions:
-        plural = "" if compiling.functions == 1 else "s"
-        print(f"{compiling.functions} function{plural} compiled in {compiling.seconds:.0f} s")
+        functions = f"{compiling.functions} function{'s' * (compiling.functions != 1)}"
+        print(f"{functions} compiled in {compiling.seconds:.0f} s")
     else:
         print("nothing to compile: all kernels are in the cache")
     print(f"kept in {cache_folder()}")

@@ -1,27 +1,29 @@
-"""The command ``curve``: exact learning curves and validation curves of a table."""
+"""The command ``curve``: exact learning curves and validation curves, drawn on the terminal by plotext."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
+import shutil
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._files import written_whole
-from .._formatting import error_line, plain
+from .._formatting import error_line
 from .._typing import Array
 from .._version import __version__
 from ..curves import Surface, surface
 from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
-from . import terminal_plot
-from .data import check_options, metric_in_words, neighbors_or_features, read_data, rule_of
-from .options import need, parameters, refuse
-from .output import computing, output_path, print_notes, show
+from .data import check_options, metric_in_words, read_problem, rule_of
+from .options import need, pairs, python, refuse
+from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 from .table import Table
 
@@ -31,8 +33,12 @@ FEW = (1, 5, 15)
 """The K of learning curves by default, as far as they fit into the training sets."""
 ONE_SIZE = 0.8
 """The training size of validation curves by default."""
-WIDTH = 100
-"""Characters of a line of the table; more columns go on below."""
+SIGNS = "*o+x#@%&"
+"""Every line has a sign of its own, so that the lines can be told apart without colors."""
+
+COLORS = ("blue", "orange", "green", "red", "magenta", "cyan", "blue+", "red+")
+ASCII = str.maketrans("─│┌┐└┘┬┴├┤┼", "-|+++++++++")
+MOST_COLUMNS, HEIGHT = 160, 18
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,38 +46,31 @@ def run(args: argparse.Namespace) -> int:
     check_options(args)
     out = None if args.out is None else _checked_ending(output_path("--out", args.out, args.file))
     if out is None and not args.json:
-        terminal_plot.load()
-    counted = [pair for pair in args.parameter if pair.partition("=")[0] in ("n_neighbors", "rank")]
-    refuse(counted, f"--parameter {''.join(counted[:1])} is given by --n-neighbors")
-    given = parameters(argparse.Namespace(parameter=args.parameter))
-    rule = rule_of(args.variant or "knn", given)
-    uncounted = args.n_neighbors is not None and not {"n_neighbors", "rank"} & set(rule.parameters)
-    msg = f"variant {rule.name!r} has no number of neighbors to choose; omit --n-neighbors"
-    refuse(uncounted, msg)
-    table, rule = read_data(args, rule)
-    print_notes(table.notes)
-    X, measured_by = neighbors_or_features(args, table, rule)
+        load_plotext()
+    own = pairs("--parameter must be NAME=VALUE", args.parameter, python)
+    counted = "".join({"n_neighbors", "rank"}.intersection(own))
+    refuse(counted, f"--parameter {counted} is given by --n-neighbors")
+    rule = rule_of(args.variant or "knn", own)
+    problem = read_problem(args, rule)
+    table, rule = problem.table, problem.rule
     learning, n_items = args.kind == "learning", len(table.y)
     sizes = args.train_sizes or (tenths(n_items) if learning else [ONE_SIZE])
     n_neighbors = args.n_neighbors
     if n_neighbors is None and learning and rule.name != "nn":
         smallest = min(int(n * n_items) if isinstance(n, float) else n for n in sizes)
         n_neighbors = [k for k in FEW if k <= smallest] or [1]
-    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs, **measured_by}
-    with computing(args, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning):
-        own = {name: value for name, (_, value) in given.items()}
-        found = surface(X, table.y, n_neighbors, sizes, rule, **how, **own)
+    with computing(args.progress, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning):
+        found = surface(problem.X, table.y, n_neighbors, sizes, rule, **problem.how, **own)
         luck = None if args.interval is None else luck_of(found, args)
     if out is not None:
         write(out, found, args)
-    parts = ("data", "n_items", "n_features", "standardized")
     answer = {
         "knnccv": __version__,
-        **{name: table.to_dict()[name] for name in parts},
+        **{name: table.to_dict()[name] for name in ("data", "n_items", "n_features", "standardized")},
         "kind": args.kind,
         **found.to_dict(),
         "metric": metric_in_words(args),
-        "interval": luck and plain(luck),
+        "interval": luck,
     }
     return show(args, answer, lines(args, table, found, luck, out), 9)
 
@@ -114,9 +113,8 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
         mpl.use("agg")
         import matplotlib.pyplot as plt
 
-        x, n_points = ("train_size", found.scores.shape[1])
-        if args.kind == "validation":
-            x, n_points = ("n_neighbors", found.scores.shape[0])
+        is_learning = args.kind == "learning"
+        x, n_points = "train_size" if is_learning else "n_neighbors", found.scores.shape[is_learning]
         given = {} if level is None else {"interval": level, "random_state": args.seed}
         with mpl.rc_context({"svg.hashsalt": "knnccv", "svg.fonttype": "none"}):
             figure: Any = found.plot(x, marker="." if n_points == 1 else "", **given).figure
@@ -127,9 +125,7 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
                 plt.close(figure)
 
 
-def lines(
-    args: argparse.Namespace, table: Table, found: Surface, luck: dict[str, Any] | None, out: Path | None
-) -> Iterator[tuple[str, str]]:
+def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out: Path | None) -> Lines:
     """The plot, or the name of the file, and the table."""
     n_items, n_features = table.X.shape
     features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"
@@ -138,24 +134,26 @@ def lines(
     yield "", ""
     symbol = "R" if found.variant == "rank" else "K"
     measure = found.measure or ("expected loss" if found.is_loss else "mean score")
-    # The horizontal name and values, those of the lines, and the places of their cells.
-    at: Array = np.arange(found.scores.size).reshape(found.scores.shape)
+    # Names and values of the rows, which are the horizontal ones, and of the columns, which are the lines.
     x_name, x, name, values = symbol, found.n_neighbors, "training samples", found.train_sizes
-    at = at.T
+    scores, cells = found.scores, cells_of(found, luck)
     if args.kind == "learning":
         by_size = np.argsort(values, kind="stable")
-        x_name, x, name, values, at = name, values[by_size], x_name, x, at.T[:, by_size]
-    x, values = x.tolist(), values.tolist()
+        x_name, x, name, values = name, values[by_size], x_name, x
+        scores, cells = scores[:, by_size].T, cells[:, by_size].T
+    titles = list(map(str, values))
     if out is None:
-        for line in plot(found.scores.ravel(), x_name, x, name, values, at, measure).split("\n"):
+        drawn = list(zip(titles, scores.T.tolist(), strict=True))
+        how = {"x_name": x_name, "y_name": measure, "legend": name}
+        plot = draw(x.tolist(), drawn, **how, colored=shows_colors(), framed=shows_frames())
+        for line in plot.split("\n"):
             yield line, ""
     else:
         yield "Written", str(out)
     yield "", ""
     yield f"{measure} by {x_name} (rows) and {name} (columns)", ""
-    cells = cells_of(found, luck)
-    columns = [[str(value), *(cells[i] for i in row)] for value, row in zip(values, at, strict=True)]
-    yield from ((line, "") for line in blocks([x_name, *map(str, x)], columns))
+    columns = [[title, *column] for title, column in zip(titles, cells.T, strict=True)]
+    yield from ((line, "") for line in table_lines([x_name, *map(str, x)], columns))
     if found.scores.shape[0] > 1:
         yield f"* the best {symbol} of its training size", ""
         if luck:
@@ -165,27 +163,8 @@ def lines(
         yield f"[low, high]: {percent:g} % interval for the population (luck of the data)", ""
 
 
-def plot(
-    scores: Array, x_name: str, x: list[Any], name: str, values: list[Any], at: Array, measure: str
-) -> str:
-    """The plot as text."""
-    most = len(terminal_plot.SIGNS)
-    drawn = sorted({round(i) for i in np.linspace(0, len(values) - 1, min(most, len(values))).tolist()})
-    text = terminal_plot.draw(
-        x,
-        [(str(values[line]), scores[at[line]].tolist()) for line in drawn],
-        x_name=x_name,
-        y_name=measure,
-        legend=name,
-        colored=terminal_plot.shows_colors(),
-        framed=terminal_plot.shows_frames(),
-    )
-    more = f"\n{most} of {len(values)} lines are drawn; the table has all of them"
-    return text + more * (len(values) > most)
-
-
-def cells_of(found: Surface, luck: dict[str, Any] | None) -> list[str]:
-    """The text of all cells, in the order of the flat arrays."""
+def cells_of(found: Surface, luck: dict[str, Any] | None) -> Array:
+    """The text of all cells."""
     several = found.scores.shape[0] > 1
     best = found.n_neighbors[:, None] == np.atleast_1d(found.best().n_neighbors)
     cells = []
@@ -193,27 +172,100 @@ def cells_of(found: Surface, luck: dict[str, Any] | None) -> list[str]:
         mark = "*" if is_best else "=" if luck and luck["not_worse"].flat[i] else " "
         ends = f" [{_number(luck['low'].flat[i])}, {_number(luck['high'].flat[i])}]" if luck else ""
         cells.append(f"{_number(score)}{mark * several}{ends}")
-    return cells
-
-
-def blocks(first: list[str], columns: list[list[str]]) -> Iterator[str]:
-    """The lines of a table, whose columns go on below where they are too wide."""
-    margin = max(map(len, first))
-    widths = [max(map(len, column)) + 2 for column in columns]
-    start = 0
-    while start < len(columns):
-        stop = start + 1
-        while stop < len(columns) and margin + sum(widths[start : stop + 1]) <= WIDTH:
-            stop += 1
-        if start:
-            yield ""
-        for i, title in enumerate(first):
-            row = (columns[j][i].rjust(widths[j]) for j in range(start, stop))
-            yield title.rjust(margin) + "".join(row)
-        start = stop
+    return np.array(cells).reshape(found.scores.shape)
 
 
 def _number(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
+
+
+def load_plotext() -> Any:
+    """The package plotext; ImportError if it is missing."""
+    what = "the plot on the terminal needs plotext, --json and --out need nothing"
+    return need("plotext", "cli", what)
+
+
+def shows_colors() -> bool:
+    """Return True if standard output is a terminal and NO_COLOR is not set (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def shows_frames() -> bool:
+    """Return True if the encoding of standard output has the characters of frames."""
+    return bool("─┤".encode(sys.stdout.encoding or "utf-8", "ignore"))
+
+
+def draw(
+    x: Sequence[float],
+    lines: Sequence[tuple[str, Sequence[float]]],
+    *,
+    x_name: str,
+    y_name: str,
+    legend: str,
+    colored: bool,
+    framed: bool = True,
+) -> str:
+    """The lines as text, as wide as the terminal.
+
+    Parameters
+    ----------
+    x : sequence of float
+        The horizontal places, ascending.
+    lines : sequence of pairs
+        Label and heights of every line; heights that are not finite are left out. Of more lines than there
+        are `SIGNS`, some are drawn.
+    x_name, y_name, legend : str
+        What the axes show, and what the labels are.
+    colored : bool
+        With the control characters of colors.
+    framed : bool, default True
+        With the characters of frames in place of ASCII.
+
+    Raises
+    ------
+    ImportError
+        If plotext is missing.
+    """
+    plotext = load_plotext()
+    most = min(len(SIGNS), len(lines))
+    shown_lines = [lines[round(i)] for i in np.linspace(0, len(lines) - 1, most)]
+    figure = plotext.figure
+    figure.clear()
+    try:
+        width = min(shutil.get_terminal_size((80, 24)).columns, MOST_COLUMNS)
+        figure.plot_size(max(width, 40), HEIGHT)
+        figure.theme("colorless")
+        figure.title(y_name)
+        figure.label(x_name, "x")
+        heights = [value for _, line in shown_lines for value in line if math.isfinite(value)]
+        if not heights:
+            return f"{y_name}: no finite value to draw"
+        figure.ruler("y", 0).lim(*_limits(heights))
+        figure.ruler("x", 0).lim(*_limits(x))
+        figure.ruler("x", 0).ticks(list(x), [f"{value:g}" for value in x])
+        key = []
+        for (label, line), sign, color in zip(shown_lines, SIGNS, COLORS, strict=False):
+            # plotext ends the process at a height that is not finite.
+            shown = [(at, value) for at, value in zip(x, line, strict=True) if math.isfinite(value)]
+            key.append(str(plotext.colorize(f"{sign} {label}", color)))
+            if shown:
+                places = map(list, zip(*shown, strict=True))
+                figure.draw(figure.signal(*places, marker=plotext.marker(sign, color)).lines())
+        text = str(figure.build())
+    finally:
+        figure.clear()
+    text += f"\n{legend}:  {'   '.join(key)}"
+    text = text if colored else plotext.uncolorize(text)
+    text = "\n".join(row.rstrip() for row in text.splitlines() if row.strip())
+    if most < len(lines):
+        text += f"\n{most} of {len(lines)} lines are drawn; the table has all of them"
+    return text if framed else text.translate(ASCII)
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """The range of the values, of a positive length."""
+    low, high = min(values), max(values)
+    margin = 0.0 if low < high else 0.05 * abs(low) or 0.05
+    return low - margin, high + margin

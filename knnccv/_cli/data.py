@@ -1,13 +1,22 @@
-"""The data and the rule of the commands ``score`` and ``curve``: a table from a file, or the wine data."""
+"""The data of the commands: a table and its rule, from a file or bundled; arrays and lists of names."""
 
 from __future__ import annotations
 
-import argparse
+import itertools
+import re
 import warnings
-from dataclasses import replace
+import zipfile
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import refuse
+import numpy as np
+
+from .._typing import Array
+from .options import given, option, refuse, refuse_without
+from .output import print_notes
 from .reader import Format
 from .table import Table, read_table
 
@@ -16,54 +25,77 @@ if TYPE_CHECKING:
 
 MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
+BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
+"""Python that reads the bundled data."""
 OF_A_FILE = ("target", "drop", "groups", "categorical", *Format._fields)
 
 
-def table_of(args: argparse.Namespace, *, mixed: bool) -> Table:
-    """The table that the options name; `mixed` allows categories and missing values among its features."""
-    return read_table(
-        args.file,
-        args.target,
-        Format(*(getattr(args, name) for name in Format._fields)),
-        drop=args.drop,
-        groups=getattr(args, "groups", None),
-        mixed=mixed,
-        categorical=args.categorical,
-    )
+def table_of(args: Namespace, *, mixed: bool) -> Table:
+    """The table that the options name, or the bundled one.
+
+    `mixed` allows categories and missing values among the features.
+    """
+    if args.file is None:
+        from ..datasets import load_wine
+
+        wine = load_wine()
+        source, categorical = "wine (bundled; no file was given)", (False,) * len(wine.feature_names)
+        named = (wine.feature_names, "class", True)
+        return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
+    how = Format(*(getattr(args, name) for name in Format._fields))
+    columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
+    return read_table(args.file, args.target, how, mixed=mixed, **columns)
 
 
-def check_options(args: argparse.Namespace) -> None:
+def check_options(args: Namespace) -> None:
     """Raise ValueError if an option describes a file and there is none, or does not suit the metric."""
-    given = [name for name in OF_A_FILE if getattr(args, name, None) not in (None, [])]
-    refuse(args.file is None and given, f"--{''.join(given[:1])} describes a file, but none was given")
+    for name in given(args, OF_A_FILE):
+        refuse(args.file is None, f"{option(name)} describes a file, but none was given")
     if (metric := getattr(args, "metric", None)) is None:  # the command chooses it
         return
     mixed, suits = metric in MIXED_METRICS, f"not to {metric}"
-    refuse(args.categorical and not mixed, f"--categorical belongs to --metric heom or hvdm, {suits}")
-    refuse(args.p is not None and metric != "minkowski", f"--p belongs to --metric minkowski, {suits}")
+    refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
+    refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
     scales = f"--standardize cannot be given with --metric {metric}, which scales every column itself"
     refuse(mixed and args.standardize, scales)
 
 
-def metric_in_words(args: argparse.Namespace) -> str:
+def metric_in_words(args: Namespace) -> str:
     """The metric and its parameter."""
     return args.metric if args.p is None else f"{args.metric} (p={args.p:g})"
 
 
-def rule_of(name: str, given: dict[str, tuple[str, Any]]) -> Variant:
-    """The rule of that name; ValueError if there is none, or if an option is not for it."""
+def rule_of(name: str, given: Mapping[str, Any]) -> Variant:
+    """The rule of that name; ValueError if there is none, TypeError if it has no such parameter."""
     from ..variants import get_variant
 
     rule = get_variant(name)
-    for parameter, (option, _) in given.items():
-        allowed = f"its parameters: {', '.join(rule.parameters) or 'none'}"
-        unknown = f"{option} is not a parameter of variant {rule.name!r}; {allowed}"
-        refuse(parameter not in rule.parameters, unknown)
+    rule.settings(given)
     return rule
 
 
-def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
-    """The table that the options name, or the bundled one, and the rule.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the commands ``score`` and ``curve`` ask about.
+
+    Attributes
+    ----------
+    table : Table
+    rule : Variant
+    X : ndarray or Neighbors
+        The features, or the neighbors of a mixed table.
+    how : dict
+        The arguments of the functions that score it: metric, ties, average and threads.
+    """
+
+    table: Table
+    rule: Variant
+    X: Any
+    how: dict[str, Any]
+
+
+def read_problem(args: Namespace, rule: Variant) -> Problem:
+    """The table that the options name, or the bundled one, and the rule; prints notes.
 
     The rule is regression if none was asked for and the target is a quantity, as it is in a report.
 
@@ -77,18 +109,10 @@ def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
     from ..variants import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
-    if args.file is None:
-        from ..datasets import load_wine
-
-        wine = load_wine()
-        table = Table(
-            "wine (bundled; no file was given)", wine.X, wine.y, wine.feature_names, "class", True
-        )
-        table = replace(table, categorical=(False,) * len(wine.feature_names))
-        # The raw columns differ in scale by thousands: a single one would determine the distances.
-        scale = args.standardize is not False and not mixed
-    else:
-        table, scale = table_of(args, mixed=mixed), bool(args.standardize)
+    table, scale = table_of(args, mixed=mixed), args.standardize
+    if scale is None:
+        # The bundled columns differ in scale by thousands: a single one would determine the distances.
+        scale = args.file is None and not mixed
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes
@@ -98,30 +122,23 @@ def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
         notes += (f"{column} is taken as a quantity and predicted by regression, since {reason}{classes}",)
     elif task == "regression" and rule.target == "classes" and is_whole:
         notes += (f"{column} may be a quantity, since {reason}; --variant regression predicts it",)
-    if rule.target == "values" and table.y.dtype.kind == "U":  # large numbers are text: labels do not merge
-        table = replace(table, y=_numbers(table, rule))
-    X = standardized(table.X) if scale else table.X
-    return replace(table, X=X, notes=notes, standardized=scale), rule
+    if rule.target == "values" and table.y.dtype.kind == "U":
+        try:  # large numbers are text, so that labels do not merge
+            table = replace(table, y=np.array(table.y.tolist(), float))
+        except ValueError as error:
+            text = f"{column} holds {str(error).rpartition(': ')[2]}"
+            header = "--header if the first line names the columns; otherwise " * (not table.has_header)
+            remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
+            msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
+            raise ValueError(msg) from None
+    table = replace(table, X=standardized(table.X) if scale else table.X, standardized=scale)
+    print_notes(notes)
+    X, measured_by = neighbors_or_features(args, table, rule)
+    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
+    return Problem(table, rule, X, how | measured_by)
 
 
-def _numbers(table: Table, rule: Variant) -> Any:
-    import numpy as np
-
-    try:
-        return np.array(table.y.tolist(), float)
-    except ValueError as error:
-        header = "--header if the first line names the columns; otherwise " * (not table.has_header)
-        msg = (
-            f"variant {rule.name!r} needs a number as every sample's target, but column "
-            f"{table.target_name!r} holds {str(error).rpartition(': ')[2]}; {header}choose another column "
-            "with --target, or a variant for classes, such as knn"
-        )
-        raise ValueError(msg) from None
-
-
-def neighbors_or_features(
-    args: argparse.Namespace, table: Table, rule: Variant
-) -> tuple[Any, dict[str, Any]]:
+def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:
     """The neighbors of a mixed table, or its features and the metric of a numeric one."""
     if args.metric not in MIXED_METRICS:
         params = None if args.p is None else {"p": args.p}
@@ -135,3 +152,67 @@ def neighbors_or_features(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
         return HVDM(nominal=table.categorical).fit(table.X, table.y).neighbors(), {}
+
+
+def read_arrays(
+    path: str, args: Namespace, needed: Sequence[str], others: Sequence[str] = (), hint: str = ""
+) -> tuple[dict[str, Array], str]:
+    """The arrays of an .npz file by the options that name them, and a list of all that it has.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file, if one of those arrays is damaged, or if one is needed and missing.
+    OSError
+        If it cannot be read.
+    """
+    names = {one: getattr(args, one) for one in (*needed, *others)}
+    with Path(path).open("rb") as file:
+        try:
+            held = np.load(file, allow_pickle=False)
+            refuse(isinstance(held, np.ndarray), "it holds one array")
+            found = {one: held[name] for one, name in names.items() if name in held.files}
+        except (zipfile.BadZipFile, EOFError, ValueError, OSError) as error:
+            objects = "one holds Python objects; store text as numpy.array(names, dtype=str)"
+            wrong = objects if "Object arrays" in str(error) else error
+            msg = f"{path} is not an .npz file of plain arrays{hint}: {wrong}"
+            raise ValueError(msg) from error
+    there = f"its arrays: {', '.join(held.files) or 'none'}"
+    for one in needed:
+        refuse(one not in found, f"{path} has no array {names[one]!r}; {there} (see {option(one)})")
+    return found, there
+
+
+def matrix(path: str) -> Any:
+    """The distances of an .npy file, which stays on disk."""
+    from ..neighbors import Neighbors
+
+    try:
+        held = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        msg = f"{path} is not an .npy file of numbers: {error}"
+        raise ValueError(msg) from error
+    one = "a matrix of distances is one array, as numpy.save writes it"
+    refuse(not isinstance(held, np.ndarray), f"{path} is an .npz file; {one}")
+    return Neighbors.from_distances(held, queries="other")
+
+
+def lists(paths: list[str]) -> list[Array]:
+    """The lists of two text files: integers if all of them are, in both.
+
+    Integers are below 10^18 and have no leading zeros, which may belong to a name.
+    """
+    found = []
+    for path in paths:
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            msg = f"{path} is not UTF-8 text, with one identity or camera on every line: {error}"
+            raise ValueError(msg) from error
+        lines = [line.strip() for line in text.splitlines()] or [""]
+        empty = f"line {lines.index('') + 1}" if "" in lines else ""
+        refuse(empty, f"{path}, {empty}: nothing is there; every line is one identity or camera")
+        found.append(lines)
+    matched = map(re.compile("0|-?[1-9][0-9]{0,17}").fullmatch, itertools.chain(*found))
+    kind = np.int64 if all(matched) else None
+    return [np.array(lines, kind) for lines in found]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import math
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,8 +17,7 @@ LONGEST_RANGE = 10_000
 
 def read_commands() -> dict[str, Any]:
     """What `help.toml` says of the commands, by name; and of ``shared`` options."""
-    text = Path(__file__).with_name("help.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
@@ -38,10 +37,36 @@ def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
     return last
 
 
+class Refusal(ValueError):
+    """Arguments or data that cannot be used, said in one clear line."""
+
+
 def refuse(is_wrong: Any, message: str) -> None:
-    """Raise ValueError with this message if something is wrong."""
+    """Raise Refusal with this message if something is wrong."""
     if is_wrong:
-        raise ValueError(message)
+        raise Refusal(message)
+
+
+def option(name: str) -> str:
+    """The option of that name among the arguments, for messages."""
+    return "a file" if name == "file" else "--" + name.replace("_", "-")
+
+
+def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """The names of the options that were given."""
+    return [name for name in names if getattr(args, name, None) not in (None, [])]
+
+
+def refuse_both(args: argparse.Namespace, what: str, *names: str) -> None:
+    """Raise ValueError if several of these options, each of which chooses the same thing, were given."""
+    several = " and ".join(map(option, given(args, names)))
+    refuse(" and " in several, f"{several} are different {what}; give one of them")
+
+
+def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str) -> None:
+    """Raise ValueError if one of these options was given without what it belongs to."""
+    for name in given(args, names):
+        refuse(not is_there, f"{option(name)} belongs to {to}")
 
 
 def need(package: str, extra: str, what: str) -> Any:
@@ -53,75 +78,53 @@ def need(package: str, extra: str, what: str) -> Any:
         raise ImportError(msg) from error
 
 
-def pairs(option: str, text: str, convert: Any) -> dict[str, Any]:
-    """The values in LABEL=VALUE,..., by labels that are still text; every label once.
+def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:
+    """The converted values of ``NAME=VALUE``, by name; each name once.
 
     Raises
     ------
     ValueError
-        If it is something else.
+        If one is something else; the message begins with what they must be.
     """
     found: dict[str, Any] = {}
-    for pair in text.split(","):
-        label, equals, value = (part.strip() for part in pair.rpartition("="))
+    for pair in listed:
+        name, equals, value = (part.strip() for part in pair.rpartition("="))
         try:
-            if not equals or label in found:
-                raise ValueError
-            found[label] = convert(value)
+            refuse(not equals or name in found, must)
+            found[name] = convert(value)
         except ValueError:
-            kind = "a number or LABEL=NUMBER" if convert is int else "LABEL=SHARE"
-            msg = f"{option} must be {kind},..., every label once, got {text!r}"
+            msg = f"{must}, each given once, got {pair!r}"
             raise ValueError(msg) from None
     return found
 
 
-def parameters(args: argparse.Namespace) -> dict[str, tuple[str, Any]]:
-    """The parameters of the variant: for each name the option that gave it, and its value."""
-    given: dict[str, tuple[str, Any]] = {}
-    for name in ("n_neighbors", "rank"):
-        if getattr(args, name, None) is not None:
-            given[name] = ("--" + name.replace("_", "-"), getattr(args, name))
-    for pair in args.parameter:
-        name, value = assigned("--parameter must be NAME=VALUE", pair, pair)
-        if name in given:
-            msg = f"the parameter {name} is given twice, by {given[name][0]} and by --parameter {pair}"
-            raise ValueError(msg)
-        given[name] = (f"--parameter {name}", value)
-    return given
+def parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of the variant, by name."""
+    own = [f"{name}={getattr(args, name)}" for name in given(args, ("n_neighbors", "rank"))]
+    return pairs("--parameter must be NAME=VALUE", own + args.parameter, python)
 
 
-def other_rule(text: str) -> tuple[str, dict[str, tuple[str, Any]]]:
-    """The name in NAME or NAME:PARAMETER=VALUE,..., and the parameters as those of `parameters`.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+def other_rule(text: str) -> tuple[str, dict[str, Any]]:
+    """The name in NAME or NAME:PARAMETER=VALUE,..., and the parameters; ValueError if it is neither."""
     variant, colon, listed = text.partition(":")
-    given: dict[str, tuple[str, Any]] = {}
-    for pair in re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []:
-        name, value = assigned("--compare must be NAME or NAME:PARAMETER=VALUE,...", pair, text)
-        refuse(name in given, f"--compare gives the parameter {name} twice: {text!r}")
-        given[name] = (f"--compare {variant}:{name}", value)
-    return variant, given
+    parts = re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []
+    return variant, pairs("--compare must be NAME or NAME:PARAMETER=VALUE,...", parts, python)
 
 
-def assigned(must: str, pair: str, text: str) -> tuple[str, Any]:
-    """The name and the value of NAME=VALUE, as Python reads it or as text; ValueError if it is not that."""
-    name, equals, value = (part.strip() for part in pair.partition("="))
-    refuse(not equals or not name.isidentifier(), f"{must}, got {text!r}")
+def python(text: str) -> Any:
+    """What Python reads, or the text."""
     try:
-        return name, ast.literal_eval(value)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return name, value
+        return text
 
 
 def size(text: str) -> int | float:
     """A training size: a number of samples, or a fraction."""
-    if math.isnan(value := _number(text)):
+    try:
+        return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else float(text)
+    except ValueError:
         _refuse("a number of samples or a fraction in (0, 1)", text)
-    return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else value
 
 
 def sizes(text: str) -> list[int | float]:
@@ -142,39 +145,10 @@ def counts(text: str) -> list[int]:
     return sorted(found)
 
 
-def natural(text: str) -> int:
-    """An integer of at least 0."""
-    if not (text.isascii() and text.isdigit()):
-        _refuse("an integer of at least 0", text)
-    return int(text)
-
-
-def level(text: str) -> float:
-    """A confidence level in (0, 1)."""
-    if not 0 < (value := _number(text)) < 1:
-        hint = "; a file goes before --interval" * (math.isnan(value) and text != "nan")
-        _refuse("a level in (0, 1), such as 0.95", text, hint)
-    return value
-
-
-def width(text: str) -> float:
-    """A finite number of at least 0."""
-    if not 0 <= (value := _number(text)) < math.inf:
-        _refuse("a finite number of at least 0, such as 0.01", text)
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _refuse(what: str, text: str, hint: str = "") -> NoReturn:
-    msg = f"must be {what}, got {text!r}{hint}"
+def _refuse(what: str, text: str) -> NoReturn:
+    msg = f"must be {what}, got {text!r}"
     raise argparse.ArgumentTypeError(msg)
 
 
-TYPES = {one.__name__: one for one in (int, float, size, sizes, counts, natural, level, width)}
+TYPES = {one.__name__: one for one in (int, float, size, sizes, counts)}
 """Functions of the types that `help.toml` names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -14,19 +15,53 @@ from typing import Any
 
 from .options import refuse
 
+Lines = Iterator[tuple[str, str]]
+"""The lines of an answer: a title and a text each, which may be several lines."""
+TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
+"""What happens to tied samples."""
 SECONDS_BEFORE_A_BAR = "2"
+WIDTH = 100
+"""Characters of a line of a table; more columns go on below."""
 
 
 def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]], margin: int = 15) -> int:
-    """Print the answer as JSON if that is asked for, otherwise as lines of a title and a text each."""
+    """Print the answer as JSON if that is asked for, otherwise as lines of a title and a text each.
+
+    Results within the answer are written by their ``to_dict``.
+    """
     if args.json:
-        print(json.dumps(found, allow_nan=False))
+        from .._formatting import plain
+
+        print(json.dumps(plain(found), allow_nan=False))
         return 0
     for title, text in lines:
         for line in text.split("\n"):
             print(f"{title:<{margin}}{line}".rstrip())
             title = ""
     return 0
+
+
+def table_lines(first: list[str], columns: list[list[str]]) -> Iterator[str]:
+    """The lines of a table, whose columns go on below where they are too wide."""
+    margin = max(map(len, first))
+    widths = [max(map(len, column)) + 2 for column in columns]
+    start = 0
+    while start < len(columns):
+        stop = start + 1
+        while stop < len(columns) and margin + sum(widths[start : stop + 1]) <= WIDTH:
+            stop += 1
+        if start:
+            yield ""
+        for i, title in enumerate(first):
+            row = (columns[j][i].rjust(widths[j]) for j in range(start, stop))
+            yield title.rjust(margin) + "".join(row)
+        start = stop
+
+
+def span(sizes: Any) -> str:
+    """The smallest and the largest of the sizes, in words."""
+    low, high = min(sizes), max(sizes)
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def print_notes(notes: Iterable[str]) -> None:
@@ -36,12 +71,10 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 @contextmanager
-def computing(
-    args: argparse.Namespace, what: str, *kinds: type[Warning], words: Any = str
-) -> Iterator[Any]:
-    """One bar, a message if `what` is compiled, and notes of the warnings, which `words` turns into text.
+def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str) -> Iterator[Any]:
+    """One bar, a message if `what` is compiled, and notes of the warnings.
 
-    Yields the compilation and the list of the warnings.
+    Yields the compilation and the list of the warnings. `words` turns warnings and errors into text.
     """
     from .._parallel import one_bar
     from ..kernel import Compiling
@@ -49,11 +82,14 @@ def computing(
     with (
         Compiling(f"knnccv: compiling once {what}") as compiling,
         warnings.catch_warnings(record=True) as warned,
-        one_bar(args.progress),
+        one_bar(progress),
     ):
         for kind in kinds:
             warnings.simplefilter("always", kind)
-        yield compiling, warned
+        try:
+            yield compiling, warned
+        except ValueError as error:
+            raise ValueError(words(str(error))) from error
     print_notes(words(str(one.message)) for one in warned)
 
 
@@ -71,16 +107,10 @@ def shows_progress(asked: bool | None) -> bool:
         from .._parallel import check_pool
 
         check_pool(None, None, progress=True)
-    if asked is not None:
-        return asked
-    if sys.stderr is None or not sys.stderr.isatty():
-        return False
-    os.environ.setdefault("TQDM_DELAY", SECONDS_BEFORE_A_BAR)  # tqdm reads it when it is imported
-    try:
-        import tqdm  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    if asked is None and sys.stderr is not None and sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DELAY", SECONDS_BEFORE_A_BAR)  # tqdm reads it when it is imported
+        asked = importlib.util.find_spec("tqdm") is not None
+    return bool(asked)
 
 
 def output_path(option: str, name: str, table: str | None) -> Path:
@@ -107,8 +137,8 @@ def output_path(option: str, name: str, table: str | None) -> Path:
     wrong = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
     refuse(name in ("", "-"), wrong)
     path = Path(name)
-    if table not in (None, "-") and path.exists() and Path(table).exists() and path.samefile(table):
-        msg = f"{option} would overwrite the table {table}; name another file"
-        raise ValueError(msg)
+    exist = table not in (None, "-") and path.exists() and Path(str(table)).exists()
+    wrong = f"{option} would overwrite the table {table}; name another file"
+    refuse(exist and path.samefile(str(table)), wrong)
     check_writable(path)
     return path

@@ -2,36 +2,32 @@
 
 The format is recognized by the content, so that standard input can be read like a file. The call of pandas
 that reads a file is the one that the page of a report shows. Python's csv module goes through text before:
-unlike pandas it reports the line of every record, and does not fill up short records in silence.
+unlike pandas it reports the line of every record, and does not fill up short records in silence. Files are
+unpacked within bounds, since a small one may fill the memory, and what damaged ones raise is one error.
 """
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import importlib
 import io
 import itertools
-import math
+import lzma
+import re
 import sys
 import warnings
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .cells import MISSING, PYTHON, Marks, is_missing, looks_numeric
-from .file_bounds import (
-    Bound,
-    RefusedFileError,
-    bounded_rows,
-    check_members,
-    check_parquet,
-    damage_reported,
-    decompressed,
-    is_zip,
-)
-from .options import need, refuse
+from .columns import MISSING, Columns, Marks, looks_numeric
+from .options import Refusal, need, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +45,22 @@ SUITED = {
     "parquet": set[str](),
 }
 """The options of each format."""
+
+RATIO = 100
+"""Tables of numbers unpack to 3 to 30 times their size, and decompression bombs to 1000 times."""
+ALWAYS = 2**28
+"""Bytes that any file may unpack to."""
+
+PACKED: Any = (
+    (rb"\x1f\x8b", gzip.open, "gzip"),
+    (rb"BZh[1-9]1AY&SY", bz2.open, "bz2"),
+    (rb"\xfd7zXZ\x00", lzma.open, "xz"),
+)
+"""How compressed files begin, what unpacks them, and the compression in the words of pandas."""
+
+_BYTES_OF_CELL = 4  # an empty cell within the extent of a sheet takes more than that in memory
+_MOST_ROWS = 2**20  # of a sheet, by the format
+_AT_ONCE = 2**20
 
 _SNIFFED = 200  # rows that are split to find the delimiter
 _CHUNK = 2**18  # bytes; in larger files pandas finds the types of columns part by part, unless told not to
@@ -69,16 +81,16 @@ class Format(NamedTuple):
     def marks(self) -> Marks:
         """The marks of numbers; ValueError if one is not allowed."""
         marks = Marks(self.decimal or ".", self.thousands)
-        for option, mark in zip(("--decimal", "--thousands"), marks, strict=True):
-            wrong = f"{option} must be one character that is no digit, letter or sign, got {mark!r}"
-            refuse(mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"), wrong)
-        if marks.decimal == marks.thousands:
-            other = "." if marks.decimal == "," else ","
-            msg = (
-                f"--thousands {marks.thousands} needs another --decimal, such as {other}: both are the same"
-            )
-            raise ValueError(msg)
+        given = [mark for mark in marks if mark is not None]
+        bad = any(len(mark) != 1 or mark.isalnum() or mark in "+-" for mark in given)
+        must = "--decimal and --thousands must be different characters that are no digit, letter or sign"
+        refuse(bad or given[1:] == given[:1], f"{must}, got {' and '.join(map(repr, given))}")
         return marks
+
+    def columns(self, name: str, first: Sequence[str]) -> Columns:
+        """The columns of a file, whose first record may have their names."""
+        has_names = self.header if self.header is not None else not any(map(looks_numeric, first))
+        return Columns(name, len(first), tuple(first) if has_names else None)
 
 
 @dataclass(eq=False)
@@ -87,37 +99,28 @@ class File:
 
     Attributes
     ----------
-    name : str
-        The path, or "standard input".
+    columns : Columns
+        Their names as the file has them.
     form : str
         "text", "Excel" or "parquet".
     frame : pandas.DataFrame
         The table as `call` reads it.
-    names : tuple of str, or None
-        The names of the columns as the file has them.
     call : str
         The Python that reads it, with pandas as ``pd``; empty if pandas cannot.
-    place : callable
-        The position of a record, for messages.
-    marks : Counter of (int, str)
-        The marks of missing values by column, where the file has other ones than empty cells.
-    wrong : dict of int to (int, str)
-        The first cell of a column, with its record, that pandas takes for a number and is none.
-    raw : callable
-        The text of a cell, given its record and column.
+    record : callable
+        The position of a record, for messages, and the texts of its cells.
+    scan : Scan
+        What its texts say.
     notes : list of str
         Remarks for the user.
     """
 
-    name: str
+    columns: Columns
     form: str
     frame: pd.DataFrame
-    names: tuple[str, ...] | None
     call: str
-    place: Callable[[int], str]
-    raw: Callable[[int, int], str]
-    marks: Counter[tuple[int, str]] = field(default_factory=Counter)
-    wrong: dict[int, tuple[int, str]] = field(default_factory=dict)
+    record: Callable[[int], tuple[str, list[str]]]
+    scan: Scan
     notes: list[str] = field(default_factory=list)
 
 
@@ -165,23 +168,51 @@ def _call(function: str, name: str, options: dict[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     """A cell of a format with types; empty if it is missing."""
-    return "" if value is None or value != value or str(value) in ("<NA>", "NaT") else str(value).strip()
+    text = str(value).strip()
+    return text if isinstance(value, str) or text not in ("None", "nan", "<NA>", "NaT") else ""
 
 
-def _check_shape(name: str, frame: pd.DataFrame, n_rows: int, n_columns: int) -> None:
+def _check_shape(columns: Columns, frame: pd.DataFrame, n_rows: int) -> None:
     """Raise ValueError if pandas finds other records than were checked."""
-    found = "{} rows of {} columns".format(*frame.shape)
-    msg = f"save {name} again: pandas finds {found}, not {n_rows} of {n_columns}"
-    refuse(frame.shape != (n_rows, n_columns), msg)
+    found, checked = frame.shape, (n_rows, columns.width)
+    msg = f"save {columns.source} again: pandas finds rows and columns {found}, not {checked}"
+    refuse(found != checked, msg)
 
 
-def _missing_options(found: set[str]) -> dict[str, Any]:
-    """The arguments of pandas by which these cells, and no others, are missing values."""
-    ours = sorted(cell for cell in found if is_missing(cell))
-    if found & OF_PANDAS - set(ours):
-        return {"keep_default_na": False, "na_values": ours}
-    more = [cell for cell in ours if cell not in OF_PANDAS]
-    return {"na_values": more} if more else {}
+class Scan:
+    """What the texts of a file say.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of samples.
+    marks : Counter of (int, str)
+        The marks of missing values by column.
+    wrong : dict of int to (int, str)
+        The first cell of a column, with its record, that pandas takes for a number and is none.
+    options : dict
+        The arguments by which pandas takes the marks, and no other cells, for missing values.
+    """
+
+    def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
+        self.n_rows, self.marks, self.wrong = 0, Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
+        misleads, others = how.marks.misleads if how.marks != Marks() else None, False
+        for self.n_rows, cells in enumerate(records, 1):
+            for j, cell in cells:
+                if len(cell) < 5 and cell.lower() in MISSING:
+                    self.marks[j, cell] += 1
+                elif cell in OF_PANDAS:
+                    others = True
+                elif misleads and misleads(cell):
+                    self.wrong.setdefault(j, (self.n_rows - 1, cell))
+        given = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
+        self.options: dict[str, Any] = {key: value for key, value in given.items() if value}
+        self.options |= {} if columns.names else {"header": None}
+        ours = sorted({cell for _, cell in self.marks})
+        if others:
+            self.options |= {"keep_default_na": False, "na_values": ours}
+        elif more := [cell for cell in ours if cell not in OF_PANDAS]:
+            self.options["na_values"] = more
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
@@ -193,42 +224,29 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         raise ValueError(msg) from None
     except UnicodeDecodeError as error:
         line = blob.count(b"\n", 0, error.start) + 1
-        called = "UTF-8" if how.encoding is None else how.encoding
+        byte = f"the byte 0x{blob[error.start : error.start + 1].hex()}"
         remedy = "; name another with --encoding, such as utf-16 or latin-1" * (how.encoding is None)
-        byte = blob[error.start] if error.start < len(blob) else 0
-        msg = f"{name} is not {called} text: line {line} holds the byte 0x{byte:02x}{remedy}"
+        msg = f"{name} is not {how.encoding or 'UTF-8'} text: line {line} holds {byte}{remedy}"
         raise ValueError(msg) from None
     refuse(not text.strip(), f"{name} is empty")
-    if "\0" in text:
-        msg = (
-            f"{name} is no text: line {text.count(chr(10), 0, text.index(chr(0))) + 1} holds the byte 0x00"
-        )
-        raise ValueError(msg)
+    line = text.count("\n", 0, text.find("\0")) + 1
+    refuse("\0" in text, f"{name} is no text: line {line} holds the byte 0x00")
     mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     first = next(_records(text, mark, name))[1]
-    header = how.header if how.header is not None else not any(map(looks_numeric, first))
-    found, wrong = Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
-    lines, others, marks = list[int](), set[str](), how.marks
-    for line, cells in itertools.islice(_records(text, mark, name), int(header), None):
-        if len(cells) != len(first):
-            called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
-            expected = f"{len(first)} cells expected as in the first line, got {len(cells)}"
-            msg = f"{name}, line {line}: {expected} (split at {called})"
-            raise ValueError(msg)
-        for j, cell in enumerate(cells):
-            if len(cell) < 5 and cell.lower() in MISSING:
-                found[j, cell] += 1
-            elif cell in OF_PANDAS:
-                others.add(cell)
-            elif marks.thousands and marks.thousands in cell and marks.misleads(cell):
-                wrong.setdefault(j, (len(lines), cell))
-        lines.append(line)
+    columns = how.columns(name, first)
+
+    def body() -> Iterator[tuple[int, list[str]]]:
+        return itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None)
+
+    def record(at: int) -> tuple[str, list[str]]:
+        line, cells = next(itertools.islice(body(), at, None))
+        return f"line {line}", cells
+
+    scanned = Scan((enumerate(cells) for _, cells in body()), how, columns)
     options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
     if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
         options["compression"] = compression or None
-    options |= {key: value for key in ("decimal", "thousands", "encoding") if (value := getattr(how, key))}
-    options |= {} if header else {"header": None}
-    options |= _missing_options(others | {cell for _, cell in found})
+    options |= scanned.options
     if mark != " " and f"{mark} " in text:
         options["skipinitialspace"] = True
     if len(blob) > _CHUNK:
@@ -238,18 +256,8 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     with damage_reported(name, "read as text"):
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
-    _check_shape(name, frame, len(lines), len(first))
-    return File(
-        name,
-        "text",
-        frame,
-        tuple(first) if header else None,
-        _call("read_csv", name, options),
-        lambda at: f"line {lines[at]}",
-        lambda at, j: next(itertools.islice(_records(text, mark, name), at + int(header), None))[1][j],
-        found,
-        wrong,
-    )
+    _check_shape(columns, frame, scanned.n_rows)
+    return File(columns, "text", frame, _call("read_csv", name, options), record, scanned)
 
 
 def _delimiter(given: str) -> str:
@@ -259,8 +267,9 @@ def _delimiter(given: str) -> str:
     return mark
 
 
-def _records(text: str, mark: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The records that are not blank, and the lines on which they begin."""
+def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The records that are not blank, and the lines on which they begin; all must have a width if given."""
+    called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
     # StringIO ends lines as files do; str.splitlines would also end them at form feeds and the like.
     stream, skips = io.StringIO(text, newline=""), mark != " "
     reader = csv.reader(stream, delimiter=mark, skipinitialspace=skips, strict=True)
@@ -271,18 +280,20 @@ def _records(text: str, mark: str, name: str) -> Iterator[tuple[int, list[str]]]
             if mark == " ":  # several spaces separate as one does
                 cells = [cell for cell in cells if cell]
             if cells not in ([], [""]):
+                if width not in (0, len(cells)):
+                    expected = f"{width} cells expected as in the first line, got {len(cells)}"
+                    refuse(width, f"{name}, line {before + 1}: {expected} (split at {called})")
                 yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
-        called = next((word + "s" for word, known in DELIMITERS.items() if known == mark), repr(mark))
         msg = f"{name} cannot be split at {called}: {error}"
         raise ValueError(msg) from None
 
 
 def _sniff(text: str, name: str) -> str:
     """The delimiter that splits the rows most evenly into most numbers."""
-    best: tuple[float, float] = (0.0, -math.inf)
-    found = broken = None
+    found: dict[str, tuple[float, float]] = {}
+    broken = None
     for mark in DELIMITERS.values():
         try:
             rows = [cells for _, cells in itertools.islice(_records(text, mark, name), _SNIFFED)]
@@ -290,22 +301,18 @@ def _sniff(text: str, name: str) -> str:
             broken = broken or error
             continue
         width, count = Counter(map(len, rows)).most_common(1)[0]
-        if width < 2:
-            continue
         body = [cell for cells in rows[1:] or rows for cell in cells]
         numbers = sum(looks_numeric(cell) for cell in body) / max(len(body), 1)
         # "1,5;a" is as numeric split at commas, but then the cells contain semicolons.
         left_over = sum(";" in cell or "\t" in cell for cell in body) / max(len(body), 1)
         even = count / len(rows)
-        if (even * numbers, even - left_over) > best:
-            best, found = (even * numbers, even - left_over), mark
-    if found is None:
-        msg = (
-            f"{name} has one column only, whether split at commas, semicolons, tabs or spaces; "
-            "if another character separates the columns, set it with --delimiter"
-        )
-        raise broken or ValueError(msg)
-    return found
+        if width > 1:
+            found[mark] = even * numbers, even - left_over
+    if not found:
+        split = "whether split at commas, semicolons, tabs or spaces"
+        remedy = "if another character separates the columns, set it with --delimiter"
+        raise broken or ValueError(f"{name} has one column only, {split}; {remedy}")
+    return max(found, key=lambda mark: found[mark])
 
 
 def _read_parquet(bound: Bound, blob: bytes) -> File:
@@ -316,24 +323,27 @@ def _read_parquet(bound: Bound, blob: bytes) -> File:
         frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
     refuse(frame.empty, f"{name} is empty")
     names = tuple(map(str, frame.columns))
-    place, raw = (lambda at: f"row {at} (from 0)"), (lambda at, j: _text(frame.iat[at, j]))
-    return File(name, "parquet", frame, names, _call("read_parquet", name, {}), place, raw)
+
+    def record(at: int) -> tuple[str, list[str]]:
+        return f"row {at} (from 0)", [_text(frame.iat[at, j]) for j in range(len(names))]
+
+    columns = Columns(name, len(names), names)
+    nothing = Scan((), Format(), columns)
+    return File(columns, "parquet", frame, _call("read_parquet", name, {}), record, nothing)
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     name = bound.name
     pandas = import_pandas(name, "Excel", "openpyxl")
-    marks, options = how.marks, dict[str, Any]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
         with damage_reported(name, "read as Excel"):
             check_members(bound, blob)
             book = pandas.ExcelFile(io.BytesIO(blob), engine="openpyxl")
             sheets = book.sheet_names
-            if how.sheet is not None and how.sheet not in sheets:
-                msg = f"{name} has no sheet {how.sheet!r}; it has: {', '.join(map(repr, sheets))}"
-                raise RefusedFileError(msg)
-            sheet = how.sheet or sheets[0]
+            sheet = sheets[0] if how.sheet is None else how.sheet
+            wrong_sheet = f"{name} has no sheet {sheet!r}; it has: {', '.join(map(repr, sheets))}"
+            refuse(sheet not in sheets, wrong_sheet)
             cells = book.book[sheet]
             every_row = cells.iter_rows
             cells.iter_rows = lambda: bounded_rows(bound, every_row())  # which pandas calls
@@ -344,49 +354,133 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     refuse(not filled.any(), f"{name}: sheet {sheet!r} is empty")
     rows, columns = filled.any(axis=1).nonzero()[0], filled.any(axis=0).nonzero()[0]
     values = grid.to_numpy()[rows][:, columns]
-    first = [
-        str(cell).strip() if full else ""
-        for cell, full in zip(values[0], filled[rows[0]][columns], strict=True)
-    ]
-    header = how.header if how.header is not None else not any(map(looks_numeric, first))
-    body = values[int(header) :]
-    texts = [(j, cell.strip()) for row in body for j, cell in enumerate(row) if isinstance(cell, str)]
-    found = Counter((j, cell) for j, cell in texts if is_missing(cell))
-    if marks == PYTHON:
-        options["dtype"] = "object"  # pandas takes texts such as 01 for numbers otherwise
-    options |= {key: value for key in ("decimal", "thousands") if (value := getattr(how, key))}
+    first = list(map(_text, values[0]))
+    named = how.columns(name, first)
+    body = values[named.first_row :]
+    texts = ([(j, cell.strip()) for j, cell in enumerate(row) if isinstance(cell, str)] for row in body)
+    scanned = Scan(texts, how, named)
+    # pandas takes texts such as 01 for numbers otherwise
+    options: dict[str, Any] = {"dtype": "object"} if how.marks == Marks() else {}
     options |= {"sheet_name": how.sheet} if how.sheet else {}
-    options |= {} if header else {"header": None}
+    options |= scanned.options
     options |= {"skiprows": int(rows[0])} if rows[0] else {}
     if len(columns) < grid.shape[1]:
         options["usecols"] = columns.tolist()
-    options |= _missing_options({cell for _, cell in texts if cell in OF_PANDAS or is_missing(cell)})
     with damage_reported(name, "read as Excel"):
         frame = pandas.read_excel(book, **options)
     ending = ".infer_objects()"
     if frame.shape[0] > len(body):  # blank rows
         ending = '.dropna(how="all")' + ending
         frame = frame.dropna(how="all")
-    _check_shape(name, frame, len(body), len(columns))
-    wrong = dict[int, tuple[int, str]]()
-    for at, row in enumerate(body):
-        for j, cell in enumerate(row):
-            if marks != PYTHON and isinstance(cell, str) and marks.misleads(cell.strip()):
-                wrong.setdefault(j, (at, cell.strip()))
-    notes = []
-    if len(sheets) > 1 and how.sheet is None:
-        notes.append(
-            f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
-        )
-    return File(
-        name,
-        "Excel",
-        frame.infer_objects(),
-        tuple(first) if header else None,
-        _call("read_excel", name, options) + ending,
-        lambda at: f"row {rows[at + int(header)] + 1}",
-        lambda at, j: _text(body[at][j]),
-        found,
-        wrong,
-        notes,
-    )
+    _check_shape(named, frame, scanned.n_rows)
+    several = f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
+    notes = [several] if len(sheets) > 1 and how.sheet is None else []
+
+    def record(at: int) -> tuple[str, list[str]]:
+        return f"row {rows[at + named.first_row] + 1}", list(map(_text, body[at]))
+
+    call = _call("read_excel", name, options) + ending
+    return File(named, "Excel", frame.infer_objects(), call, record, scanned, notes)
+
+
+class Bound(NamedTuple):
+    """The name and size of a file, which bound what it may unpack to."""
+
+    name: str
+    size: int
+
+    def check(self, n_bytes: int, shape: str = "") -> None:
+        """Raise Refusal if so many bytes are too many; `shape` says what takes them."""
+        most = max(ALWAYS, RATIO * self.size)
+        unpacked = f"its {self.size:,} bytes unpack to {n_bytes:,} or more{shape}"
+        msg = f"save {self.name} as CSV without compression: {unpacked}; at most {most:,} are allowed"
+        refuse(n_bytes > most, msg)
+
+
+@contextmanager
+def damage_reported(name: str, what: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises into one clear error."""
+    try:
+        yield
+    except (Refusal, MemoryError):
+        raise
+    except Exception as error:
+        # zipfile, zlib, XML parsers and the packages on top of them raise a dozen unrelated types.
+        said = " ".join(str(error).split())[:200]
+        msg = f"save or download {name} again: it cannot be {what} ({type(error).__name__}: {said})"
+        raise Refusal(msg) from error
+
+
+def decompressed(bound: Bound, blob: bytes) -> tuple[bytes, str]:
+    """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is.
+
+    And the compression, in the words of pandas.
+
+    Raises
+    ------
+    Refusal
+        If it is damaged, too large, or an archive of several files.
+    """
+    packed = io.BytesIO(blob)
+    with damage_reported(bound.name, "decompressed"):
+        for beginning, unpack, name in PACKED:
+            if re.match(beginning, blob):
+                return _read_within(bound, unpack(packed)), name
+        if is_zip(blob):
+            with zipfile.ZipFile(packed) as archive:
+                members = [member for member in archive.namelist() if not member.endswith("/")]
+                if any(member.startswith("xl/") for member in members):  # Excel
+                    return blob, ""
+                wrong = f"{bound.name} is a zip archive of {len(members)} files; it must hold one table"
+                refuse(len(members) != 1, wrong)
+                return _read_within(bound, archive.open(members[0])), "zip"
+    return blob, ""
+
+
+def is_zip(blob: bytes) -> bool:
+    """Return True if a file is a zip archive, even if it is damaged."""
+    return blob.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08"))
+
+
+def _read_within(bound: Bound, stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    # In parts, since the stream may declare any size, and a large read reserves its memory at once.
+    content = bytearray()
+    with stream:
+        while part := stream.read(_AT_ONCE):
+            content += part
+            bound.check(len(content))
+    return bytes(content)
+
+
+def check_parquet(bound: Bound, metadata: Any) -> None:
+    """Raise Refusal if the pages are too large, or the rows and columns too many."""
+    pages = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    bound.check(pages)
+    rows, columns = metadata.num_rows, metadata.num_columns
+    bound.check(rows * columns, f" ({rows:,} rows of {columns:,} columns)")  # any value is a byte or more
+
+
+def check_members(bound: Bound, blob: bytes) -> None:
+    """Raise Refusal if the files in a zip archive are too large; zipfile reads no more of them."""
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        bound.check(sum(member.file_size for member in archive.infolist()))
+
+
+def bounded_rows(bound: Bound, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """The rows of a sheet up to their last value; Refusal if the values are far apart.
+
+    All cells between them are made, so that a file of two cells can fill the memory.
+    """
+    width = area = touched = 0
+    for n_rows, row in enumerate(rows, 1):
+        filled = next((i for i in range(len(row), 0, -1) if row[i - 1].value is not None), 0)
+        if filled:
+            width = max(width, filled)
+            area = n_rows * width
+        touched += len(row)
+        cells = max(touched, area)
+        shape = f" ({cells:,} cells, most of them empty; delete those far from the table)"
+        bound.check(_BYTES_OF_CELL * cells, shape)
+        beyond = f"save {bound.name} again: it has rows beyond {_MOST_ROWS:,}, the last one of a sheet"
+        refuse(n_rows > _MOST_ROWS, beyond)
+        yield row[:filled]

@@ -7,35 +7,23 @@ import importlib.util
 import shutil
 import textwrap
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .. import reporting
 from .data import check_options, table_of
 from .options import refuse
-from .output import computing, output_path, print_notes, show
+from .output import Lines, computing, output_path, print_notes, show
 
-DEFAULT_OUT = "report.html"
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
-BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
-"""Python that reads the bundled data."""
 NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
 """Modules that the page needs, and the names of their packages."""
 
-SECTIONS = {
-    "data": "Data",
-    "scores": "Scores",
-    "settings": "Settings",
-    "tuned": "Tuned",
-    "learning": "More data",
-    "classes": "Classes",
-    "items": "Samples",
-    "ties": "Ties",
-    "regression": "Regression",
-}
-"""The sections of the page with a conclusion, and their names on the terminal."""
+SECTIONS = ("data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
+"""The sections of the page with a conclusion."""
+TITLES = {"learning": "More data", "items": "Samples"}
+"""Their names on the terminal, where they are others."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,27 +32,19 @@ def run(args: argparse.Namespace) -> int:
     out = _out(args)
     is_page = out is not None and out.suffix.lower() != ".json"
     refuse(args.open and not is_page, "--open shows a page; it needs --out FILE.html, or no --json")
-    how: dict[str, Any]
-    if args.file is None:
-        from ..datasets import load_wine
-
-        wine = load_wine()
-        X, y = wine.X, wine.y
-        reading: tuple[str, ...] = BUNDLED
-        how = {"feature_names": wine.feature_names, "categorical": None, "name": "wine"}
-    else:
-        table = table_of(args, mixed=True)
-        X, y, reading = table.cells(), table.y, table.code
-        categorical = [j for j, one in enumerate(table.categorical) if one]
-        name = Path(table.source).name
-        how = {"feature_names": table.feature_names, "categorical": categorical, "name": name}
-        print_notes([*table.notes, *table.mixed_note()])
+    table = table_of(args, mixed=True)
+    print_notes([*table.notes, *table.mixed_note()])
+    how: dict[str, Any] = {
+        "feature_names": table.feature_names,
+        "categorical": [j for j, one in enumerate(table.categorical) if one],
+        "name": "wine" if args.file is None else Path(table.source).name,
+    }
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)
-    with computing(
-        argparse.Namespace(progress=False), "the kernels of this page (about a minute)", Warning
-    ):
-        report = reporting.report_on(X, y, reading, n_jobs=args.jobs, random_state=args.seed, **how)
+    with computing(False, "the kernels of this page (about a minute)", Warning):
+        report = reporting.report_on(
+            table.cells(), table.y, table.code, n_jobs=args.jobs, random_state=args.seed, **how
+        )
     if out is not None:
         report.save(out)
     found = report.to_dict()
@@ -88,7 +68,7 @@ def _out(args: argparse.Namespace) -> Path | None:
     """
     if args.out is None and args.json:
         return None
-    path = output_path("--out", DEFAULT_OUT if args.out is None else args.out, args.file)
+    path = output_path("--out", "report.html" if args.out is None else args.out, args.file)
     reporting.check_ending("--out", path)
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing and path.suffix.lower() != ".json":
@@ -97,11 +77,12 @@ def _out(args: argparse.Namespace) -> Path | None:
     return path
 
 
-def lines(found: dict[str, Any], out: Path | None) -> Iterator[tuple[str, str]]:
+def lines(found: dict[str, Any], out: Path | None) -> Lines:
     """The name of the file and the conclusions, one after the other."""
     if out is not None:
         yield "Report", str(out)
     width = max(NARROWEST, min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)) - 12
-    for section, title in SECTIONS.items():
+    for section in SECTIONS:
+        title = TITLES.get(section, section.capitalize())
         if found[section] is not None and found[section]["conclusion"]:
             yield title, "\n".join(textwrap.wrap(found[section]["conclusion"], width))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
-import difflib
 import math
 import re
 import reprlib
@@ -13,19 +11,16 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import designs
 from .._files import written_whole
-from .._formatting import bound_text, plain
+from .._formatting import _listed, bound_text, plain
 from .._labels import majority_class
 from .._parallel import one_bar
 from .._training_set_count import magnitude
-from .._typing import Array
 from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
 from ..driver import is_accuracy
@@ -34,96 +29,65 @@ from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
 from ..results import CompleteCV, SampledCV, complete_cv
-from .data import (
-    MIXED_METRICS,
-    check_options,
-    metric_in_words,
-    neighbors_or_features,
-    read_data,
-    rule_of,
-)
-from .options import other_rule, pairs, parameters, refuse
-from .output import computing, output_path, print_notes, show
+from . import data
+from .data import Problem
+from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
+from .output import TIES, Lines, computing, output_path, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
 """What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""
 ROPE = 0.01
 """The largest difference between two rules that does not matter, unless --rope sets it. Not for losses."""
+LEVEL = 0.95
+"""That of the interval of a comparison, unless --interval sets it."""
 WIDTH = 84
 LISTED = 4  # classes, or categorical columns, that the text names one by one
-TIES = {"index": "in the order of the rows", "random": "averaged over all orders"}
-AVERAGED = {
-    "pooled": "all classifications of a split have equal weight",
-    "item": "all samples have equal weight",
-    "class": "all classes have equal weight",
-}
+AVERAGED = {"pooled": "classifications of a split", "item": "samples", "class": "classes"}
+"""What has equal weight."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the exact score beside random runs."""
     check_design(args)
-    check_options(args)
-    refuse(args.rope is not None and args.compare is None, "--rope belongs to --compare")
+    data.check_options(args)
     given = parameters(args)
-    rule = rule_of(args.variant or "knn", given)
-    _check_confusion(args, rule)
-    other = None if args.compare is None else other_rule(args.compare)
-    against = None if other is None else (rule_of(*other), {k: v for k, (_, v) in other[1].items()})
+    rule = data.rule_of(args.variant or "knn", given)
+    if args.compare is not None:
+        data.rule_of(*other_rule(args.compare))
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
-    table, rule = read_data(args, rule)
-    print_notes(table.notes)
-    _check_confusion(args, rule)
-    answer = compute(args, table, rule, {k: v for k, (_, v) in given.items()}, against)
+    answer = compute(args, data.read_problem(args, rule), given)
     if items is not None:
-        write_items(items, answer.found)
+        with written_whole(items) as part:
+            answer.found.to_frame().to_csv(part, lineterminator="\r\n")
     return show(args, answer.to_dict(), answer.lines())
 
 
 def check_design(args: argparse.Namespace) -> None:
     """Raise ValueError if the options of the design contradict each other; no file is read yet."""
-    sizes = ("cv", "train_size", "per_class", "leave_out")
-    given = ["--" + name.replace("_", "-") for name in sizes if getattr(args, name) is not None]
-    refuse(len(given) > 1, f"{' and '.join(given)} are different designs; give one of them")
-    if args.groups is not None:
-        other = "".join(option for option in given if option != "--leave-out")
-        refuse(other, f"--groups is a design of its own; it cannot be given with {other}")
-        refuse(args.stratify, "--groups cannot be stratified")
+    last = "leave_out" if args.groups is None else "groups"
+    refuse_both(args, "designs", "cv", "train_size", "per_class", last)
+    refuse(args.groups is not None and args.stratify, "--groups cannot be stratified")
     conflict = "--per-class is stratified; it cannot be given with --no-stratify"
     refuse(args.per_class is not None and args.stratify is False, conflict)
     conflict = f"--priors takes the place of --average {args.average}; give one of them"
     refuse(args.priors is not None and args.average != "pooled", conflict)
-    if args.stratify:
-        one = "only --leave-out 1 (one sample of every class together)"
-        others = f"{one}; use --per-class or --train-size with --stratify"
-        conflict = f"--leave-out {args.leave_out} cannot be stratified, {others}"
-        refuse(args.leave_out not in (None, 1), conflict)
-        must = "--train-size with --stratify must be a fraction of every class, got"
-        remedy = "for a number of samples of every class use --per-class"
-        refuse(isinstance(args.train_size, int), f"{must} {args.train_size}; {remedy}")
+    only = "only --leave-out 1 (one sample of every class together); use --per-class or --train-size"
+    conflict = f"--leave-out {args.leave_out} cannot be stratified, {only} with --stratify"
+    refuse(args.stratify and args.leave_out not in (None, 1), conflict)
+    refuse_without(args.compare, "--compare", args, "rope")
 
 
-def _check_confusion(args: argparse.Namespace, rule: Variant) -> None:
-    has_none = f"variant {rule.name!r} does not predict a class, so it has no confusion matrix"
-    others = "rules that take a loss have one (nn, knn)"
-    refuse(args.confusion and "loss" not in rule.parameters, f"{has_none}; {others}")
-
-
-def design_of(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
+def design_of(args: argparse.Namespace, table: Table) -> Any:
     """The design that the options describe."""
     if table.groups is not None:
         return LeaveGroupsOut(table.groups, 1 if args.leave_out is None else args.leave_out)
     if args.train_size is not None:
         return (designs.StratifiedSubsample if args.stratify else designs.Subsample)(args.train_size)
     if args.per_class is not None:
-        if "=" in args.per_class:
-            wanted = pairs("--per-class", args.per_class, int)
-            if rule.target == "classes":  # the design refuses others
-                wanted = _by_label("--per-class", wanted, table.y)
-            return designs.StratifiedSubsample(per_class=wanted)
-        must = f"--per-class must be a number or LABEL=NUMBER,..., got {args.per_class!r}"
-        refuse(not re.fullmatch(r" *-?[0-9]+ *", args.per_class), must)
-        return designs.StratifiedSubsample(per_class=int(args.per_class))
+        if re.fullmatch(r" *-?[0-9]+ *", args.per_class):
+            return designs.StratifiedSubsample(per_class=int(args.per_class))
+        return designs.StratifiedSubsample(per_class=_by_label("--per-class", args.per_class, int, table))
     if args.leave_out is not None:
         return designs.RebalancedLeaveOneOut() if args.stratify else designs.LeaveOut(args.leave_out)
     n_splits = 5 if args.cv is None else args.cv
@@ -132,50 +96,29 @@ def design_of(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
     return (designs.StratifiedKFold if args.stratify else designs.KFold)(n_splits)
 
 
-def _by_label(option: str, typed_values: Mapping[str, Any], y: Array) -> dict[Any, Any]:
-    """The values of typed labels, by the labels of the table; every label must be named."""
-    labels = {str(label): label for label in np.unique(y).tolist()}
-    for typed in typed_values:
-        if typed not in labels:
-            closest = difflib.get_close_matches(typed, labels, n=1, cutoff=0.5)
-            hint = f"; did you mean {closest[0]!r}?" if closest else ""
-            msg = f"{option} names an unknown class {typed!r}; choose from: {', '.join(labels)}{hint}"
-            raise ValueError(msg)
-    missing = [label for label in labels if label not in typed_values]
-    refuse(missing, f"{option} must name every class; missing: {', '.join(missing)}")
-    return {labels[typed]: value for typed, value in typed_values.items()}
+def _by_label(option: str, text: str, convert: Any, table: Table) -> dict[Any, Any]:
+    """The values of LABEL=VALUE,..., by the labels of the table."""
+    form = "a number or LABEL=NUMBER,..." if convert is int else "LABEL=SHARE,..."
+    labels = {str(label): label for label in np.unique(table.y).tolist()}
+    typed = pairs(f"{option} must be {form}", text.split(","), convert)
+    return {labels.get(label, label): value for label, value in typed.items()}
 
 
-def _average(args: argparse.Namespace, table: Table, rule: Variant) -> Any:
-    """The average that the options ask for."""
-    if args.priors is None:
-        return args.average
-    refuse(rule.target != "classes", f"--priors needs classes, but variant {rule.name!r} has none")
-    return _by_label("--priors", pairs("--priors", args.priors, float), table.y)
-
-
-def compute(
-    args: argparse.Namespace,
-    table: Table,
-    rule: Variant,
-    given: dict[str, Any],
-    against: tuple[Variant, dict[str, Any]] | None = None,
-) -> Answer:
+def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -> Answer:
     """Compute the exact score, those of the random runs, and how far it can be trusted.
-
-    `against` is another rule to compare with, and its parameters.
 
     Raises
     ------
     ValueError, TypeError
         If the design or a parameter does not suit the table.
     """
-    cv = design_of(args, table, rule)
-    X, measured_by = neighbors_or_features(args, table, rule)
-    average = _average(args, table, rule)
-    asked = {**measured_by, "ties": args.ties, "average": average, "n_jobs": args.jobs}
+    X, table, rule, asked = problem.X, problem.table, problem.rule, dict(problem.how)
+    cv = design_of(args, table)
+    if args.priors is not None:
+        asked["average"] = _by_label("--priors", args.priors, float, table)
     how = {**asked, **given, "random_state": args.seed}
-    with computing(args, COMPILES_ONCE, SupervisedDistanceWarning, InferenceWarning) as (compiling, warned):
+    noted = SupervisedDistanceWarning, InferenceWarning
+    with computing(args.progress, COMPILES_ONCE, *noted) as (compiling, warned):
         _compile(rule, cv, args)
 
         def timed(function: Any, **more: Any) -> Any:
@@ -187,18 +130,20 @@ def compute(
 
         answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
         if args.confusion:
-            answer.confusion = answer.found.confusion(normalize="true").astype(float)
+            matrix = answer.found.confusion(normalize="true").astype(float)
+            names = list(map(str, answer.found.classes))
+            answer.confusion = {"classes": names, "normalize": "true", "matrix": matrix}
         if args.repeats:
             answer.runs = timed(monte_carlo_cv, n_repeats=args.repeats)
-        if against is not None:
-            other = complete_cv(X, table.y, against[0], cv, **asked, **against[1])
+        if args.compare is not None:
+            name, parameters_of_it = other_rule(args.compare)
+            other = complete_cv(X, table.y, name, cv, **asked, **parameters_of_it)
             answer.comparison = compare(answer.found, other, random_state=args.seed)
         if args.interval is not None:
-            answer.luck = {
-                "standard_error": answer.found.standard_error(random_state=args.seed),
-                "interval": answer.found.confidence_interval(args.interval, random_state=args.seed),
-                "split_std": answer.found.split_std(random_state=args.seed),
-            }
+            interval = answer.found.confidence_interval(args.interval, random_state=args.seed)
+            error = answer.found.standard_error(random_state=args.seed)
+            spread = answer.found.split_std(random_state=args.seed)
+            answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
 
@@ -216,21 +161,11 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
     # A rule that these defaults do not suit is compiled later, and raises its errors then.
     with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings(), one_bar(False):
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        if args.metric in MIXED_METRICS:
+        if args.metric in data.MIXED_METRICS:
             mixed = Table("", np.column_stack([X, y]), y, ("", ""), "", False, categorical=(False, True))
-            X, _ = neighbors_or_features(args, mixed, rule)
+            X, _ = data.neighbors_or_features(args, mixed, rule)
         complete_cv(X, y, rule, tiny, ties=args.ties)
         monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
-
-
-def write_items(path: Path, found: CompleteCV) -> None:
-    """Write a row per sample: number from 0, label, score (none where it is never tested) and weight."""
-    with written_whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("item", "label", "score", "weight"))
-        columns = (found.labels.tolist(), found.per_item.tolist(), found.weights.tolist())
-        for item, (label, score, weight) in enumerate(zip(*columns, strict=True)):
-            writer.writerow((item, label, "" if math.isnan(score) else score, weight))
 
 
 @dataclass(eq=False)
@@ -242,7 +177,7 @@ class Answer:
     rule: Variant
     cv: Any
     found: CompleteCV
-    confusion: Array | None = None
+    confusion: dict[str, Any] | None = None
     runs: MonteCarloCV | None = None
     comparison: Comparison | None = None
     luck: Any = None
@@ -258,11 +193,6 @@ class Answer:
         """The largest difference that does not matter; None for a loss without --rope."""
         is_loss = self.comparison is None or self.comparison.is_loss
         return ROPE if self.args.rope is None and not is_loss else self.args.rope
-
-    @property
-    def level(self) -> float:
-        """The level of the interval of a comparison."""
-        return 0.95 if self.args.interval is None else self.args.interval
 
     @property
     def classes(self) -> dict[str, int] | None:
@@ -288,45 +218,31 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in types that JSON has."""
-        per_class = confusion = None
-        if self.confusion is not None:
-            per_class = plain(self.found.per_class())
-            names = [str(name) for name in self.found.classes]
-            confusion = {"classes": names, "normalize": "true", "matrix": plain(self.confusion)}
-        luck: dict[str, Any] = self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))
-        comparison = None
-        if self.comparison is not None:
-            comparison = self.comparison.to_dict(self.level, self.rope)
         return {
             "knnccv": __version__,
             **self.table.to_dict(),
             "classes": self.classes,
             **self.found.to_dict(),
-            "metric": metric_in_words(self.args),
-            **{
-                name: one.to_dict() if hasattr(one, "to_dict") else plain(one) for name, one in luck.items()
-            },
-            "comparison": comparison,
+            "metric": data.metric_in_words(self.args),
+            **(self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))),
+            "comparison": self.comparison
+            and self.comparison.to_dict(self.args.interval or LEVEL, self.rope),
             "baseline": self.baseline,
-            "per_class": per_class,
-            "confusion": confusion,
+            "per_class": self.confusion and self.found.per_class(),
+            "confusion": self.confusion,
             "per_item": self.args.per_item,
             "random_runs": self.runs and {**self.runs.to_dict(), "seed": self.args.seed},
         }
 
-    def lines(self) -> Iterator[tuple[str, str]]:
+    def lines(self) -> Lines:
         """The answer as titles and texts."""
         found, args = self.found, self.args
         yield "Data", "\n".join(self._data())
-        listed = ", ".join(
-            f"{name}={value}" for name, value in found.parameters.items() if value is not None
-        )
-        rule = f"{found.variant} ({listed})" if listed else found.variant
-        optimistic = "fitted to the labels of all samples: the score is optimistic;\n" * self.is_optimistic
-        yield (
-            "Rule",
-            f"{rule}, {metric_in_words(args)} distance,\n{optimistic}tied samples {TIES[found.ties]}",
-        )
+        rule = f"{found.variant} {_listed(found.parameters)}".rstrip()
+        yield "Rule", f"{rule}, {data.metric_in_words(args)} distance,"
+        if self.is_optimistic:
+            yield "", "fitted to the labels of all samples: the score is optimistic;"
+        yield "", f"tied samples {TIES[found.ties]}"
         sampled = found if isinstance(found, SampledCV) else None
         averaged = f"{sampled.n_draws} drawn for each sample" if sampled else "all of them averaged"
         design = as_design(self.cv, stratified=self.classes is not None).in_words()
@@ -341,7 +257,7 @@ class Answer:
         is_short = len(found.measure) < 15
         title = found.measure[0].upper() + found.measure[1:] if is_short else "Score"
         yield title, shown if is_short else f"{found.measure} {shown}"
-        if isinstance(found.exact, Fraction):
+        if found.exact is not None:
             ratio = plain(found.exact)
             digits = " by ".join(str(len(part.strip("-"))) for part in ratio.split("/"))
             long = f"exactly a fraction of {digits} digits (--json prints them)"
@@ -360,7 +276,7 @@ class Answer:
         if self.comparison is not None:
             yield from self._compared(self.comparison)
         if self.confusion is not None:
-            yield from self._confusion(self.confusion)
+            yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
 
     def _score(self, value: float, digits: int = 2) -> str:
         return f"{100 * value:.{digits}f} %" if self.percent else f"{value:.4g}"
@@ -374,7 +290,8 @@ class Answer:
         if isinstance(average, Mapping):
             return "classes weigh " + ", ".join(f"{label}: {share:g}" for label, share in average.items())
         # With groups left out, "pooled" gives all classifications, and so all samples, equal weight.
-        return AVERAGED["item" if self.table.groups is not None and average == "pooled" else average]
+        weighed = "item" if self.table.groups is not None and average == "pooled" else average
+        return f"all {AVERAGED[weighed]} have equal weight"
 
     def _data(self) -> Iterator[str]:
         table, names = self.table, self.table.categorical_names
@@ -393,11 +310,11 @@ class Answer:
             yield f"targets from {y.min():g} to {y.max():g}, mean {y.mean():g}, variance {y.var():g}"
         else:
             listed = f"({', '.join(f'{name}: {n}' for name, n in classes.items())})"
-            named = listed if len(classes) <= LISTED else f"of {_spread(classes.values())} samples"
+            named = listed if len(classes) <= LISTED else f"of {span(classes.values())} samples"
             yield f"{_plural(len(classes), 'class', 'es')} {named}"
         if sizes := self._group_sizes:
-            samples = "sample" if max(sizes) == 1 else "samples"
-            yield f"{len(sizes)} groups of {_spread(sizes)} {samples} (column {table.groups_name!r})"
+            samples = f"{span(sizes)} sample{'s' * (max(sizes) > 1)}"
+            yield f"{len(sizes)} groups of {samples} (column {table.groups_name!r})"
 
     @property
     def _group_sizes(self) -> list[int]:
@@ -426,7 +343,7 @@ class Answer:
             return f"{start};\nwithout --ties index, the mean over all their orders is taken"
         return f"{start};\nthe score may depend on the order of the rows"
 
-    def _runs(self, runs: MonteCarloCV) -> Iterator[tuple[str, str]]:
+    def _runs(self, runs: MonteCarloCV) -> Lines:
         n_runs, shown = len(runs.scores), self._score
         yield "", ""
         yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""
@@ -444,7 +361,7 @@ class Answer:
         yield "  off by", f"{off} from the exact {self.found.measure}"
         yield "  time", f"{_seconds(runs.seconds)} in all (likewise)"
 
-    def _compared(self, found: Comparison) -> Iterator[tuple[str, str]]:
+    def _compared(self, found: Comparison) -> Lines:
         points, shown = " points" * self.percent, self._difference
         yield "", ""
         yield f"Compared with {found.names[1]}: {found.measure} {self._score(found.scores[1])}", ""
@@ -452,40 +369,26 @@ class Answer:
         if math.isnan(found.pvalue):
             yield "  p-value", "not defined: the halves do not tell both rules apart"
             return
-        low, high = found.confidence_interval(self.level)
-        ends = f"[{shown(low)}, {shown(high)}]"
-        yield "", f"{100 * self.level:g} % {ends}{points} (luck of the data)"
-        yield (
-            "  p-value",
-            f"{found.pvalue:.2g}  (of the hypothesis that both are equally good in the population)",
-        )
+        level = self.args.interval or LEVEL
+        low, high = found.confidence_interval(level)
+        yield "", f"{100 * level:g} % [{shown(low)}, {shown(high)}]{points} (luck of the data)"
+        hypothesis = "of the hypothesis that both are equally good in the population"
+        yield "  p-value", f"{found.pvalue:.2g}  ({hypothesis})"
         if self.rope is not None:
             likely = found.probability(self.rope)
-            by = f"{self.rope:g}"
-            if self.percent:
-                by = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}"
+            points = f"{100 * self.rope:g} point{'s' * (self.rope != ROPE)}"
+            by = points if self.percent else f"{self.rope:g}"
             how = "(posterior probability, flat prior, normal approximation):"
             yield f"  better by more than {by}  {how}", ""
             shares = f"neither {likely.equivalent:.2f}, the other {likely.second:.2f}"
             yield "", f"this rule {likely.first:.2f}, {shares}"
 
-    def _confusion(self, matrix: Array) -> Iterator[tuple[str, str]]:
-        names = [str(name) for name in self.found.classes]
-        cells = [
-            ["-" if share != share else f"{100 * share:.2f}" for share in row] for row in matrix.tolist()
-        ]
-        widths = [max(map(len, column)) + 2 for column in zip(names, *cells, strict=True)]
-        margin = max(15, max(map(len, names)) + 4)
+    def _confusion(self, names: list[str], matrix: Any) -> Lines:
+        cells = [["-" if math.isnan(share) else f"{100 * share:.2f}" for share in row] for row in matrix]
+        columns = [list(column) for column in zip(names, *cells, strict=True)]
         yield "", ""
         yield "Expected confusion matrix (% of a true class, in its row, that are given each class)", ""
-        for title, row in zip(["", *names], [names, *cells], strict=True):
-            shown = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"  {title}".ljust(margin) + "".join(shown), ""
-
-
-def _spread(sizes: Any) -> str:
-    low, high = min(sizes), max(sizes)
-    return f"{low}" if low == high else f"{low} to {high}"
+        yield from ((f"  {line}", "") for line in table_lines(["", *names], columns))
 
 
 def _plural(number: int, noun: str, ending: str = "s") -> str:

@@ -6,7 +6,6 @@ reported with its line in the file and its column.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,20 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import cells as cell_values
-from .cells import EXACT, PYTHON, Cells, Marks, is_date, is_missing, looks_numeric, number, readings
+import numpy as np
+
+from .._typing import Array
+from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings
 from .options import refuse
 from .reader import File, Format, read_file
-from .table_columns import Columns, feature_notes, header_note
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import Array
-
 ANY = Format()
-TEXT, DATES = "text", "dates"
-"""Kinds of columns in formats that have types. Other columns are judged by their cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +96,6 @@ class Table:
 
     def cells(self) -> Array:
         """The features with the categories themselves in place of their codes."""
-        import numpy as np
-
         if not any(self.categorical):
             return self.X
         X = self.X.astype(object)
@@ -119,9 +113,8 @@ class Table:
         columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
         missing = f"{n_missing} missing value{'s' * (n_missing > 1)}"
         parts = [columns] * bool(names) + [missing] * bool(n_missing)
-        return (
-            [f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"] if parts else []
-        )
+        note = f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"
+        return [note] if parts else []
 
 
 def read_table(
@@ -164,71 +157,64 @@ def read_table(
         If pandas, or the package that it needs for the file's format, is missing.
     """
     marks, file = how.marks, read_file(source, how)
-    columns, name, n_rows = Columns(file.name, file.frame.shape[1], file.names), file.name, len(file.frame)
-    if target is None:
-        msg = f"--target must name the column of {name} that holds the labels{columns.listing()}"
-        raise ValueError(msg)
-    label = columns.find(target)
+    columns, name, n_rows = file.columns, file.columns.source, len(file.frame)
+    must = f"--target must name the column of {name} that holds the labels"
+    refuse(target is None, f"{must}{columns.listing()}")
+    label = columns.find(str(target))
     left_out = {columns.find(wanted) for wanted in drop}
     grouping = None if groups is None else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
-    beside = "the target" if grouping is None else "the target and the groups"
-    below = "" if columns.names is None else " below the header"
+    beside = "the target" + " and the groups" * (grouping is not None)
+    below = " below the header" * (columns.names is not None)
     is_target = f"column {columns.name(label)!r} is the target; it cannot"
-    stray = min(named.difference(features), default=label)
+    stray = min(named.difference(features), default=-1)
     refuse(label in left_out, f"{is_target} be left out with --drop")
     refuse(grouping == label, f"{is_target} also hold the --groups")
     none_left = f"of {columns.width} columns, none is left beside {beside}"
     refuse(not features, f"{name} has no feature: {none_left}")
     no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
-    refuse(named.difference(features), no_feature)
+    refuse(stray >= 0, no_feature)
     refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
-    table = _Reader(file, columns, marks).table(features, label, grouping, named if mixed else None)
+    table = _Reader(file, marks).table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
     if how.header is None and columns.names is None:
-        first = [number(file.raw(0, j)) for j in range(columns.width)]
-        note = header_note(columns, file.place(0), first, label, table.y)
+        place, first = file.record(0)
+        note = columns.header_note(place, list(map(number, first)), label, table.y)
     elif how.header is None and file.form != "parquet" and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    code: tuple[str, ...] = ()
-    if Path(source).is_file():  # a pipe can be read only once
-        code = reading_code(file, table, features, label)
+    # a pipe can be read only once
+    code = reading_code(file, table, features, label) if Path(source).is_file() else ()
     return replace(table, notes=(*table.notes, note) if note else table.notes, code=code)
 
 
 class _Reader:
     """Turns the columns of a file into a table."""
 
-    def __init__(self, file: File, columns: Columns, marks: Marks) -> None:
-        self.file, self.columns, self.marks = file, columns, marks
+    def __init__(self, file: File, marks: Marks) -> None:
+        self.file, self.columns, self.marks = file, file.columns, marks
         self.cells: dict[int, Cells] = {}
-        self.kinds: dict[int, str] = {}
 
     def table(
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
         """The table; `named` are the columns declared as categorical, None if none is allowed."""
-        import numpy as np
-
         mixed, columns = named is not None, self.columns
         for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
-            self.cells[i], self.kinds[i] = self._column(i, mixed)
+            self.cells[i] = self._column(i, mixed)
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
-        coded = {i: cell_values.categorized(self.cells[i]) for i in categorical}
-        values = {i: coded[i][0] if i in coded else cell_values.numbers(self.cells[i]) for i in features}
+        coded = {i: self.cells[i].categorized() for i in categorical}
+        values = {i: coded[i][0] if i in coded else self.cells[i].numbers for i in features}
         missing = Counter[str]()
         for i, column in values.items():
-            if (gaps := int(np.isnan(column).sum())) == len(column):
-                msg = f"{columns.source}: column {columns.name(i)!r} has no value at all; --drop"
-                msg += f" {columns.option(i)} leaves it out"
-                raise ValueError(msg)
-            marks = Counter({mark: n for (j, mark), n in self.file.marks.items() if j == i and mark})
-            if self.file.form == "parquet" and not hasattr(self.cells[i], "dtype"):
-                marks = Counter(cell for cell in self.cells[i] if cell and is_missing(cell))
+            gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
+            wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
+            refuse(gaps == len(column), wrong)
+            marks = Counter({mark: n for (j, mark), n in self.file.scan.marks.items() if j == i and mark})
+            marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
             missing += marks + Counter({"": gaps - marks.total()})
         return Table(
             columns.source,
@@ -239,42 +225,31 @@ class _Reader:
             columns.names is not None,
             None if grouping is None else self._labels(grouping, "group"),
             None if grouping is None else columns.name(grouping),
-            (*self.file.notes, *feature_notes(columns, values, categorical)),
+            (*self.file.notes, *columns.feature_notes(values, categorical)),
             tuple(i in categorical for i in features),
             dict(missing),
             tuple(coded[i][1] if i in coded else None for i in features),
         )
 
-    def _column(self, index: int, mixed: bool) -> tuple[Cells, str]:
-        """The cells of a column, and its kind: float64 with NaN for numbers, otherwise text."""
-        import numpy as np
-
-        if index in self.file.wrong:
-            raise ValueError(self._complaint(*self.file.wrong[index], index, mixed))
+    def _column(self, index: int, mixed: bool) -> Cells:
+        if index in self.file.scan.wrong:
+            raise ValueError(self._complaint(*self.file.scan.wrong[index], index, mixed))
         series = self.file.frame.iloc[:, index]
         code = getattr(series.dtype, "kind", "O")
         if code in "iuf":
             numbers = series.to_numpy(np.float64, na_value=np.nan)
             if code == "f" or not (np.abs(numbers) >= EXACT).any():
-                return numbers, ""
+                return Cells(numbers, np.isnan(numbers))
         gaps = series.isna().to_numpy()
         values = series.astype(object).to_numpy()
         texts = ["" if gap else self._text(value) for value, gap in zip(values, gaps, strict=True)]
-        if self.marks != PYTHON:
-            for at, cell in enumerate(texts):
-                texts[at] = self.marks.plain(cell) or cell
-                if (
-                    texts[at] == cell
-                    and "." in cell
-                    and self.marks.decimal != "."
-                    and number(cell) is not None
-                ):
-                    raise ValueError(self._complaint(at, cell, index, mixed))
-        kind = _kind({type(value) for value in values[~gaps]})
-        if code in "mM" or (kind == DATES and self.file.form != "text"):
-            return texts, DATES
-        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == PYTHON)
-        return texts, kind if typed or hasattr(series.dtype, "categories") else ""
+        if self.marks != Marks():
+            texts = [self.marks.plain(text) or text for text in texts]
+        kind = kind_of({type(value) for value in values[~gaps]})
+        if code in "mM" or (kind == "dates" and self.file.form != "text"):
+            return Cells.of(texts, "dates")
+        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == Marks())
+        return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "")
 
     def _text(self, value: object) -> str:
         """A cell as one would type it: a number with the decimal mark that texts beside it have."""
@@ -285,69 +260,56 @@ class _Reader:
         """Return True if a feature is named as categorical, has such a type, or has no number-like cell."""
         if index in named:
             return True
-        cells, kind = self.cells[index], self.kinds[index]
-        known = [] if hasattr(cells, "dtype") else [cell for cell in cells if not is_missing(cell)]
-        if kind == DATES or (known and all(map(is_date, known))):
-            option = self.columns.option(index)
-            msg = (
-                f"{self.columns.source}: column {self.columns.name(index)!r} holds dates or times; write "
-                f"numbers, such as days since the first, leave it out with --drop {option}, or treat its "
-                f"values as categories with --categorical {option}"
-            )
-            raise ValueError(msg)
-        return kind == TEXT or (bool(known) and not any(map(looks_numeric, known)))
+        name, option = self.columns.name(index), self.columns.option(index)
+        wrong = f"{self.columns.source}: column {name!r} holds dates or times"
+        numbers = f"write numbers, such as days since the first, leave it out with --drop {option}"
+        categories = f"treat its values as categories with --categorical {option}"
+        refuse(self.cells[index].are_dates(), f"{wrong}; {numbers}, or {categories}")
+        return self.cells[index].are_names()
 
     def _check_numbers(self, features: Sequence[int], mixed: bool) -> None:
         """Raise ValueError about the first cell of these columns, row by row, that cannot be used."""
-        import numpy as np
-
         wrong: list[tuple[int, int]] = []
         for i in features:
-            values, cells = cell_values.numbers(self.cells[i]), self.cells[i]
-            suspects = np.flatnonzero(~np.isfinite(values)).tolist()
-            wrong += [(at, i) for at in suspects if not (mixed and is_missing(cells[at]))][:1]
+            cells = self.cells[i]
+            suspects = np.flatnonzero(~np.isfinite(cells.numbers) & ~(mixed & cells.missing))
+            wrong += [(at, i) for at in suspects[:1].tolist()]
         if wrong:
             at, index = min(wrong)
             raise ValueError(self._complaint(at, self._shown(at, index), index, mixed))
 
     def _shown(self, at: int, index: int) -> str:
         """A cell for messages; of a missing value its mark."""
-        cells = self.cells[index]
-        return self.file.raw(at, index) if hasattr(cells, "dtype") or not cells[at] else cells[at]
+        texts = self.cells[index].texts
+        return (texts and texts[at]) or self.file.record(at)[1][index]
 
     def _labels(self, index: int, what: str) -> Array:
         """The column of the targets or of the groups, in which no value may be missing."""
-        for at, cell in enumerate(self.cells[index]):
-            if is_missing(cell):
-                mark = self._shown(at, index)
-                shown = f" ({mark})" if mark else ""
-                msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
-                raise ValueError(msg)
-        return cell_values.labels(self.cells[index])
+        for at in self.cells[index].missing.nonzero()[0][:1].tolist():
+            shown = f" ({mark})" if (mark := self._shown(at, index)) else ""
+            msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
+            raise ValueError(msg)
+        return self.cells[index].labels()
 
     def _place(self, at: int, index: int) -> str:
-        return f"{self.columns.source}, {self.file.place(at)}, column {self.columns.name(index)!r}"
+        return f"{self.columns.source}, {self.file.record(at)[0]}, column {self.columns.name(index)!r}"
 
     def _complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
+        header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
         if is_missing(cell):
-            shown = f" ({cell})" if cell else ""
-            remedy = (
-                "--header if the first line names the columns"
-                if is_header
-                else f"--drop {option} leaves the column out, and --metric heom (in Python "
-                "knnccv.hvdm.HEOM) accepts tables with missing values"
-            )
-            return f"{where}: the value is missing{shown}; {remedy}"
-        if math.isinf(number(cell) or 0.0):
+            accepts = "--metric heom (in Python knnccv.hvdm.HEOM) accepts tables with missing values"
+            remedy = header if is_header else f"--drop {option} leaves the column out, and {accepts}"
+            return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"
+        if math.isinf(number(cell)):
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
         if found := readings(cell):
             hint = self._remedy(found) + f", {category} if it is a category" * mixed
         elif is_header:
-            hint = "; --header if the first line names the columns"
+            hint = f"; {header}"
         elif is_date(cell):
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
@@ -362,41 +324,30 @@ class _Reader:
         return "; " + ", ".join(meant)
 
 
-def _kind(types: Collection[type]) -> str:
-    """The kind of a column of Python objects; empty where they are of several kinds, or numbers."""
-    if types and all(issubclass(one, str | bool) for one in types):
-        return TEXT
-    dates = datetime.date | datetime.time | datetime.timedelta
-    return DATES if types and all(issubclass(one, dates) for one in types) else ""
-
-
 def reading_code(file: File, table: Table, features: Sequence[int], label: int) -> tuple[str, ...]:
     """Python that reads the file by the same call, and sets `X` and `y` to the values of the table.
 
     Columns that pandas leaves as text, such as decimals, are converted. The lines are none if the values
     would be others even so.
     """
-    import numpy as np
+    import pandas as pd
 
-    frame, labels = file.frame, file.frame.columns.tolist()
+    labels = file.frame.columns.tolist()
     if not file.call or not all(isinstance(one, (str, int, float)) for one in labels):
         return ()  # such as dates
-    converted = []
-    for j, place in enumerate(features):
-        column, values = frame.iloc[:, place], table.X[:, j]
-        if table.categories[j] is not None:
-            if not _same_groups(column, values):
-                return ()
-            continue
-        if column.dtype.kind != "f" and not (column.dtype.kind in "iu" and abs(column).max() < EXACT):
-            converted.append(labels[place])
-        try:
-            numbers = column.astype(np.float64).to_numpy(na_value=np.nan)
-        except (TypeError, ValueError):
-            return ()
-        if not np.array_equal(numbers, values, equal_nan=True):
-            return ()
-    target = _target_type(frame.iloc[:, label], table.y)
+    frame = file.frame.iloc[:, list(features)]
+    numeric = [j for j, one in enumerate(table.categories) if one is None]
+    nominal = [j for j, one in enumerate(table.categories) if one is not None]
+    try:
+        numbers = frame.iloc[:, numeric].astype(np.float64).to_numpy(na_value=np.nan)
+        groups = [pd.factorize(one)[0] for j in nominal for one in (frame.iloc[:, j], table.X[:, j])]
+    except (TypeError, ValueError):  # lists, say
+        return ()
+    same = all(np.array_equal(*pair) for pair in zip(groups[::2], groups[1::2], strict=True))
+    if not same or not np.array_equal(numbers, table.X[:, numeric], equal_nan=True):
+        return ()
+    converted = [labels[features[j]] for j in numeric if not _is_numeric(frame.iloc[:, j])]
+    target = _target_type(file.frame.iloc[:, label], table.y)
     if target is None:
         return ()
     names = [labels[place] for place in features]
@@ -414,15 +365,9 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     return f"data = {file.call}", f"X, y = {X}, {y}"
 
 
-def _same_groups(column: pd.Series[Any], codes: Array) -> bool:
-    """Whether the same values of a categorical column are equal, and the same ones missing."""
-    import numpy as np
-    import pandas as pd
-
-    try:
-        return np.array_equal(pd.factorize(column)[0], pd.factorize(codes)[0])
-    except TypeError:  # lists, say
-        return False
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    kind = column.dtype.kind
+    return kind == "f" or (kind in "iu" and bool(abs(column).max() < EXACT))
 
 
 def _target_type(column: pd.Series[Any], y: Array) -> str | None:
@@ -430,8 +375,6 @@ def _target_type(column: pd.Series[Any], y: Array) -> str | None:
 
     The same values as numbers, or names in the same order: their order settles tied votes.
     """
-    import numpy as np
-
     from .._labels import encode_labels
 
     for name in ("", "float", "str"):

@@ -12,8 +12,7 @@ from command_line import HOMES, LABEL, PLAIN, PRICES, ROWS, refused, scaled
 
 import knnccv
 from knnccv.__main__ import main
-from knnccv._cli import terminal_plot
-from knnccv._cli.curve import tenths
+from knnccv._cli.curve import draw, shows_colors, tenths
 from knnccv._cli.options import counts
 from knnccv.datasets import load_wine
 
@@ -181,22 +180,22 @@ def test_many_lines_are_named_in_the_table(run):
 def test_colors_and_frames(monkeypatch):
     for variable in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(variable, raising=False)
-    assert not terminal_plot.shows_colors()
+    assert not shows_colors()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert terminal_plot.shows_colors()
+    assert shows_colors()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not terminal_plot.shows_colors()
+    assert not shows_colors()
     names = {"x_name": "K", "y_name": "accuracy", "legend": "n"}
     lines = [("40", [0.5, float("nan"), 0.7]), ("80", [0.4, 0.6, float("inf")])]
-    colored = terminal_plot.draw([1, 2, 3], lines, **names, colored=True)
+    colored = draw([1, 2, 3], lines, **names, colored=True)
     assert "\x1b[" in colored
-    plain = terminal_plot.draw([1, 2, 3], lines, **names, colored=False)
+    plain = draw([1, 2, 3], lines, **names, colored=False)
     assert "\x1b" not in plain
     assert "n:  * 40   o 80" in plain
-    assert terminal_plot.draw([1, 2, 3], lines, **names, colored=False, framed=False).isascii()
-    nothing = terminal_plot.draw([1], [("40", [float("nan")])], **names, colored=False)
+    assert draw([1, 2, 3], lines, **names, colored=False, framed=False).isascii()
+    nothing = draw([1], [("40", [float("nan")])], **names, colored=False)
     assert nothing == "accuracy: no finite value to draw"
-    assert "0.5" in terminal_plot.draw([1], [("40", [0.5])], **names, colored=False)
+    assert "0.5" in draw([1], [("40", [0.5])], **names, colored=False)
 
 
 def as_text(path):
@@ -249,14 +248,15 @@ def test_numbers_and_ranges():
     ("options", "part"),
     [
         (("--train-sizes", "1.5"), "must be in (0, 1)"),
+        (("--interval", "2"), "confidence_level must be in (0, 1), got 2.0"),
         (("--train-sizes", "0"), "train_size"),
         (("--train-sizes", "178"), "between 1 and 177"),
         (("--n-neighbors", "99", "--train-sizes", "20"), "between 1 and 20"),
         (("--variant", "knnn"), "did you mean 'knn'?"),
-        (("--variant", "nn", "--n-neighbors", "3"), "omit --n-neighbors"),
+        (("--variant", "nn", "--n-neighbors", "3"), "leave n_neighbors out"),
         (("--metric", "cosin"), "did you mean 'cosine'?"),
         (("--p", "3"), "--p belongs to --metric minkowski"),
-        (("--parameter", "los=1"), "its parameters: "),
+        (("--parameter", "los=1"), "has no parameter 'los'; it takes: "),
         (("--parameter", "n_neighbors=3"), "given by --n-neighbors"),
         (("--parameter", "x"), "must be NAME=VALUE"),
         (("--target", "x"), "--target describes a file"),
@@ -285,7 +285,6 @@ def test_options_that_cannot_be(run, tmp_path, monkeypatch, options, part):
         (("--n-neighbors", "a"), "numbers of at least 1"),
         (("--n-neighbors", "1-999999999"), "numbers of at least 1"),
         (("--train-sizes", "a"), "a number of samples or a fraction"),
-        (("--interval", "2"), "a level in (0, 1)"),
         (("--kind", "x"), "invalid choice"),
     ],
 )

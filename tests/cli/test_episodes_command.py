@@ -92,7 +92,10 @@ def test_faces_without_a_file(run):
         (("--labels", "labels"), "has no array 'labels'"),
         (("--metric", "nearby"), "metric must be"),
         (("--head", "prototype", "--repeats", "0"), "--head prototype is sampled"),
-        (("--metric", "manhattan", "--repeats", "9"), "serve the metrics euclidean and cosine"),
+        (
+            ("--metric", "manhattan", "--repeats", "9"),
+            "metric must be one of 'euclidean', 'cosine', got 'manhattan'",
+        ),
         (
             ("--n-neighbors", "3", "--repeats", "9"),
             "random episodes serve the nearest support and prototypes",

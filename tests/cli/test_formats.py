@@ -18,7 +18,7 @@ import pytest
 from command_line import PLAIN, QUICK, ROWS, refused, stdin
 
 from knnccv import complete_cv
-from knnccv._cli import file_bounds
+from knnccv._cli import reader
 from knnccv._cli.table import read_table
 
 X, Y = np.array([row[:2] for row in ROWS]), [row[2] for row in ROWS]
@@ -261,7 +261,7 @@ ZEROS = bytes(2**23)
     ids=["gzip", "bzip2", "xz", "zip", "far apart", "far apart in gzip", "Excel", "parquet"],
 )
 def test_files_that_unpack_to_too_much(run, write, monkeypatch, bomb, n_bytes):
-    monkeypatch.setattr(file_bounds, "ALWAYS", 2**20)
+    monkeypatch.setattr(reader, "ALWAYS", 2**20)
     blob = bomb()
     path = write(blob)
     said = refused(run, "score", path, "--target", "0")

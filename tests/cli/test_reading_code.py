@@ -181,7 +181,7 @@ def test_marks_of_numbers_in_a_sheet(write):
     texts = FRAME.assign(b=[f"{value},5" for value in range(N)])
     path = write(excel(texts), name="t.xlsx")
     table, line, X, y = read(path, "label", how=Format(sheet="second", decimal=","))
-    given = "decimal=',', sheet_name='second'"
+    given = "sheet_name='second', decimal=','"
     assert line == f"data = pd.read_excel({str(path)!r}, {given}).infer_objects()"
     assert table.X[:, 1].tolist() == [value + 0.5 for value in range(N)]
     plain = read_table(str(path), "label", Format(sheet="second"), drop=["b"])

@@ -217,9 +217,12 @@ def test_faces_without_a_file(answer):
     [
         (("--distmat", "D"), "needs 'D', or 'query_features' and 'gallery_features'; its arrays: distmat"),
         (("--query-ids", "pids"), "people.npz has no array 'pids'; its arrays: distmat, q_pids"),
-        (("--query-cams", "c"), "cameras of one side only: no array 'c'; its arrays: distmat"),
+        (
+            ("--query-cams", "c"),
+            "people.npz has cameras of one side only (see --query-cams and --gallery-cams)",
+        ),
         (("--metric", "cosine"), "--metric cosine belongs to features, but people.npz has distances"),
-        (("--query-ids", "g_pids"), "people.npz has 24 queries, but g_pids has shape (60,)"),
+        (("--query-ids", "g_pids"), "query_ids must have shape (24,), one for each query, got (60,)"),
         (("--scores", "ap@10"), "the hits in the top k, is random"),
         (("--per-identity", "1", "--shots", "1"), "are different galleries"),
         (("--per-identity", "11"), "has 10 items, but 11 are drawn"),
@@ -229,7 +232,7 @@ def test_faces_without_a_file(answer):
         (("--short", "all"), "--short belongs to --per-identity or --shots"),
         (("--per-camera",), "--per-camera belongs to --shots"),
         (("--repeats", "20"), "--repeats needs a random gallery"),
-        (("--repeats", "1", "--shots", "1"), "--repeats must be at least 2"),
+        (("--repeats", "1", "--shots", "1"), "n_repeats must be at least 2"),
         (("--ids", "x.txt"), "--ids belongs to --distances"),
         (("--data", "orl"), "a file and --data are different data"),
         (("--exclude", "self"), "queries and gallery to be the same items"),
@@ -250,7 +253,7 @@ def test_similarities_and_missing_cameras(run, tmp_path):
     ):
         message = refused(run, "retrieval", tmp_path / "s.npz", *options)
         assert f"{options[0] if len(options) == 2 else '--per-camera'}" in message
-        assert "needs cameras, but s.npz has no arrays 'q_camids' and 'g_camids'" in message
+        assert "needs cameras, but s.npz has none (see --query-cams and --gallery-cams" in message
 
 
 def test_files_that_are_none(run, saved, tmp_path):
@@ -270,11 +273,11 @@ def test_files_that_are_none(run, saved, tmp_path):
     assert "gap.txt, line 2: nothing is there" in refused(run, *matrix, *gap)
     (tmp_path / "short.txt").write_text("1\n2\n")
     short = ("--ids", tmp_path / "short.txt", tmp_path / "short.txt")
-    assert "24 queries, but q_pids has shape (2,)" in refused(run, *matrix, *short)
+    assert "query_ids must have shape (24,), one for each query, got (2,)" in refused(run, *matrix, *short)
     assert "--ids takes one .npz file" in refused(run, *matrix, "--ids", tmp_path / "short.txt")
     np.savez(tmp_path / "ids.npz", **IDS)
     cameras = ("--ids", tmp_path / "ids.npz", "--protocol", "cuhk03")
-    assert "--cams was not given" in refused(run, *matrix, *cameras)
+    assert "--cams for lists" in refused(run, *matrix, *cameras)
     assert "--metric cosine belongs to features" in refused(
         run, *matrix, "--ids", saved, "--metric", "cosine"
     )
@@ -343,7 +346,7 @@ def test_distractors_in_every_gallery(answer, run, tmp_path):
     ("options", "said"),
     [
         (("--per-identity", 50), "--short all takes all items"),
-        (("--always", "someone"), "--always names identities of the gallery, got 'someone'"),
+        (("--always", "someone"), "--always must name different identities of the gallery, got 'someone'"),
     ],
 )
 def test_hints_name_options(run, saved, options, said):

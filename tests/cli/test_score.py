@@ -261,7 +261,7 @@ def test_ties_of_regression_are_of_targets(run, write):
         ("y", ("--train-size", "0.5", "--stratify"), ("real targets, no classes to stratify by",)),
         ("y", ("--n-neighbors", "50"), ("between 1 and",)),
         ("y", ("--parameter", "part=skew"), ("part must be one of", "'bias2'")),
-        ("y", ("--parameter", "loss=[[0]]"), ("its parameters: n_neighbors, part, output",)),
+        ("y", ("--parameter", "loss=[[0]]"), ("it takes: n_neighbors, part, output",)),
     ],
 )
 def test_regression_that_cannot_be(run, write, target, options, parts):

@@ -262,4 +262,3 @@ def test_a_file_for_items_that_cannot_be_written_is_found_before_anything_is_com
     monkeypatch.setattr(score, "complete_cv", None)
     question = ("score", write(PLAIN), "--target", "label", *QUICK)
     assert "No such file" in refused(run, *question, "--per-item", "missing-folder/items.csv")
-    assert "does not predict a class" in refused(run, *question[:-4], "--variant", "rank", "--confusion")

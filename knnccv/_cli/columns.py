@@ -1,0 +1,319 @@
+"""Columns of a table: found by name, read as numbers, labels or categories; notes on suspicious ones.
+
+Notes point out possible mistakes that change the score without an error: row numbers or names of the
+samples among the features, or a header that was taken for a sample.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import itertools
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from .options import refuse
+
+MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
+"""Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
+
+EXACT = 2**53
+"""Larger whole numbers stay text, since they may be names that float64 would merge."""
+
+_TIME = r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d\d:?\d\d))?"
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_PART = r"(0?[1-9]|[12]\d|3[01])"  # a month or a day
+_DAY = "|".join(
+    [
+        rf"\d{{4}}(?P<mark>[-/]){_PART}(?P=mark){_PART}",  # 2020-01-31
+        rf"{_PART}(?P<sign>[-/.]){_PART}(?P=sign)\d{{4}}",  # 31.01.2020, 1/31/2020
+        rf"{_PART}/{_PART}/\d\d",  # 1/31/20
+        rf"{_PART}[- .]*{_MONTH}[- .,]*\d\d(\d\d)?",  # 31-Jan-20
+        rf"{_MONTH}[ .]*{_PART}, *\d{{4}}",  # January 31, 2020
+    ]
+)
+_DATE = re.compile(rf"({_DAY})([t ] ?{_TIME})?|\d{{1,2}}:\d\d:\d\d([.,]\d+)?", re.IGNORECASE | re.ASCII)
+"""Dates and times that cannot be taken for anything else; so not 1-2, 1.2, 2020, 2020-1 and 12:30."""
+
+
+def is_date(cell: str) -> bool:
+    """Return True if the cell is a date, a date with a time, or a time with seconds."""
+    return _DATE.fullmatch(cell) is not None
+
+
+def is_missing(cell: object) -> bool:
+    """Return True if the cell stands for a missing value."""
+    return str(cell).lower() in MISSING
+
+
+def number(cell: str) -> float:
+    """The number in a cell; NaN if there is none. Python's 1_000 is not a number in a table."""
+    try:
+        return math.nan if "_" in cell else float(cell)
+    except ValueError:
+        return math.nan
+
+
+def looks_numeric(cell: str) -> bool:
+    """Return True if the cell is a number, or would be one with other marks, as a message then says."""
+    return not math.isnan(number(cell.replace(",", ".", 1))) or bool(readings(cell))
+
+
+class Marks(NamedTuple):
+    """How numbers are written: the decimal mark, and the mark between thousands if there is one."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    def __str__(self) -> str:
+        """The options that set the marks; empty for those of Python."""
+        decimal = f"--decimal {shlex.quote(self.decimal)}" if self.decimal != "." else ""
+        thousands = f"--thousands {shlex.quote(self.thousands)}" if self.thousands else ""
+        return f"{decimal} {thousands}".strip()
+
+    def plain(self, cell: str) -> str | None:
+        """The number in the cell as Python writes it; None if there is none in these marks.
+
+        pandas also accepts groups of other than three digits, so that 1,5 would be 15.
+        """
+        if _number_in(self).fullmatch(cell) is None:
+            return None
+        return cell.replace(self.thousands or "", "").replace(self.decimal, ".")
+
+    def misleads(self, cell: str) -> bool:
+        """Return True if pandas takes the cell for a number and it is none in these marks."""
+        value = number(cell.replace(self.thousands or "", "").replace(self.decimal, "."))
+        return math.isfinite(value) and self.plain(cell) is None
+
+
+_DIGITS_AND_MARKS = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
+
+
+@cache
+def _number_in(marks: Marks) -> re.Pattern[str]:
+    """Matches a number that is written with these marks."""
+    decimal, between = re.escape(marks.decimal), re.escape(marks.thousands or "")
+    whole = rf"\d+|\d{{1,3}}({between}\d{{3}})+" if between else r"\d+"
+    number = rf"[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)(e[+-]?\d+)?"
+    return re.compile(number, re.IGNORECASE | re.ASCII)
+
+
+def readings(cell: str) -> dict[str, Marks]:
+    """The numbers that a cell may mean, as Python writes them, each with the fewest marks that say so."""
+    found: dict[str, Marks] = {}
+    if _DIGITS_AND_MARKS.fullmatch(cell) is None:  # most texts
+        return found
+    for marks in (Marks(), Marks(","), Marks(".", ","), Marks(",", ".")):
+        text = marks.plain(cell)
+        if text is not None:
+            found.setdefault(text, marks)
+    return found
+
+
+class Cells(NamedTuple):
+    """The cells of a column.
+
+    Attributes
+    ----------
+    numbers : float64 ndarray of shape (n_items,)
+        NaN where a cell holds no number.
+    missing : bool ndarray of shape (n_items,)
+        Where the value is missing.
+    texts : list of str, or None
+        The cells; None if pandas has read numbers.
+    kind : str
+        As of `kind_of` in formats that have types; other columns are judged by their cells.
+    """
+
+    numbers: Array
+    missing: Array
+    texts: list[str] | None = None
+    kind: str = ""
+
+    @classmethod
+    def of(cls, texts: list[str], kind: str) -> Cells:
+        """A column of texts."""
+        numbers = np.array(list(map(number, texts)), np.float64)
+        return cls(numbers, np.array(list(map(is_missing, texts)), np.bool_), texts, kind)
+
+    @property
+    def known(self) -> list[str]:
+        """The texts without the marks of missing values."""
+        return list(itertools.compress(self.texts or (), ~self.missing))
+
+    def are_dates(self) -> bool:
+        """Return True if they have the type, or all look like dates or times."""
+        return self.kind == "dates" or (bool(self.known) and all(map(is_date, self.known)))
+
+    def are_names(self) -> bool:
+        """Return True if they are texts, none of which looks like a number."""
+        return self.kind == "text" or (bool(self.known) and not any(map(looks_numeric, self.known)))
+
+    def labels(self) -> Array:
+        """The known values: numbers if all are, so that 1 and 1.0 are one class."""
+        known = self.numbers[~self.missing]
+        if np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT:
+            return known.astype(np.int64) if (known == np.floor(known)).all() else known
+        # Texts, or numbers that are names, which float64 would merge.
+        texts = self.texts or [f"{one:.0f}" if one % 1 == 0 else str(one) for one in self.numbers.tolist()]
+        return np.array(texts)[~self.missing]
+
+    def categorized(self) -> tuple[Array, Array]:
+        """Codes from 0 as float64, NaN if a value is missing; and the category of each."""
+        codes = np.full(len(self.missing), np.nan)
+        categories, codes[~self.missing] = np.unique(self.labels(), return_inverse=True)
+        return codes, categories
+
+
+def kind_of(types: Collection[type]) -> str:
+    """The kind of a column of Python objects: "text", "dates", or "" for numbers and for several kinds."""
+    if types and all(issubclass(one, str | bool) for one in types):
+        return "text"
+    dates = datetime.date | datetime.time | datetime.timedelta
+    return "dates" if types and all(issubclass(one, dates) for one in types) else ""
+
+
+_SHOWN = 20  # columns that an error lists
+_FEWEST = 5  # rows; in a smaller table a feature may count the rows by chance
+_MANY_SINGLE = 10  # values that occur once, and more than ...
+_SINGLE_SHARE = 0.2  # ... this share of the known ones: names of the samples, as for IdentifierWarning
+_KEY = re.compile(r"(?i:(.*[\W_])?(id|index|idx|row|no|nr|number)\.?|#)|.*[a-z]I[dD]")
+"""Names of columns that identify rows: id, patient_id, PassengerId, row, no., #, …"""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a file, found by name or by number."""
+
+    source: str
+    width: int
+    names: tuple[str, ...] | None
+
+    def name(self, index: int) -> str:
+        """The column for messages: its name, or its number if it has none."""
+        return (self.names[index] if self.names else "") or str(index)
+
+    @property
+    def first_row(self) -> int:
+        """The number of the record with the first sample."""
+        return 0 if self.names is None else 1
+
+    def option(self, index: int) -> str:
+        """The argument of ``--drop`` for this column: its name for a shell, or its number if safer."""
+        name = self.name(index)
+        if self.names and (self.names.count(name) != 1 or name.startswith("-")):
+            return str(index)
+        return shlex.quote(name)
+
+    def find(self, wanted: str) -> int:
+        """The number of the column that `wanted` names or numbers; ValueError if there is none."""
+        at = [i for i, name in enumerate(self.names or ()) if name == wanted]
+        wrong = f"{self.source} has several columns {wanted!r}; give one of their numbers, {at}"
+        refuse(len(at) > 1, wrong)
+        if at:
+            return at[0]
+        try:
+            index = int(wanted)
+        except ValueError:
+            msg = f"{self.source} has no column {wanted!r}{self.listing(wanted)}"
+            raise ValueError(msg) from None
+        wrong = f"{self.source} has no column {index}{self.listing()}"
+        refuse(not -self.width <= index < self.width, wrong)
+        return index % self.width
+
+    def listing(self, wanted: str | None = None) -> str:
+        """The columns that exist, for the end of a message."""
+        if self.names is None:
+            hint = "" if wanted is None else "; --header if the first line names the columns"
+            return f": its columns have no names, only numbers from 0 to {self.width - 1}{hint}"
+        shown = [name or "(unnamed)" for name in self.names[:_SHOWN]]
+        more = f" and {self.width - _SHOWN} more" if self.width > _SHOWN else ""
+        listed = f"; it has: {', '.join(shown)}{more}, numbered from 0"
+        closest = difflib.get_close_matches(wanted or "", self.names, n=1)
+        return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
+
+    def feature_notes(self, values: Mapping[int, Array], categorical: Collection[int]) -> tuple[str, ...]:
+        """Notes on columns that may not be features.
+
+        Parameters
+        ----------
+        values : mapping of int to float64 ndarray of shape (n_items,)
+            The features by their numbers in the file; NaN for missing values.
+        categorical : collection of int
+            Which of them are codes of categories.
+        """
+        kinds = {i: _category_note if i in categorical else _column_note for i in values}
+        return tuple(filter(None, (kinds[i](self, i, column) for i, column in values.items())))
+
+    def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
+        """A note on a first line that was taken as a sample but may be a header; the columns have no names.
+
+        Parameters
+        ----------
+        place : str
+            The position of the first record.
+        first : sequence of float
+            The numbers in that record; NaN for a cell that holds none.
+        target : int
+            The number of the column of the labels.
+        y : ndarray of shape (n_items,)
+            The labels.
+
+        Returns
+        -------
+        str or None
+            A note if the line holds column numbers from 0 or 1, or the only label that occurs once.
+        """
+        numbers = [value for value in first if not math.isnan(value)]
+        first_label = y.tolist()[0]
+        single = [label for label, count in Counter(y.tolist()).items() if count == 1]
+        counted = bool(numbers) and numbers[0] in (0, 1) and set(np.diff(numbers)) == {1}
+        if len(numbers) > 2 and counted:
+            looks = f"but looks like a header ({_beginning(numbers[:3])})"
+        elif len(y) >= _FEWEST and single == [first_label]:
+            looks = f"the only one with {str(first_label)!r} in column {self.name(target)!r}"
+        else:
+            return None
+        remedy = "--header if it names the columns, --no-header if not"
+        return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
+
+
+def _column_note(columns: Columns, index: int, values: Array) -> str | None:
+    name = columns.names[index] if columns.names else str(index)
+    which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
+    option, is_long = columns.option(index), len(values) >= _FEWEST
+    if is_long and values[0] == np.floor(values[0]) and (np.diff(values) == 1).all():
+        counted = f"counts the rows ({_beginning(values[:3])})"
+        return f"{which} {counted}; it is used as a feature; --drop {option} leaves it out"
+    if not name:
+        return f"{which} is taken as a feature; if it numbers the rows, leave it out with --drop {option}"
+    is_key = is_long and (values == np.floor(values)).all() and len(np.unique(values)) == len(values)
+    if columns.names and _KEY.fullmatch(name) and is_key:
+        different = "has a different number in every row and is used as a feature"
+        return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
+    return None
+
+
+def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
+    """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
+    known = codes[~np.isnan(codes)]
+    n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())
+    is_key = n_single == len(known) >= _FEWEST
+    if not is_key and (n_single < _MANY_SINGLE or n_single <= _SINGLE_SHARE * len(known)):
+        return None
+    single = f"is categorical, but {n_single} of its {len(known)} values occur only once"
+    remedy = f"if it identifies the rows, leave it out with --drop {columns.option(index)}"
+    return f"column {columns.name(index)!r} {single}; {remedy}"
+
+
+def _beginning(numbers: Any) -> str:
+    return ", ".join(f"{value:.0f}" for value in numbers) + ", …"
