@@ -11,8 +11,7 @@ from knnccv._typing import Array
 from knnccv._validation import check_bool
 from knnccv.kernel import Task, inner, jit, read_as
 
-from ._outcomes import new_rule
-from ._weighted_tree import cells_of_samples, tree_score
+from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (
     GAUSSIAN,
     MAX_STEPS,
@@ -24,7 +23,6 @@ from ._weights import (
     WeightFields,
     WeightNumbers,
     are_unknown,
-    check_weights,
     fill_weights,
     form_of,
     pair_weight,
@@ -213,7 +211,7 @@ class WeightedRegression(WeightedVariant):
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
-        check_weights(task, parameters)
+        super().check(task, **parameters)
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])
