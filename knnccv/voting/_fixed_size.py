@@ -143,8 +143,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     k, n_classes = constraints.n_nearest, constraints.n_classes
     n_available = constraints.counts[0] - constraints.held_out
     position_weights = position_weights_at(constraints.weights, 0, n_available)
-    rates = read_as(ThinningRates, constraints.numbers)
-    p_skip, p_take = rates.p_skip, rates.p_take
+    p_skip, p_take = read_as(ThinningRates, constraints.numbers)
     own_class = classes[target]
     unit = constraints.unit
     zero = unit * 0

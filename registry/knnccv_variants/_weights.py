@@ -35,6 +35,14 @@ TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
 MAX_STEPS = 200_000
 """The default of `max_steps`: a few milliseconds."""
+WEIGHTING = {
+    "n_neighbors": 5,
+    "weights": "inverse",
+    "temperature": TEMPERATURE,
+    "bandwidth": None,
+    "max_steps": MAX_STEPS,
+}
+"""The parameters of the rules that weigh their neighbors, with their defaults."""
 LARGEST = 1e100  # so that no sum or product of weights overflows
 SHOWN = "'" + "', '".join(NAMES) + "'"
 

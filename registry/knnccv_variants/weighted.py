@@ -13,9 +13,8 @@ from knnccv.kernel import inner, jit, read_as, read_rest
 from ._shared import score_of
 from ._weighted_tree import cells_by_class, new_rule, tree_score, vote_outcome
 from ._weights import (
-    MAX_STEPS,
     RANKS,
-    TEMPERATURE,
+    WEIGHTING,
     WeightedVariant,
     WeightFields,
     WeightNumbers,
@@ -144,16 +143,7 @@ class Weighted(WeightedVariant):
     """
 
     name = "weighted"
-    parameters = {  # noqa: RUF012
-        "n_neighbors": 5,
-        "weights": "inverse",
-        "temperature": TEMPERATURE,
-        "bandwidth": None,
-        "class_weight": None,
-        "loss": None,
-        "vote_ties": "smallest",
-        "max_steps": MAX_STEPS,
-    }
+    parameters = {**WEIGHTING, "class_weight": None, "loss": None, "vote_ties": "smallest"}  # noqa: RUF012
     fixed_by_distance = stratified_by_distance = weighted_votes
     decide = weighted_decide
 

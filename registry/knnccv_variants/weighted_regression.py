@@ -14,11 +14,10 @@ from knnccv.kernel import Task, inner, jit, read_as
 from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (
     GAUSSIAN,
-    MAX_STEPS,
     RANKS,
     SOFTMAX,
-    TEMPERATURE,
     UNIFORM,
+    WEIGHTING,
     WeightedVariant,
     WeightFields,
     WeightNumbers,
@@ -198,14 +197,7 @@ class WeightedRegression(WeightedVariant):
 
     name = "weighted_regression"
     target = "values"
-    parameters = {  # noqa: RUF012
-        "n_neighbors": 5,
-        "weights": "inverse",
-        "temperature": TEMPERATURE,
-        "bandwidth": None,
-        "normalize": True,
-        "max_steps": MAX_STEPS,
-    }
+    parameters = {**WEIGHTING, "normalize": True}  # noqa: RUF012
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
 
