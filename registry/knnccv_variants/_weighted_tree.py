@@ -194,36 +194,53 @@ def fill_reach(cells, rule, start):
                 reach[j, r] += reach[after, r - count]
 
 
-@inner
+@jit
 def outcome_of(kind, distance, path, used, e, rule):
     """The outcome if the K nearest are ``used[i]`` samples of the cell ``path[i]``, for i < e.
 
     There may be fewer than K if the others have no weight.
     """
-    weights, distances = rule.near_weights, rule.near_distances
+    n = fill_near(
+        distance, path, used, e, rule.by_pair, rule.pair_weights, rule.form, rule.scale, rule.ranks,
+        rule.near_weights, rule.near_distances,
+    )  # fmt: skip
+    if len(rule.scores) == 0:
+        return squared_error(kind, path, used, e, n, rule.near_weights, rule.gaps)
+    return score_near(
+        kind, path, used, e, rule.near_weights, rule.factors, rule.votes, rule.scores, rule.random
+    )
+
+
+@inner
+def fill_near(distance, path, used, e, by_pair, pair_weights, form, scale, ranks, weights, distances):
+    """Fill the weights of the nearest samples on the path; return how many they are."""
     n = 0
     for i in range(e):
         for _ in range(used[i]):
-            weights[n] = rule.pair_weights[path[i]]
+            weights[n] = pair_weights[path[i]]
             distances[n] = distance[path[i]]
             n += 1
-    if rule.by_pair:
+    if by_pair:
         settle(weights, n)
-    else:
-        if len(distances) > n:  # the next neighbor has the distance of the last group
-            distances[n] = distance[path[e - 1]]
-        fill_weights(rule.form, distances, n, rule.scale, rule.ranks, weights)
-    if len(rule.scores) == 0:
-        return squared_error(kind, path, used, e, n, weights, rule.gaps)
-    for c in range(len(rule.votes)):
-        rule.votes[c] = 0.0
+        return n
+    if len(distances) > n:  # the next neighbor has the distance of the last group
+        distances[n] = distance[path[e - 1]]
+    fill_weights(form, distances, n, scale, ranks, weights)
+    return n
+
+
+@inner
+def score_near(kind, path, used, e, weights, factors, votes, scores, random):
+    """The score of the votes of the nearest samples on the path."""
+    for c in range(len(votes)):
+        votes[c] = 0.0
     n = 0
     for i in range(e):
         c = kind[path[i]]
         for _ in range(used[i]):
-            rule.votes[c] += weights[n] * rule.factors[c]
+            votes[c] += weights[n] * factors[c]
             n += 1
-    return vote_outcome(rule.votes, rule.scores, rule.random)
+    return vote_outcome(votes, scores, random)
 
 
 @jit
@@ -368,7 +385,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
     kind, first, stratum = cells.kind, cells.first, cells.stratum
     # A call with a named tuple costs more than the arithmetic of a step.
     form, by_pair, pair_weights, ranks = rule.form, rule.by_pair, rule.pair_weights, rule.ranks
-    factors, votes = rule.factors, rule.votes
+    near_weights, scores, factors, votes = rule.near_weights, rule.scores, rule.factors, rule.votes
     following, reach, n_votes, own, random = (
         rule.following, rule.reach, rule.n_votes, rule.own, rule.random,
     )  # fmt: skip
@@ -431,7 +448,14 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                     used[i] = taken[path[i]]
                 if chosen[j] >= n_nearest and e == on_path[group] + 1:
                     used[e - 1] = wanted
-                outcome = outcome_of(kind, cells.distance, path, used, e, rule)
+                n = fill_near(
+                    cells.distance, path, used, e, by_pair, pair_weights, form, rule.scale, ranks,
+                    near_weights, rule.near_distances,
+                )  # fmt: skip
+                if for_votes:
+                    outcome = score_near(kind, path, used, e, near_weights, factors, votes, scores, random)
+                else:
+                    outcome = squared_error(kind, path, used, e, n, near_weights, rule.gaps)
             ended = ended or leaf
             if ended:
                 done += share
