@@ -50,7 +50,7 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
 
     With ``constraints.extra``, `n_extra` of the strata flagged there, chosen at random, have one more
     training sample: the mark of a distribution counts how many of the strata passed have one. ``ties=None``
-    serves orders without mixed groups; what those need is then not compiled.
+    serves orders without mixed groups, and no ``constraints.extra``; what those need is then not compiled.
     """
     classes, items, group_end = labels.classes, order.items, order.group_end
     k, n_train, extra = constraints.n_nearest, constraints.n_train, constraints.extra
@@ -75,9 +75,12 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     rows, passed = distributions.rows, distributions.max_votes
     met = np.zeros(n_classes, np.bool_)
     met[own_class] = True
-    n_seen = _add_class(own_class, distributions, ZERO, n_flagged, constraints)
+    rows[own_class, 0, 0] = distributions.marks[0] = unit
+    distributions.seen_classes[0] = own_class
+    n_seen = ZERO + 1
     tested = unit
-    if n_flagged > 0:
+    if ties is not None and n_flagged > 0:
+        _flag_class(own_class, distributions, n_seen, n_flagged, constraints)
         # With one more training sample fewer samples of the class are tested, so it counts from the start.
         tested = zero
         for level in range(distributions.max_marks[own_class] + 1):
@@ -98,7 +101,11 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
             c = classes[items[i]]
             if not met[c]:
                 met[c] = True
-                n_seen = _add_class(c, distributions, n_seen, n_flagged, constraints)
+                rows[c, 0, 0] = unit
+                distributions.seen_classes[n_seen] = c
+                n_seen += 1
+                if ties is not None and n_flagged > 0:
+                    _flag_class(c, distributions, n_seen, n_flagged, constraints)
         if ties is None or end == start + 1:
             c = classes[items[start]]
             if _law_at_item(distributions, strata, c):
@@ -117,20 +124,15 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
 
 
 @inner
-def _add_class(c, distributions, n_seen, n_flagged, constraints):
-    """Add the class c as the next one seen: its row and its mark, and the weights of all marks."""
+def _flag_class(c, distributions, n_seen, n_flagged, constraints):
+    """Mark the class c, the last of those seen, if it is flagged, and fill the weights of all marks."""
     max_marks, marks, unit = distributions.max_marks, distributions.marks, constraints.unit
-    distributions.rows[c, 0, 0] = unit
-    distributions.seen_classes[n_seen] = c
-    if n_flagged == 0:
-        marks[0] = unit
-        return n_seen + 1
     if constraints.extra[c] == 1:
         max_marks[c] = 1
         distributions.rows[c, 1, 0] = unit
     n_extra = constraints.n_extra
     met = 0  # of the flagged classes
-    for s in range(n_seen + 1):
+    for s in range(n_seen):
         met += max_marks[distributions.seen_classes[s]]
     # P(e given ones of the classes met have one more, and the other met - e have not).
     for e in range(len(marks)):
@@ -141,7 +143,6 @@ def _add_class(c, distributions, n_seen, n_flagged, constraints):
             else:
                 probability = probability * max(n_flagged - n_extra - j + e, 0) / (n_flagged - j)
         marks[e] = probability if e <= met else unit * 0
-    return n_seen + 1
 
 
 @inner

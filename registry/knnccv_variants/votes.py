@@ -100,11 +100,12 @@ def _plurality(constraints):
     return VotingRule(PLURALITY, fields.n_tie_nodes, read_rest(ThinningRates, constraints.numbers), losses)
 
 
-def _kernels_for(task: Task, fields: VoteFields) -> list[Kernel]:
+def _kernels_for(task: Task, fields: VoteFields, *, plain: bool) -> list[Kernel]:
     """The kernels of a chain for one kind of training sets, by its tables."""
     has_table = fields.table_depth != NO_TABLE
     if task.stratified:
-        return [*([two_class_strata] if has_table else []), untied_strata_votes, strata_votes]
+        untied = [untied_strata_votes] if plain and not task.n_extra else []
+        return [*([two_class_strata] if has_table else []), *untied, strata_votes]
     if has_table:
         return [two_class_votes]
     if fields.contested_depth > 0:
@@ -155,7 +156,8 @@ class KNN(NearestVariant):
         if len(tasks) > 1:
             return links
         tables = self.tables(tasks[0], **parameters)
-        return [*links, *(Link(kernel, tables) for kernel in _kernels_for(tasks[0], tables.integers))]
+        kernels = _kernels_for(tasks[0], tables.integers, plain=plain)
+        return [*links, *(Link(kernel, tables) for kernel in kernels)]
 
     def removals(
         self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
