@@ -61,7 +61,9 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     zero = unit * 0
     strata = Strata(available, n_train, unit)
     n_classes = len(available)
-    n_flagged = extra.sum()
+    n_flagged = ZERO
+    if ties is not None:
+        n_flagged = extra.sum()
     n_levels = 2 if n_flagged > 0 else 1
     n_marks = min(constraints.n_extra, n_flagged, len(items) + 1) + 1
     distributions = VoteDistributions(
