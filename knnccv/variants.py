@@ -13,16 +13,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .kernel import (
-    DECIDE_ARGUMENTS,
-    DISTANCE_ARGUMENTS,
-    Variant,
-    check_kernel,
-    compile_decide,
-    compile_distance_kernel,
-    compile_kernel,
-    distance_kernels,
-)
+from .kernel import Variant, check_kernel, compile_kernel
 
 GROUP = "knnccv.variants"
 
@@ -136,13 +127,8 @@ def register(variant: Variant | type[Variant]) -> Variant:
     """
     found = _instance(variant, "register()")
     owner = f"variant {found.name!r}"
-    for kernel in found.kernels():
-        compile_kernel(kernel, owner)
-    for kernel in distance_kernels(found):
-        compile_distance_kernel(kernel, owner)
-    decide = found.decision()
-    if decide is not None:
-        compile_decide(decide, owner)
+    for function, form in found.functions():
+        compile_kernel(function, owner, form)
     _registry.add(found)
     return found
 
@@ -299,20 +285,15 @@ def _instance(candidate: Any, source: str) -> Variant:
 
 def _check_functions(candidate: Variant, source: str) -> None:
     """Raise TypeError unless the variant has kernels, or a function `decide`, with the right arguments."""
-    kernels, by_distance, decide = candidate.kernels(), distance_kernels(candidate), candidate.decision()
-    if not kernels and not by_distance and decide is None:
+    if not candidate.functions():
         msg = (
             f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
             "function decide"
         )
         raise TypeError(msg)
     owner = f"variant {candidate.name!r} ({source})"
-    for kernel in kernels:
-        check_kernel(kernel, owner)
-    for kernel in by_distance:
-        check_kernel(kernel, owner, "kernel", DISTANCE_ARGUMENTS)
-    if decide is not None:
-        check_kernel(decide, owner, "function decide", DECIDE_ARGUMENTS)
+    for function, form in candidate.functions():
+        check_kernel(function, owner, form)
 
 
 def _describe(variant: Variant) -> str:

@@ -46,7 +46,7 @@ from ._method import (
     sees_distances,
     tested_scores,
 )
-from ._part import REMOVAL, Block, Part, Step, known_set_part, part_of, steps_of, unserved
+from ._part import Block, Part, Step, known_set_part, part_of, steps_of, unserved
 from ._problem import (
     AVERAGES,
     TIES,
@@ -87,7 +87,6 @@ __all__ = [
     "INTEGERS",
     "ITEMS",
     "LONG",
-    "REMOVAL",
     "ROWS",
     "SCORES",
     "SCORE_ROWS",

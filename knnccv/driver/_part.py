@@ -20,11 +20,8 @@ from ..kernel import (
     Link,
     Task,
     chain_of,
-    compile_distance_kernel,
     compile_driver,
-    compile_joint_kernel,
     compile_kernel,
-    compile_removal_kernel,
     constraints_for,
 )
 from ..neighbors import NeighborLists
@@ -38,8 +35,12 @@ from ._rows import (
     score_rows_by_distance,
 )
 
-REMOVAL = "removal"
-"""The form of a step by the kernel of `Variant.removals`."""
+PASSES = {
+    "": (score_rows, SCORE_ROWS),
+    BY_DISTANCE: (score_rows_by_distance, SCORE_ROWS_BY_DISTANCE),
+    JOINT: (score_jointly, SCORE_JOINTLY),
+}
+"""The compiled passes over the rows of a block, by the form of the kernel."""
 
 
 class Block(NamedTuple):
@@ -79,16 +80,9 @@ class Step(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _compiled(kernel: Kernel, form: str, owner: str) -> Kernel:
-    if form == REMOVAL:
-        return compile_removal_kernel(kernel)
-    if form == JOINT:
-        compile_driver(score_jointly, SCORE_JOINTLY)
-        return compile_joint_kernel(kernel)
-    if form == BY_DISTANCE:
-        compile_driver(score_rows_by_distance, SCORE_ROWS_BY_DISTANCE)
-        return compile_distance_kernel(kernel, owner)
-    compile_driver(score_rows, SCORE_ROWS)
-    return compile_kernel(kernel, owner)
+    if form in PASSES:
+        compile_driver(*PASSES[form])
+    return compile_kernel(kernel, owner, form)
 
 
 @dataclass(frozen=True)

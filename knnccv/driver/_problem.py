@@ -15,7 +15,7 @@ from .._labels import EncodedLabels, as_targets, encode_labels, single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
-from ..kernel import Constraints, Labels, Task, Variant, constraints_for, distance_kernels
+from ..kernel import DECIDES, Constraints, Labels, Task, Variant, constraints_for
 from ..variants import get_variant
 
 TIES = ("index", "random")
@@ -182,7 +182,8 @@ def validate_problem(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
-    tie_rules = rule.tie_rules if rule.kernels() or distance_kernels(rule) else TIES
+    has_kernels = any(form != DECIDES for _, form in rule.functions())
+    tie_rules = rule.tie_rules if has_kernels else TIES
     if ties is None:
         ties = "random" if "random" in tie_rules else "index"
     check_choice("ties", ties, TIES)

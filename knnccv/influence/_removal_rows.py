@@ -9,13 +9,14 @@ import numpy as np
 from numba import types
 
 from .._typing import Array
-from ..driver import INTEGERS, ITEMS, REMOVAL, ROWS, SCORES, order_of
+from ..driver import INTEGERS, ITEMS, ROWS, SCORES, order_of
 from ..kernel import (
     CONSTRAINTS,
     JOINT,
     JOINT_KERNEL,
     KERNEL,
     LABELS,
+    REMOVAL,
     REMOVAL_KERNEL,
     Constraints,
     Order,

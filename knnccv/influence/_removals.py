@@ -10,10 +10,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..driver import REMOVAL, Block, Part, Reach, Rows, ScoringProblem, Step, part_of, reach_of, steps_of
+from ..driver import Block, Part, Reach, Rows, ScoringProblem, Step, part_of, reach_of, steps_of
 from ..kernel import (
     JOINT,
     LANES,
+    REMOVAL,
     Constraints,
     Labels,
     Task,

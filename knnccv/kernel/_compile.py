@@ -1,30 +1,25 @@
-"""Compile and check kernels and drivers, and run their source without compilation."""
+"""Compile and check kernels and drivers, tell that this takes time, and run their source uncompiled."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
+import sys
 import threading
+import time
 import types as pytypes
-from functools import partial
+from types import TracebackType
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from .._typing import Kernel
 from ._cache import KernelCache
-from ._compiling import note_long_compiling
-from ._signature import (
-    ARGUMENTS,
-    DECIDE_ARGUMENTS,
-    DECIDE_SIGNATURE,
-    DISTANCE_ARGUMENTS,
-    DISTANCE_SIGNATURE,
-    JOINT_SIGNATURE,
-    REMOVAL_SIGNATURE,
-    SIGNATURE,
-)
+from ._signature import FORMS
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -33,7 +28,9 @@ TRUE: Any = np.bool_(True)
 FALSE: Any = np.bool_(False)
 """Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
 _compiling = threading.Lock()
-note_long_compiling()
+COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
+LONG = 3.0
+"""Seconds of compiling after which a call of the library says so."""
 
 
 def jit(function: Kernel, **options: Any) -> Kernel:
@@ -90,38 +87,31 @@ def is_compiled(kernel: object) -> bool:
     )
 
 
-def compile_kernel(
-    kernel: Kernel,
-    owner: str,
-    what: str = "kernel",
-    arguments: tuple[str, ...] = ARGUMENTS,
-    signature: Any = SIGNATURE,
-) -> Kernel:
-    """Compile `kernel` for the one signature, in the calling thread.
+def compile_kernel(kernel: Kernel, owner: str, form: str = "") -> Kernel:
+    """Compile `kernel` for the one signature of its form, one of `FORMS`, in the calling thread.
 
     Raises
     ------
     TypeError
         If `kernel` is not jitted or does not fit the signature; the message names `owner`.
     """
-    check_kernel(kernel, owner, what, arguments)
+    check_kernel(kernel, owner, form)
+    what, arguments, signature = FORMS[form]
+    if not isinstance(kernel, Dispatcher):
+        return kernel
     try:
-        return _compiled(kernel, signature)
-    except Exception as error:
-        reason = str(error).strip().splitlines()
-        msg = (
-            f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
-            f"({', '.join(arguments)}) -> float64 of knnccv.kernel: {_shorten(reason)}"
-        )
-        raise TypeError(msg) from error
-
-
-def _compiled(kernel: Kernel, signature: Any) -> Kernel:
-    if isinstance(kernel, Dispatcher):
         with _compiling:
             kernel.compile(signature)
             if "get_compile_result" not in vars(kernel):
                 vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
+    except Exception as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        reason = " ".join(lines[:4]) or "no reason given"
+        msg = (
+            f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
+            f"({', '.join(arguments)}) -> {signature.return_type} of knnccv.kernel: {reason}"
+        )
+        raise TypeError(msg) from error
     return kernel
 
 
@@ -141,20 +131,6 @@ def _by_identity(look_up: Kernel) -> Kernel:
     return result
 
 
-compile_distance_kernel = partial(
-    compile_kernel, arguments=DISTANCE_ARGUMENTS, signature=DISTANCE_SIGNATURE
-)
-"""Compile a kernel that sees distances, such as `Variant.fixed_by_distance`."""
-compile_decide = partial(
-    compile_kernel, what="function", arguments=DECIDE_ARGUMENTS, signature=DECIDE_SIGNATURE
-)
-"""Compile `Variant.decide`."""
-compile_joint_kernel = partial(_compiled, signature=JOINT_SIGNATURE)
-"""Compile a kernel of the form `JOINT`, see `Link`."""
-compile_removal_kernel = partial(_compiled, signature=REMOVAL_SIGNATURE)
-"""Compile a kernel of `Variant.removals`."""
-
-
 def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
@@ -168,16 +144,15 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     return function
 
 
-def check_kernel(
-    kernel: object, owner: str, what: str = "kernel", expected: tuple[str, ...] = ARGUMENTS
-) -> None:
-    """Check, without compiling, that `kernel` is a jitted function of the `expected` arguments.
+def check_kernel(kernel: object, owner: str, form: str = "") -> None:
+    """Check, without compiling, that `kernel` is a jitted function of the arguments of its form.
 
     Raises
     ------
     TypeError
         If it is not; the message names `owner`.
     """
+    what, expected, _ = FORMS[form]
     if not is_compiled(kernel):
         msg = f"the {what} of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
         raise TypeError(msg)
@@ -195,6 +170,95 @@ def _describe(kernel: object) -> str:
     return f"{source.__module__}.{source.__qualname__}"
 
 
-def _shorten(reason: list[str]) -> str:
-    lines = [line for line in reason if line.strip()]
-    return " ".join(lines[:4]) if lines else "no reason given"
+class Compiling(event.Listener):
+    """While entered, writes `message` to stderr when kernels are compiled for more than `after` seconds.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time of compiling so far.
+    functions : int
+        Number of compiled functions, including those that others call.
+    """
+
+    def __init__(self, message: str, after: float = 0.0) -> None:
+        self.message: str | None = message
+        self.after = after
+        self.seconds = 0.0
+        self.functions = 0
+        self._depth = 0  # functions are compiled within others, by one thread at a time
+        self._started = 0.0
+
+    def __enter__(self) -> Compiling:
+        event.register(COMPILES, self)
+        _note.message = None  # this message is enough
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        event.unregister(COMPILES, self)
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 (Numba passes it)
+        """Start the clock, and print the message once."""
+        if self._depth == 0:
+            self._started = time.perf_counter()
+        self._depth += 1
+        self.functions += 1
+        self._tell()
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002 (Numba passes it)
+        """Add the time of the outermost function."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._started
+
+    def _tell(self) -> None:
+        if self.message is None or self.seconds + time.perf_counter() - self._started < self.after:
+            return
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):  # stderr is closed
+                _print_above_bars(self.message)
+        self.message = None
+
+
+class _Note(Compiling):
+    """The message of the library, which counts its own functions alone, and all that they call."""
+
+    def on_start(self, event: event.Event) -> None:
+        if self._depth or isinstance(event.data["dispatcher"]._cache, KernelCache):
+            super().on_start(event)
+
+    def on_end(self, event: event.Event) -> None:
+        if self._depth:
+            super().on_end(event)
+
+
+_note = _Note(
+    "knnccv compiles its kernels when they are first needed, and keeps them on disk: later calls and "
+    "processes do not wait. knnccv.warm() compiles all of them ahead; KNNCCV_COMPILE_NOTE=0 hides this.",
+    LONG,
+)
+
+
+def note_long_compiling() -> None:
+    """Say once in a process that kernels are compiled, if somebody looks at it and that takes long.
+
+    Somebody looks at a terminal or a notebook. ``KNNCCV_COMPILE_NOTE=0`` hides the note.
+    """
+    looks = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if looks and os.environ.get("KNNCCV_COMPILE_NOTE") != "0":
+        event.register(COMPILES, _note)
+
+
+def _print_above_bars(message: str) -> None:
+    """Print a line to stderr; a progress bar that is shown there moves below it."""
+    bars = sys.modules.get("tqdm")
+    if bars is None:
+        print(message, file=sys.stderr, flush=True)
+    else:
+        bars.tqdm.write(message, file=sys.stderr)
+        sys.stderr.flush()
+
+
+note_long_compiling()

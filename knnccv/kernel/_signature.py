@@ -87,39 +87,52 @@ LABELS = types.NamedTuple([_integers, _array(types.float64, 2)], Labels)
 NOT_SERVED = math.inf
 """Returned by a kernel that leaves a sample to the next one of its chain. No score is infinite."""
 
+JOINT, BY_DISTANCE, REMOVAL, DECIDES = "joint", "by distance", "removal", "decides"
+
 _CONSTRAINT_TYPES = {
-    "n_train": _integers,
-    "counts": _integers,
-    "held_out": types.int64,
-    "n_nearest": types.int64,
-    "n_classes": types.int64,
+    **dict.fromkeys(("n_train", "counts", "integers", "extra"), _integers),
+    **dict.fromkeys(("held_out", "n_nearest", "n_classes", "n_extra"), types.int64),
+    **dict.fromkeys(("numbers", "weights"), _floats),
     "unit": types.float64,
-    "integers": _integers,
-    "numbers": _floats,
-    "weights": _floats,
     "table": _array(types.float64, 2),
-    "extra": _integers,
-    "n_extra": types.int64,
 }
 CONSTRAINTS = types.NamedTuple([_CONSTRAINT_TYPES[name] for name in Constraints._fields], Constraints)
-SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS)
-KERNEL = types.FunctionType(SIGNATURE)
-ARGUMENTS = ("order", "labels", "target", "constraints")
+_ARGUMENT_TYPES = {
+    "order": ORDER,
+    "items": _integers,
+    "labels": LABELS,
+    "target": types.int64,
+    "constraints": CONSTRAINTS,
+    **dict.fromkeys(("distances", "scores", "tails", "out"), _floats),
+}
 
-# A joint kernel: the scores and the tails, one for each kind of training sets, are its last two arguments.
-JOINT_SIGNATURE = types.void(ORDER, LABELS, types.int64, CONSTRAINTS, _floats, _floats)
-JOINT_KERNEL = types.FunctionType(JOINT_SIGNATURE)
 
-# A removal kernel: its last argument is filled with one score for every listed sample.
-REMOVAL_SIGNATURE = types.float64(ORDER, LABELS, types.int64, CONSTRAINTS, _floats)
-REMOVAL_KERNEL = types.FunctionType(REMOVAL_SIGNATURE)
+class Form(NamedTuple):
+    """How the functions of a form are called: their name in messages, arguments, and compiled signature."""
 
-# A kernel that sees the distances of the listed samples as well.
-DISTANCE_ARGUMENTS = ("order", "distances", "labels", "target", "constraints")
-DISTANCE_SIGNATURE = types.float64(ORDER, _floats, LABELS, types.int64, CONSTRAINTS)
-DISTANCE_KERNEL = types.FunctionType(DISTANCE_SIGNATURE)
+    what: str
+    arguments: tuple[str, ...]
+    signature: Any
 
-# `Variant.decide`: the score of one training set.
-DECIDE_ARGUMENTS = ("items", "distances", "labels", "target", "constraints")
-DECIDE_SIGNATURE = types.float64(_integers, _floats, LABELS, types.int64, CONSTRAINTS)
-DECIDE = types.FunctionType(DECIDE_SIGNATURE)
+
+def _form(arguments: str, result: types.Type = types.float64, what: str = "kernel") -> Form:
+    names = tuple(arguments.split(", "))
+    return Form(what, names, result(*(_ARGUMENT_TYPES[name] for name in names)))
+
+
+FORMS = {
+    "": _form("order, labels, target, constraints"),
+    BY_DISTANCE: _form("order, distances, labels, target, constraints"),
+    JOINT: _form("order, labels, target, constraints, scores, tails", types.void),
+    REMOVAL: _form("order, labels, target, constraints, out"),
+    DECIDES: _form("items, distances, labels, target, constraints", what="function decide"),
+}
+"""The forms of a rule's functions.
+
+"": as `Variant.fixed`. BY_DISTANCE: as `Variant.fixed_by_distance`. JOINT: see `Link`; the scores and the
+tails are filled, one for each kind of training sets. REMOVAL: as `Variant.removals`; ``out`` is filled with
+one score for every listed sample. DECIDES: as `Variant.decide`, the score of one training set.
+"""
+KERNEL, DISTANCE_KERNEL, JOINT_KERNEL, REMOVAL_KERNEL, DECIDE = (
+    types.FunctionType(form.signature) for form in FORMS.values()
+)

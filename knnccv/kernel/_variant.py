@@ -9,9 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from .._typing import Array, Kernel
+from ._signature import BY_DISTANCE, DECIDES
 from ._tables import Tables, Task
 
-JOINT, BY_DISTANCE = "joint", "by distance"
+MEMBERS = {
+    "": ("fixed", "stratified"),
+    BY_DISTANCE: ("fixed_by_distance", "stratified_by_distance"),
+    DECIDES: ("decide",),
+}
+"""The members of a variant that are functions, by their form."""
 FORMER = {
     "light_kernel": "chain",
     "joint_kernel": "chain",
@@ -364,10 +370,14 @@ class Variant(ABC):
         name = getattr(self, "name", None)
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
 
+    def functions(self) -> list[tuple[Kernel, str]]:
+        """All kernels of the variant, and its function `decide`, each with its form."""
+        found = ((_unbound(type(self), name), form) for form, names in MEMBERS.items() for name in names)
+        return [(function, form) for function, form in found if function is not None]
+
     def kernels(self) -> list[Kernel]:
         """All kernels of the variant that see no distances."""
-        both = (_unbound(type(self), name) for name in ("fixed", "stratified"))
-        return [kernel for kernel in both if kernel is not None]
+        return [function for function, form in self.functions() if not form]
 
 
 def is_blind(variant: Variant, task: Task) -> bool:
@@ -406,12 +416,6 @@ def _goes_with(special: str, owner: type[Variant]) -> bool:
         for name in (special, "fixed", "stratified", "kernel_for", "tables", "n_nearest")
     }
     return homes.pop(special) <= min(homes.values())
-
-
-def distance_kernels(variant: Variant) -> list[Kernel]:
-    """All kernels of the variant that see distances."""
-    both = (_unbound(type(variant), f"{name}_by_distance") for name in ("fixed", "stratified"))
-    return [kernel for kernel in both if kernel is not None]
 
 
 def profile_of(variant: Variant, parameters: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001
+# ruff: noqa: ARG001, ARG005
 """Vectors of eight doubles for compiled code: one vector instruction if the processor has it.
 
 Numba does not vectorize straight-line code (LLVM's pass for it is switched off), and checks for overlapping
@@ -14,20 +14,106 @@ of comparisons but does not pack the results into bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.extending import intrinsic, models, register_model
 
 from ._compile import jit
-from ._vectors import WIDTH, VectorType, aligned_rows, function_of, load_and_store, vector_function
 
-LANES = WIDTH
+LANES = 8
 CHUNK = 64
 _FLOATS = ir.VectorType(ir.FloatType(), CHUNK)
 _INDEX = ir.IntType(32)
+_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
+
+
+class VectorType(types.Type):
+    """The type of vectors; `vector` is that of LLVM."""
+
+    def __init__(self, name: str, element: Any) -> None:
+        super().__init__(name=name)
+        self.vector = ir.VectorType(element, LANES)
+
+
+@register_model(VectorType)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, fe_type.vector)
+
+
+def function_of(module: str, definition: Callable[..., Any], plain: Any) -> Any:
+    """An intrinsic of a module, whose source its callers' cache then knows; `plain` without compilation."""
+    definition.__module__ = module
+    return plain if _PLAIN else intrinsic(definition)
+
+
+def vector_function(
+    module: str, kind: VectorType, emit: Callable[..., Any], plain: Any, n: int = 2, result: Any = None
+) -> Any:
+    """A function of n vectors from ``emit(builder, ...)``, or `plain` on NumPy's arrays of eight.
+
+    It returns a vector, unless another type is given as `result`.
+    """
+    found = result or kind
+
+    def generate(context, builder, signature, args):
+        return emit(builder, *args)
+
+    typings = (
+        lambda typing_context: (found(), generate),
+        lambda typing_context, a: (found(a), generate),
+        lambda typing_context, a, b: (found(a, b), generate),
+        lambda typing_context, a, b, c: (found(a, b, c), generate),
+    )
+    return function_of(module, typings[n], plain)
+
+
+def load_and_store(module: str, kind: VectorType) -> tuple[Any, Any]:
+    """``load(rows, r)`` and ``store(rows, r, vector)`` of a row of an array; r is not checked."""
+
+    def pointer(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        row = context.cast(builder, args[1], signature.args[1], types.intp)
+        first = builder.mul(row, context.get_constant(types.intp, LANES))
+        return builder.bitcast(builder.gep(data, [first]), kind.vector.as_pointer())
+
+    def generate_load(*frame):
+        return frame[1].load(pointer(*frame), align=8)
+
+    def generate_store(context, builder, signature, args):
+        builder.store(args[2], pointer(context, builder, signature, args), align=8)
+        return context.get_dummy_value()
+
+    def load(typing_context, rows, r):
+        return kind(rows, r), generate_load
+
+    def store(typing_context, rows, r, x):
+        return types.void(rows, r, x), generate_store
+
+    def plain_store(rows, r, x):
+        rows[r] = x
+
+    return function_of(module, load, lambda rows, r: rows[r].copy()), function_of(
+        module, store, plain_store
+    )
+
+
+@jit
+def aligned_rows(numbers):
+    """The rows of ``numbers`` ((n_rows + 1) * 8,) but one, from the start of a cache line on.
+
+    Vectors across two lines take twice as long.
+    """
+    skip, end = -(numbers.ctypes.data // 8) % 8, len(numbers) - LANES
+    return numbers[skip : skip + end].reshape(end // LANES, LANES)
+
+
 _LANES = VectorType("Lanes", ir.DoubleType())
 _function = partial(vector_function, __name__, _LANES)
 

@@ -15,9 +15,9 @@ from llvmlite import ir
 from numba import types
 
 from ._compile import inner, jit
-from ._vectors import WIDTH, VectorType, aligned_rows, load_and_store, vector_function
+from .simd import LANES, VectorType, aligned_rows, load_and_store, vector_function
 
-WORDS = WIDTH
+WORDS = LANES
 BITS = 64 * WORDS
 _WORDS = VectorType("Words", ir.IntType(64))
 _function = partial(vector_function, __name__, _WORDS)

@@ -31,11 +31,11 @@ from ..driver import (
     usable_lengths,
 )
 from ..kernel import (
+    DECIDES,
     Constraints,
     Labels,
     Tables,
     Task,
-    compile_decide,
     compile_driver,
     compile_kernel,
     constraints_for,
@@ -115,7 +115,7 @@ class DrawScorer:
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
         for kind in self.kinds:
-            compile_decide(kind.decide, self.owner)
+            compile_kernel(kind.decide, self.owner, DECIDES)
             compile_kernel(kind.kernel, self.owner)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         compile_driver(collect_draws, COLLECT_DRAWS)

@@ -4,10 +4,10 @@ The built-in variants ("knn", "nn", "rank", "confidence") and the learning curve
 these functions. They work on floats and on Fractions.
 
 - `_vote_scores` scores the distributions of the votes of several classes: plurality, shares, Brier score.
-- `_group_times` finds groups of tied samples that contain several classes, and gives them random times.
-- `_fixed_size` averages over the orders of tied samples in designs with one training size; it has the
-  probabilities of the positions where the K nearest training samples end.
-- `_stratified` does the same in stratified designs, by the random times.
+- `_fixed_size` finds groups of tied samples that contain several classes, and averages over their orders in
+  designs with one training size; it has the probabilities of the positions where the K nearest training
+  samples end.
+- `_stratified` does the same in stratified designs, by random times of the samples.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ._fixed_size import PositionWeights as PositionWeights
 from ._fixed_size import ThinningRates as ThinningRates
 from ._fixed_size import counted_weights as counted_weights
 from ._fixed_size import group_rate as group_rate
+from ._fixed_size import has_mixed_group as has_mixed_group
+from ._fixed_size import is_mixed as is_mixed
+from ._fixed_size import passed_together as passed_together
 from ._fixed_size import position_weights as position_weights
 from ._fixed_size import position_weights_at as position_weights_at
 from ._fixed_size import scaled_position_weights as scaled_position_weights
 from ._fixed_size import score_fixed_size as score_fixed_size
 from ._fixed_size import thinning_rates as thinning_rates
-from ._group_times import has_mixed_group as has_mixed_group
-from ._group_times import is_mixed as is_mixed
-from ._group_times import is_rounded as is_rounded
-from ._group_times import passed_together as passed_together
+from ._stratified import is_rounded as is_rounded
 from ._stratified import score_stratified as score_stratified
 from ._vote_scores import ANY_RIGHT as ANY_RIGHT
 from ._vote_scores import BRIER as BRIER

@@ -1,4 +1,4 @@
-"""Votes averaged over the orders of tied samples, in designs with one training size.
+"""Groups of tied samples, and votes averaged over their orders in designs with one training size.
 
 `score_fixed_size` reads the probabilities of the positions where the K nearest training samples end:
 `scaled_position_weights` are the first entries of ``constraints.weights``, and `thinning_rates` the first
@@ -14,10 +14,41 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..kernel import ZERO, Task, inner, read_as
+from ..kernel import ZERO, Task, inner, jit, read_as
 from ..sampling import fill_binomial, position_law, step_by_thinning
-from ._group_times import passed_together
 from ._vote_scores import ANY_RIGHT, UNKNOWN, VOTE_SHARE, VoteDistributions, score_votes
+
+
+@inner
+def has_mixed_group(order, labels):
+    """Return True if samples of different classes tie; O(depth)."""
+    classes, items, group_end = labels.classes, order.items, order.group_end
+    for i in range(1, len(items)):
+        if group_end[i - 1] > i and classes[items[i]] != classes[items[i - 1]]:
+            return True
+    return False
+
+
+@jit
+def is_mixed(items, classes, start, end):
+    """Return True if the samples at the positions `start` .. `end` - 1 have several classes."""
+    c = classes[items[start]]
+    same = True
+    for i in range(start + 1, end):
+        same = same and classes[items[i]] == c
+    return not same
+
+
+@inner
+def passed_together(items, classes, start, end, one_class):
+    """The end of the samples that are passed at once, of a tied group from `start` to `end`.
+
+    Those of one class are passed one by one. Also returns the end of the last such group, to be given for
+    the next sample.
+    """
+    if end > start + 1 and (start < one_class or not is_mixed(items, classes, start, end)):
+        return start + 1, end
+    return end, one_class
 
 
 class PositionWeights(NamedTuple):
@@ -112,8 +143,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     k, n_classes = constraints.n_nearest, constraints.n_classes
     n_available = constraints.counts[0] - constraints.held_out
     position_weights = position_weights_at(constraints.weights, 0, n_available)
-    rates = read_as(ThinningRates, constraints.numbers)
-    p_skip, p_take = rates.p_skip, rates.p_take
+    p_skip, p_take = read_as(ThinningRates, constraints.numbers)
     own_class = classes[target]
     unit = constraints.unit
     zero = unit * 0

@@ -165,19 +165,13 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                     _multiply(distributions, row, span, limit, last_factor, ZERO)
                     mark = high
                 reached = degree
-            if max_mark == 0:
-                if not tight:
-                    for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
-                        total += rows[winner_row, 0, votes] * product[0, k - votes]
-                elif reached == top:
-                    total += rows[winner_row, 0, t] * product[0, top]
-            elif not tight:
-                for votes in range(max(t, k - reached), min(k, max_votes[winner_row]) + 1):
+            for votes in range(max(t, k - reached), (t if tight else min(k, max_votes[winner_row])) + 1):
+                if max_mark == 0:
+                    total += rows[winner_row, 0, votes] * product[0, k - votes]
+                else:
                     total += _coefficient(
                         rows, winner_row, max_marks[winner_row], votes, product, mark, k - votes, marks
                     )
-            elif reached == top:
-                total += _coefficient(rows, winner_row, max_marks[winner_row], t, product, mark, top, marks)
     return total * marks[0] if max_mark == 0 else total
 
 

@@ -66,7 +66,7 @@ class _Others(NamedTuple):
 
 @jit
 def votes_in_lanes(order, labels, target, constraints, scores, tails):
-    """A joint kernel of "knn": as `knn_stratified_untied`, with one lane for each kind of training sets.
+    """A joint kernel of "knn": as `untied_strata_votes`, with one lane for each kind of training sets.
 
     For t votes of the tested class, the smallest classes cannot outvote it. Their product serves all larger
     t as well, and the next positions, until one of them gets a sample. The other classes are cut before

@@ -1,19 +1,36 @@
-"""Plurality votes between two classes, looked up in tables of all votes."""
+"""Plurality votes between two classes, looked up in tables of all votes.
+
+The kernels for `Variant.removals` score a sample without each of its neighbors, in one walk. If the sample
+at position r did not exist, the samples before it would keep their places, and those after it would move up
+by one. So a score without r is a sum over the positions before r, which all r share, and one over the
+positions after it, which all r of one class share. All sums have the terms of the rule for the N - 1
+samples; nothing is subtracted. The kernels of "nn" do the same.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
+from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.sampling import fill_hypergeometric, fixed_tail
 from knnccv.voting import position_weights
 
-from ._vote_fields import VoteFields
+from ._shared import RemovalNumbers, VoteFields
 
 MAX_TABLE_DEPTH = 512
 MAX_STRATIFIED_TABLE_DEPTH = 256
+ONE = ZERO + 1
 NEGLIGIBLE = 1e-18  # far below the rounding of a score
+
+
+@inner
+def n_of_class(order, labels, start, end, c):
+    """The number of samples of class c at the positions `start` .. `end` - 1."""
+    n = 0
+    for i in range(start, end):
+        n += labels.classes[order.items[i]] == c
+    return n
 
 
 @jit
@@ -36,9 +53,7 @@ def two_class_votes(order, labels, target, constraints):
     start = 0
     while start < depth:
         end = order.group_end[start]
-        n_own = 0
-        for i in range(start, end):
-            n_own += labels.classes[order.items[i]] == own_class
+        n_own = n_of_class(order, labels, start, end, own_class)
         if end == start + 1:
             score += table[first + end, same + n_own] * (beyond if end == depth else 1.0)
         else:
@@ -97,9 +112,7 @@ def two_class_strata(order, labels, target, constraints):
     start = 0
     while start < len(order.items):
         end = order.group_end[start]
-        n_ones = 0
-        for i in range(start, end):
-            n_ones += labels.classes[order.items[i]]
+        n_ones = n_of_class(order, labels, start, end, ONE)
         if end == start + 1:
             score += table[(first_1 if n_ones == 1 else first_0) + passed_0, passed_1]
         else:
@@ -137,6 +150,119 @@ def strata_of_group(score, table, rows, column, n_zeros, n_ones):
                 probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
         row_probability *= (n_zeros - n) / (size - n)
     return score
+
+
+@jit
+def two_class_votes_without_each(order, labels, target, constraints, out):
+    """`two_class_votes` of N - 1 samples, without each position in turn; O(depth), and O(b^2) for ties."""
+    table_depth = read_as(VoteFields, constraints.integers).table_depth
+    table = constraints.table
+    own_class = labels.classes[target]
+    first = own_class * (table_depth + 1)
+    n_listed = len(order.items)
+    left = constraints.counts[0] - constraints.held_out
+    depth = min(n_listed - 1, table_depth)
+    beyond = (left - depth) / (constraints.n_train[0] - constraints.n_nearest)
+    same = n_of_class(order, labels, ZERO, n_listed, own_class)
+    after = np.zeros(2)  # by whether the removed sample is of the tested class
+    within = np.zeros(2)
+    end = n_listed
+    while end > 0:
+        start = end - 1
+        while start > 0 and order.group_end[start - 1] == end:
+            start -= 1
+        n_own = n_of_class(order, labels, start, end, own_class)
+        n_others = end - start - n_own
+        same -= n_own
+        for own in range(2):
+            within[own] = 0.0
+            if end - start > 1 and (n_own if own else n_others) > 0:
+                within[own] = votes_of_group(
+                    0.0, table, first + start, depth - start, same, n_own - own, n_others - 1 + own, beyond
+                )
+        for i in range(start, end):
+            own = 1 if labels.classes[order.items[i]] == own_class else 0
+            out[i] = after[own] + within[own]
+        for own in range(2):
+            if (same if own else start - same) > 0:
+                after[own] += votes_of_group(
+                    0.0, table, first + start - 1, depth - start + 1, same - own, n_own, n_others, beyond
+                )
+        end = start
+    before = 0.0
+    start = 0
+    while start < n_listed:
+        end = order.group_end[start]
+        n_own = n_of_class(order, labels, start, end, own_class)
+        for i in range(start, end):
+            out[i] += before
+        if start < depth:
+            n_others = end - start - n_own
+            before += votes_of_group(
+                0.0, table, first + start, depth - start, same, n_own, n_others, beyond
+            )
+        same += n_own
+        start = end
+    return two_class_votes(order, labels, target, constraints) if n_listed <= left else 0.0
+
+
+@jit
+def two_class_strata_without_each(order, labels, target, constraints, out):
+    """`two_class_strata` without each position of the class `removed` in turn.
+
+    O(depth), and O(b^2) for b tied samples.
+    """
+    height = read_as(VoteFields, constraints.integers).table_depth + 1
+    n_listed = len(order.items)
+    if height < n_listed:
+        return NOT_SERVED
+    removed = int(read_as(RemovalNumbers, constraints.numbers).removed)
+    own_class = labels.classes[target]
+    first_0 = 2 * own_class * height
+    first_1 = first_0 + height
+    table = constraints.table
+    left = constraints.counts[removed]
+    if removed == own_class:
+        left -= constraints.held_out
+    passed_1 = n_of_class(order, labels, ZERO, n_listed, ONE)
+    passed_0 = n_listed - passed_1
+    n_removable = passed_1 if removed == 1 else passed_0
+    after = 0.0
+    end = n_listed
+    while end > 0:
+        start = end - 1
+        while start > 0 and order.group_end[start - 1] == end:
+            start -= 1
+        n_ones = n_of_class(order, labels, start, end, ONE)
+        n_zeros = end - start - n_ones
+        passed_0 -= n_zeros
+        passed_1 -= n_ones
+        rows = first_0 + passed_0, first_1 + passed_0
+        if (n_ones if removed == 1 else n_zeros) > 0:
+            within = after
+            if end - start > 1:
+                n_left = n_zeros - 1 + removed, n_ones - removed
+                within += strata_of_group(0.0, table, rows, passed_1, *n_left)
+            for i in range(start, end):
+                out[i] = within
+        if (passed_1 if removed == 1 else passed_0) > 0:
+            nearer = rows[0] - 1 + removed, rows[1] - 1 + removed
+            after += strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones)
+        end = start
+    before = 0.0
+    start = 0
+    while start < n_listed:
+        end = order.group_end[start]
+        n_ones = n_of_class(order, labels, start, end, ONE)
+        for i in range(start, end):
+            out[i] += before
+        n_zeros = end - start - n_ones
+        rows = first_0 + passed_0, first_1 + passed_0
+        before += strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones)
+        passed_0 += n_zeros
+        passed_1 += n_ones
+        start = end
+    return before if n_removable <= left else 0.0
 
 
 def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array | None:

@@ -12,26 +12,16 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import as_reals, check_integer, check_real
-from knnccv.kernel import Tables, Task, Variant, inner, jit
+from knnccv.kernel import Tables, Task, inner, jit
 
-from ._loss import loss_table
+from ._shared import NearestVariant, loss_table
 
-UNIFORM, INVERSE, SOFTMAX, DUDANI, RANKS, FUNCTION = range(6)
-GAUSSIAN, TRIANGULAR, EPANECHNIKOV, BIWEIGHT, TRIWEIGHT, COSINE = range(6, 12)
-
-FORMS = {
-    "uniform": UNIFORM,
-    "inverse": INVERSE,
-    "softmax": SOFTMAX,
-    "dudani": DUDANI,
-    "gaussian": GAUSSIAN,
-    "triangular": TRIANGULAR,
-    "epanechnikov": EPANECHNIKOV,
-    "biweight": BIWEIGHT,
-    "triweight": TRIWEIGHT,
-    "cosine": COSINE,
-}
-"""The weights that have a name; RANKS is an array of weights, FUNCTION a Python function."""
+KERNELS = ("gaussian", "triangular", "epanechnikov", "biweight", "triweight", "cosine")
+NAMES = ("uniform", "inverse", "softmax", "dudani", *KERNELS)
+UNIFORM, INVERSE, SOFTMAX, DUDANI = range(4)
+GAUSSIAN, TRIANGULAR, EPANECHNIKOV, BIWEIGHT, TRIWEIGHT, COSINE = range(4, 10)
+RANKS, FUNCTION = -2, -1
+"""The weights that have a name, an array of weights, and a Python function."""
 
 SIGNED = (UNIFORM, SOFTMAX, DUDANI, RANKS, FUNCTION)
 """The weights that have a meaning for negative distances."""
@@ -45,8 +35,16 @@ TEMPERATURE = 0.07
 """The default temperature, that of DINO (Caron et al. 2021, section 4.1)."""
 MAX_STEPS = 200_000
 """The default of `max_steps`: a few milliseconds."""
+WEIGHTING = {
+    "n_neighbors": 5,
+    "weights": "inverse",
+    "temperature": TEMPERATURE,
+    "bandwidth": None,
+    "max_steps": MAX_STEPS,
+}
+"""The parameters of the rules that weigh their neighbors, with their defaults."""
 LARGEST = 1e100  # so that no sum or product of weights overflows
-SHOWN = "'" + "', '".join(FORMS) + "'"
+SHOWN = "'" + "', '".join(NAMES) + "'"
 
 
 class WeightFields(NamedTuple):
@@ -130,12 +128,10 @@ def fill_weights(form, distances, n, scale, ranks, weights):
 
     A kernel without a bandwidth (`scale` is 0) takes ``distances[n]``, that of the next neighbor.
     """
-    if form == RANKS:
+    if form in (RANKS, FUNCTION):
+        given = ranks if form == RANKS else distances
         for t in range(n):
-            weights[t] = ranks[t]
-    elif form == FUNCTION:
-        for t in range(n):
-            weights[t] = distances[t]
+            weights[t] = given[t]
     elif form == DUDANI:
         for t in range(n):
             weights[t] = distances[n - 1] - distances[t]
@@ -178,9 +174,9 @@ def form_of(weights: Any) -> int:
         If it is no name, no array and no function.
     """
     if isinstance(weights, str):
-        if weights in FORMS:
-            return FORMS[weights]
-        known = {**dict.fromkeys(FORMS, ""), "distance": " (scikit-learn's 'distance')"}
+        if weights in NAMES:
+            return NAMES.index(weights)
+        known = {**dict.fromkeys(NAMES, ""), "distance": " (scikit-learn's 'distance')"}
         closest = difflib.get_close_matches(weights.lower(), known, n=1)
         name = "inverse" if closest == ["distance"] else "".join(closest)
         hint = f"; did you mean {name!r}{known[closest[0]]}?" if closest else ""
@@ -199,72 +195,15 @@ def is_adaptive(parameters: Mapping[str, Any]) -> bool:
     return form_of(parameters["weights"]) >= GAUSSIAN and parameters["bandwidth"] is None
 
 
-def scale_of(parameters: Mapping[str, Any]) -> float:
-    """The temperature or the bandwidth; 0 for none."""
-    form = form_of(parameters["weights"])
-    if form == SOFTMAX:
-        return float(parameters["temperature"])
-    return float(parameters["bandwidth"] or 0) if form >= GAUSSIAN else 0.0
-
-
-def rank_weights(parameters: Mapping[str, Any]) -> Array:
-    """The weights of the ranks, float64 (K,); empty for other weights."""
-    if form_of(parameters["weights"]) != RANKS:
-        return np.empty(0)
-    return np.asarray(parameters["weights"], dtype=float)
-
-
 def settled_form(parameters: Mapping[str, Any]) -> int:
     """The code of the weights; UNIFORM where they cannot differ."""
     form = form_of(parameters["weights"])
-    if form == FUNCTION:
-        return form
-    alike = form == RANKS and np.ptp(rank_weights(parameters)) == 0
+    alike = form == RANKS and np.ptp(np.asarray(parameters["weights"], dtype=float)) == 0
     return UNIFORM if alike else form
 
 
-def check_weights(task: Task, parameters: Mapping[str, Any]) -> None:
-    """Check the parameters of the weights.
-
-    Raises
-    ------
-    ValueError
-        If a value is not allowed, or a parameter has no meaning for these weights.
-    TypeError
-        If a parameter is of the wrong type.
-    """
-    form = form_of(parameters["weights"])
-    k, limit = parameters["n_neighbors"], "the size of the training set"
-    if is_adaptive(parameters):
-        limit += " less one, since the next neighbor's distance is the bandwidth"
-        check_integer("n_neighbors", k, 1, task.train_size - 1, limit)
-    else:
-        check_integer("n_neighbors", k, 1, task.train_size, limit)
-    if form == RANKS:
-        _check_ranks(parameters["weights"], int(k))
-    temperature, bandwidth = parameters["temperature"], parameters["bandwidth"]
-    _check_positive("temperature", temperature)
-    if form != SOFTMAX and temperature != TEMPERATURE:
-        msg = (
-            "temperature is a parameter of weights='softmax', got "
-            f"temperature={temperature!r} with {_show(form)}"
-        )
-        raise ValueError(msg)
-    if bandwidth is not None:
-        _check_positive("bandwidth", bandwidth)
-        if form < GAUSSIAN:
-            names = ", ".join(repr(name) for name, code in FORMS.items() if code >= GAUSSIAN)
-            msg = (
-                f"bandwidth is a parameter of the kernels {names}, got bandwidth={bandwidth!r} "
-                f"with {_show(form)}"
-            )
-            raise ValueError(msg)
-    check_integer("max_steps", parameters["max_steps"], 1)
-
-
 def _show(form: int) -> str:
-    names = {code: f"weights={name!r}" for name, code in FORMS.items()}
-    return {RANKS: "an array of weights", FUNCTION: "a function", **names}[form]
+    return {RANKS: "an array of weights", FUNCTION: "a function"}.get(form, f"weights={NAMES[form]!r}")
 
 
 def _check_positive(name: str, value: Any) -> None:
@@ -288,23 +227,6 @@ def _check_ranks(weights: Any, k: int) -> None:
             f"got {weights!r}"
         )
         raise ValueError(msg)
-
-
-def weights_by_function(distances: Array, parameters: Mapping[str, Any]) -> Array | None:
-    """The weights if they are a function of the distances (n_draws, k), otherwise None.
-
-    Raises
-    ------
-    ValueError
-        If a distance is negative and has no meaning then, the function returns another shape, or a weight
-        is negative, infinite or not a number.
-    TypeError
-        If the function returns a value that is not a real number.
-    """
-    _check_distances(distances, parameters)
-    if not callable(parameters["weights"]):
-        return None
-    return _check_given(parameters["weights"](distances.copy()), distances.shape)
 
 
 def _check_given(weights: Any, shape: tuple[int, ...]) -> Array:
@@ -331,14 +253,6 @@ def is_signed(parameters: Mapping[str, Any]) -> bool:
     """Return True if the weights have a meaning for distances below 0."""
     form = form_of(parameters["weights"])
     return form in SIGNED and (form != SOFTMAX or parameters.get("normalize", True))
-
-
-def _check_distances(distances: Array, parameters: Mapping[str, Any]) -> None:
-    if is_signed(parameters) or not (distances < 0).any():
-        return
-    lowest = distances[distances < 0][0]
-    msg = f"{_show(form_of(parameters['weights']))} needs distances of at least 0, got {lowest}"
-    raise ValueError(msg)
 
 
 def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[float, ...] | None:
@@ -386,15 +300,44 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
     return tuple(float(number) for number in numbers)
 
 
-class WeightedVariant(Variant):
+class WeightedVariant(NearestVariant):
     """What the rules share that weigh their nearest samples: how the parameters decide what they need."""
 
-    tie_rules = ("index", "random")
     fields = WeightFields
 
     def n_nearest(self, **parameters: Any) -> int:
         """K, or K + 1 if the next neighbor's distance is the bandwidth."""
         return int(parameters["n_neighbors"]) + is_adaptive(parameters)
+
+    def check(self, task: Task, **parameters: Any) -> None:
+        """Refuse weights that do not fit K, K larger than a training set, and a loss that does not fit."""
+        form, k = form_of(parameters["weights"]), parameters["n_neighbors"]
+        if is_adaptive(parameters):
+            limit = (
+                "the size of the training set less one, since the next neighbor's distance is the bandwidth"
+            )
+            check_integer("n_neighbors", k, 1, task.train_size - 1, limit)
+        super().check(task, **parameters)
+        if form == RANKS:
+            _check_ranks(parameters["weights"], int(k))
+        temperature, bandwidth = parameters["temperature"], parameters["bandwidth"]
+        _check_positive("temperature", temperature)
+        if form != SOFTMAX and temperature != TEMPERATURE:
+            msg = (
+                "temperature is a parameter of weights='softmax', got "
+                f"temperature={temperature!r} with {_show(form)}"
+            )
+            raise ValueError(msg)
+        if bandwidth is not None:
+            _check_positive("bandwidth", bandwidth)
+            if form < GAUSSIAN:
+                names = ", ".join(repr(name) for name in KERNELS)
+                msg = (
+                    f"bandwidth is a parameter of the kernels {names}, got bandwidth={bandwidth!r} "
+                    f"with {_show(form)}"
+                )
+                raise ValueError(msg)
+        check_integer("max_steps", parameters["max_steps"], 1)
 
     def needs_distances(self, **parameters: Any) -> bool:
         """True for all weights but those of the ranks, and equal ones."""
@@ -405,8 +348,23 @@ class WeightedVariant(Variant):
         return callable(parameters["weights"]) or not is_signed(parameters)
 
     def prepare_distances(self, distances: Array, **parameters: Any) -> Array | None:
-        """The weights, if they are a function of the distances."""
-        return weights_by_function(distances, parameters)
+        """The weights, if they are a function of the distances.
+
+        Raises
+        ------
+        ValueError
+            If a distance is negative and has no meaning then, the function returns another shape, or a
+            weight is negative, infinite or not a number.
+        TypeError
+            If the function returns a value that is not a real number.
+        """
+        if not is_signed(parameters) and (distances < 0).any():
+            shown, lowest = _show(form_of(parameters["weights"])), distances[distances < 0][0]
+            msg = f"{shown} needs distances of at least 0, got {lowest}"
+            raise ValueError(msg)
+        if not callable(parameters["weights"]):
+            return None
+        return _check_given(parameters["weights"](distances.copy()), distances.shape)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The scale, the factors of the classes, the weights of the ranks, and the losses."""
@@ -414,6 +372,8 @@ class WeightedVariant(Variant):
             msg = f"variant {self.name!r} has no exact rational mode; leave exact=True out"
             raise ValueError(msg)
         form = settled_form(parameters)
+        scale = parameters["temperature"] if form == SOFTMAX else parameters["bandwidth"] or 0
+        factors = parameters.get("class_weight") or np.ones(task.n_classes)
         fields = WeightFields(
             form,
             int(parameters["n_neighbors"]),
@@ -424,10 +384,7 @@ class WeightedVariant(Variant):
         )
         return Tables(
             fields,
-            (
-                *WeightNumbers(scale_of(parameters)),
-                *(parameters.get("class_weight") or np.ones(task.n_classes)),
-            ),
-            rank_weights(parameters) if form == RANKS else (),
+            (*WeightNumbers(float(scale)), *factors),
+            np.asarray(parameters["weights"], dtype=float) if form == RANKS else (),
             loss_table(parameters.get("loss"), float),
         )

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Link, Tables, Task, Variant, inner, jit, read_as
+from knnccv._validation import check_choice
+from knnccv.kernel import Link, Tables, Task, inner, jit, read_as
 from knnccv.voting import (
     BRIER,
     VOTE_SHARE,
@@ -20,7 +20,8 @@ from knnccv.voting import (
     thinning_rates,
 )
 
-from ._inclusion_probabilities import inclusion_of, inclusion_weights, mean_inclusion
+from ._shared import NearestVariant
+from .regression import inclusion_of, inclusion_weights, mean_inclusion
 
 MEASURES = {"share": "share of the votes", "brier": "Brier score", "log_loss": "log loss"}
 SCORES = tuple(MEASURES)
@@ -115,7 +116,7 @@ def confidence_stratified(order, labels, target, constraints):
     return score_stratified(order, labels, target, constraints, _rule(constraints))
 
 
-class Confidence(Variant):
+class Confidence(NearestVariant):
     """The votes of the K nearest training samples as probabilities of the classes.
 
     Parameters
@@ -131,7 +132,6 @@ class Confidence(Variant):
 
     name = "confidence"
     parameters = {"n_neighbors": 5, "score": "share"}  # noqa: RUF012
-    tie_rules = ("index", "random")
     heeds_extra = True
     fields = ConfidenceFields
     fixed = confidence_fixed
@@ -141,14 +141,9 @@ class Confidence(Variant):
         """`Variant.profile`."""
         return str(parameters["score"])
 
-    def n_nearest(self, **parameters: Any) -> int:
-        """K."""
-        return int(parameters["n_neighbors"])
-
     def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse K larger than a training set."""
-        limit = "the size of the training set"
-        check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
+        """Refuse K larger than a training set, and an unknown score."""
+        super().check(task, **parameters)
         check_choice("score", parameters["score"], SCORES)
 
     def measure(self, **parameters: Any) -> str:

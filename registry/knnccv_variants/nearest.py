@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from knnccv.kernel import NOT_SERVED, Link, Tables, Task, Variant, inner, jit
+from knnccv.kernel import NOT_SERVED, Link, Tables, Task, inner, jit, read_as
 from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
-from ._loss import check_loss, largest_loss, loss_table, score_of
-from ._removals import RemovalNumbers, nn_strata_without_each, nn_without_each
+from ._shared import NearestVariant, RemovalNumbers, loss_table, score_of
 
 LARGE_GROUP = 256
 """Tied samples from which `score_stratified` is faster."""
@@ -140,7 +139,104 @@ def _tied_group(items, labels, own_class, left, constraints):
     return gain, counts[0]
 
 
-class NN(Variant):
+@jit
+def nn_without_each(order, labels, target, constraints, out):
+    """`nn_fixed` of N - 1 samples, without each position in turn; O(depth)."""
+    weights = constraints.weights
+    losses = constraints.table
+    unit = constraints.unit
+    own_class = labels.classes[target]
+    depth = len(order.items)
+    after = 0.0
+    end = depth
+    while end > 0:
+        start = end - 1
+        while start > 0 and order.group_end[start - 1] == end:
+            start -= 1
+        size = end - start
+        weight = 0.0  # of the group if one of its samples is removed
+        moved = 0.0  # of the group if a sample before it is removed
+        total = 0.0
+        for i in range(start, end):
+            if i > 0:
+                moved += weights[i - 1]
+            if i < end - 1:
+                weight += weights[i]
+            total += score_of(losses, own_class, labels.classes[order.items[i]], unit)
+        for i in range(start, end):
+            out[i] = after
+            if size > 1:
+                own = score_of(losses, own_class, labels.classes[order.items[i]], unit)
+                out[i] += weight * (total - own) / (size - 1)
+        after += moved * total / size
+        end = start
+    before = 0.0
+    start = 0
+    while start < depth:
+        end = order.group_end[start]
+        weight = 0.0
+        total = 0.0
+        for i in range(start, end):
+            out[i] += before
+            if i < len(weights):
+                weight += weights[i]
+            total += score_of(losses, own_class, labels.classes[order.items[i]], unit)
+        before += weight * total / (end - start)
+        start = end
+    return before if depth <= len(weights) else 0.0
+
+
+@jit
+def nn_strata_without_each(order, labels, target, constraints, out):
+    """`nn_strata` without each position of the class `removed` in turn; O(depth).
+
+    Once a sample of the class is removed, the walk goes on as if the class still had it and it were passed.
+    """
+    losses = constraints.table
+    unit = constraints.unit
+    n_train = constraints.n_train
+    removed = int(read_as(RemovalNumbers, constraints.numbers).removed)
+    own_class = labels.classes[target]
+    depth = len(order.items)
+    start = 0
+    while start < depth:
+        end = order.group_end[start]
+        first = score_of(losses, own_class, labels.classes[order.items[start]], unit)
+        for i in range(start + 1, end):
+            if score_of(losses, own_class, labels.classes[order.items[i]], unit) != first:
+                return NOT_SERVED
+        start = end
+    left = constraints.counts.copy()
+    left[own_class] -= constraints.held_out
+    left[removed] += 1
+    for i in range(depth):
+        left[labels.classes[order.items[i]]] -= 1
+    after = 0.0  # expected score if no sample up to the position is in T
+    for i in range(depth - 1, -1, -1):
+        c = labels.classes[order.items[i]]
+        out[i] = after
+        left[c] += 1
+        score = score_of(losses, own_class, c, unit)
+        if left[c] <= n_train[c]:
+            after = score
+        else:
+            after = (n_train[c] * score + (left[c] - n_train[c]) * after) / left[c]
+    left[removed] -= 1
+    before = 0.0
+    p_none = 1.0
+    for i in range(depth):
+        c = labels.classes[order.items[i]]
+        if c == removed:
+            out[i] = before + p_none * out[i]
+            if left[c] == 0:
+                return 0.0
+        before += p_none * n_train[c] / left[c] * score_of(losses, own_class, c, unit)
+        p_none *= max(left[c] - n_train[c], 0) / left[c]
+        left[c] -= 1
+    return before
+
+
+class NN(NearestVariant):
     """The nearest training sample decides (ICML classifiers 1 to 3; TR algorithms 1 and 3).
 
     Parameters
@@ -152,7 +248,6 @@ class NN(Variant):
 
     name = "nn"
     parameters = {"loss": None}  # noqa: RUF012
-    tie_rules = ("index", "random")
     heeds_extra = True
     fixed = nn_fixed
     stratified = nn_stratified
@@ -160,22 +255,6 @@ class NN(Variant):
     def profile(self, **parameters: Any) -> str:
         """`Variant.profile`."""
         return "votes" if parameters["loss"] is None else ""
-
-    def n_nearest(self, **parameters: Any) -> int:
-        """One."""
-        return 1
-
-    def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse a loss that is not a finite square matrix of the right size."""
-        check_loss(parameters["loss"], task.n_classes)
-
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, or the expected loss."""
-        return "accuracy" if parameters.get("loss") is None else "expected loss"
-
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss."""
-        return largest_loss(parameters["loss"])
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
         """`nn_strata`, unless classes have one more training sample; then the kernel that serves all."""

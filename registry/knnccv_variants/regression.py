@@ -10,9 +10,10 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, Variant, jit, read_as
+from knnccv.kernel import Tables, Task, inner, jit, read_as
+from knnccv.sampling import Inclusion, inclusion_law
 
-from ._inclusion_probabilities import inclusion_of, inclusion_weights, mean_inclusion
+from ._shared import NearestVariant
 
 MEASURES = {
     "error": "mean squared error",
@@ -30,6 +31,41 @@ class RegressionFields(NamedTuple):
 
     part: int  # ERROR, BIAS2, VARIANCE, PREDICTION or BIAS
     output: int
+
+
+def inclusion_weights(task: Task, k: int) -> Array:
+    """P(a sample, or a pair of samples, is among the K nearest).
+
+    The arrays of `inclusion_law`, one after the other, shape (2 * n_available,).
+    """
+    return np.concatenate(inclusion_law(task.n_available, task.train_size, k, task.number))
+
+
+@inner
+def inclusion_of(constraints):
+    """The views of `inclusion_weights`."""
+    middle = len(constraints.weights) // 2
+    return Inclusion(constraints.weights[:middle], constraints.weights[middle:])
+
+
+@inner
+def mean_inclusion(inclusion, start, end, unit):
+    """The mean probabilities of a tied group over its orders.
+
+    For one of its samples; for one of its samples and a given sample before the group; and for two of its
+    samples.
+    """
+    size = end - start
+    one = unit * 0
+    with_nearer = unit * 0
+    within = unit * 0
+    for i in range(start, end):
+        one += inclusion.single[i]
+        with_nearer += inclusion.with_nearer[i]
+        within += inclusion.with_nearer[i] * (i - start)
+    if size > 1:
+        within = within * 2 / (size * (size - 1))
+    return one / size, with_nearer / size, within
 
 
 @jit
@@ -84,7 +120,7 @@ def regression_fixed(order, labels, target, constraints):
     return max(squares, zero) / (k * k)
 
 
-class Regression(Variant):
+class Regression(NearestVariant):
     """The mean target of the K nearest training samples, scored by its squared error (Kanagawa 2024).
 
     Its targets are real numbers, y of shape (n_items,) or (n_items, n_outputs); the error is summed over
@@ -105,7 +141,6 @@ class Regression(Variant):
     name = "regression"
     target = "values"
     parameters = {"n_neighbors": 5, "part": "error", "output": 0}  # noqa: RUF012
-    tie_rules = ("index", "random")
     fields = RegressionFields
     fixed = regression_fixed
 
@@ -113,14 +148,9 @@ class Regression(Variant):
         """`Variant.profile`."""
         return "error" if parameters["part"] == "error" else ""
 
-    def n_nearest(self, **parameters: Any) -> int:
-        """K."""
-        return int(parameters["n_neighbors"])
-
     def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse K larger than a training set."""
-        limit = "the size of the training set"
-        check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
+        """Refuse K larger than a training set, and an unknown part."""
+        super().check(task, **parameters)
         check_choice("part", parameters["part"], PARTS)
         check_integer("output", parameters["output"], 0)
 

@@ -10,30 +10,37 @@ from typing import Any
 import numpy as np
 
 from knnccv._typing import Kernel
-from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, Variant, inner, jit, read_as, read_rest
+from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, inner, jit, read_as, read_rest
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
-    VoteDistributions,
     VotingRule,
     counted_weights,
     has_mixed_group,
     scaled_position_weights,
     score_fixed_size,
     score_stratified,
-    score_votes,
     thinning_rates,
     tie_quadrature,
 )
 
-from ._contested_votes import contested_table, contested_votes
-from ._counted_votes import counted_votes, counted_votes_without_each, max_counted_depth
-from ._loss import check_loss, largest_loss, loss_table
-from ._removals import RemovalNumbers, two_class_strata_without_each, two_class_votes_without_each
+from ._shared import NO_TABLE, NearestVariant, RemovalNumbers, VoteFields, loss_table
 from ._stratified_lanes import lane_tables, votes_in_lanes
-from ._two_class_votes import table_of_strata, table_of_votes, two_class_strata, two_class_votes
-from ._vote_fields import NO_TABLE, VoteFields
+from ._two_class_votes import (
+    table_of_strata,
+    table_of_votes,
+    two_class_strata,
+    two_class_strata_without_each,
+    two_class_votes,
+    two_class_votes_without_each,
+)
+from ._untied_votes import (
+    contested_table,
+    contested_votes,
+    counted_votes,
+    counted_votes_without_each,
+    max_counted_depth,
+)
 
 MAX_COUNTED_NEIGHBORS = 15
 """For more neighbors, counting contenders is faster than counting all subsets."""
@@ -56,23 +63,14 @@ def knn_fixed(order, labels, target, constraints):
 @jit
 def fixed_votes(order, labels, target, constraints):
     """The general case of `knn_fixed`, tied groups of several classes included."""
-    losses = constraints.table
-    if read_as(VoteFields, constraints.integers).contested_depth > 0:
-        losses = losses[:0]
-    return score_fixed_size(order, labels, target, constraints, _plurality(constraints, losses))
+    return score_fixed_size(order, labels, target, constraints, _plurality(constraints))
 
 
 @jit
 def knn_stratified(order, labels, target, constraints):
     """ICML §2.5 for any number of classes; O(depth * cost of a vote)."""
-    fields = read_as(VoteFields, constraints.integers)
-    if fields.table_depth != NO_TABLE:
+    if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
         score = two_class_strata(order, labels, target, constraints)
-        if score != NOT_SERVED:
-            return score
-    plain = fields.table_depth != NO_TABLE or len(constraints.table) == 0
-    if plain and fields.n_tie_nodes == 0 and constraints.n_extra == 0:
-        score = knn_stratified_untied(order, labels, target, constraints)
         if score != NOT_SERVED:
             return score
     return strata_votes(order, labels, target, constraints)
@@ -81,75 +79,32 @@ def knn_stratified(order, labels, target, constraints):
 @jit
 def strata_votes(order, labels, target, constraints):
     """The general case of `knn_stratified`, tied groups of several classes included."""
-    losses = constraints.table
-    if read_as(VoteFields, constraints.integers).table_depth != NO_TABLE:
-        losses = losses[:0]
-    return score_stratified(order, labels, target, constraints, _plurality(constraints, losses))
+    return score_stratified(order, labels, target, constraints, _plurality(constraints))
 
 
 @jit
-def knn_stratified_untied(order, labels, target, constraints):
-    """As `knn_stratified`, if no mixed groups tie, without losses, ties to the smallest label."""
+def untied_strata_votes(order, labels, target, constraints):
+    """As `strata_votes`, and faster to compile: no mixed tied groups."""
     if has_mixed_group(order, labels):
         return NOT_SERVED
-    k = constraints.n_nearest
-    own_class = labels.classes[target]
-    n_classes = len(constraints.counts)
-    unit = constraints.unit
-    marked = np.full((n_classes + 2, 1, k + 1), unit * 0)
-    rows, last_row = marked.reshape(n_classes + 2, k + 1), n_classes + 1
-    no_marks = np.zeros(n_classes + 2, constraints.counts.dtype)
-    passed = np.zeros(n_classes + 2, constraints.counts.dtype)
-    seen_classes = np.empty(n_classes, np.int64)
-    votes = VoteDistributions(
-        marked, no_marks, passed, seen_classes, np.full(1, unit), np.full((2, k + 1), unit * 0)
-    )
-    rule = _plurality(constraints, constraints.table[:0])  # there may be a table of votes
-    n_seen_classes = 0
-    score = unit * 0
-    for i in range(len(order.items)):
-        c = labels.classes[order.items[i]]
-        n_train = constraints.n_train[c]
-        left = constraints.counts[c] - passed[c]
-        if c == own_class:
-            left -= constraints.held_out
-        if passed[c] == 0:
-            rows[c, 0] = unit
-            seen_classes[n_seen_classes] = c
-            n_seen_classes += 1
-        # The last row: this sample is in T, with b - 1 of its class before it.
-        share = unit / left
-        passed[last_row] = min(passed[c] + 1, n_train, k)
-        possible = False
-        for b in range(1, passed[last_row] + 1):
-            rows[last_row, b] = rows[c, b - 1] * ((n_train - b + 1) * share)
-            possible = possible or rows[last_row, b] > 0
-        if possible and (passed[own_class] > 0 or c == own_class):
-            score += score_votes(votes, n_seen_classes, c, own_class, k, rule)
-        passed[c] += 1
-        for b in range(min(passed[c], k), 0, -1):
-            rows[c, b] = rows[c, b] * ((left - n_train + b) * share) + rows[c, b - 1] * (
-                (n_train - b + 1) * share
-            )
-        rows[c, 0] = rows[c, 0] * ((left - n_train) * share)
-    return score
+    return score_stratified(order, labels, target, constraints, _plurality(constraints), None)
 
 
 @inner
-def _plurality(constraints, losses):
+def _plurality(constraints):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
-    tie_nodes = read_rest(ThinningRates, constraints.numbers)
-    return VotingRule(PLURALITY, fields.n_tie_nodes, tie_nodes, losses)
+    losses = constraints.table
+    if fields.table_depth != NO_TABLE or fields.contested_depth > 0:
+        losses = losses[:0]
+    return VotingRule(PLURALITY, fields.n_tie_nodes, read_rest(ThinningRates, constraints.numbers), losses)
 
 
-def _kernels_for(task: Task, tables: Tables) -> list[Kernel]:
+def _kernels_for(task: Task, fields: VoteFields, *, plain: bool) -> list[Kernel]:
     """The kernels of a chain for one kind of training sets, by its tables."""
-    fields = tables.integers
     has_table = fields.table_depth != NO_TABLE
     if task.stratified:
-        losses = not has_table and len(tables.table)
-        untied = [] if losses or fields.n_tie_nodes or task.n_extra else [knn_stratified_untied]
+        untied = [untied_strata_votes] if plain and not task.n_extra else []
         return [*([two_class_strata] if has_table else []), *untied, strata_votes]
     if has_table:
         return [two_class_votes]
@@ -158,7 +113,7 @@ def _kernels_for(task: Task, tables: Tables) -> list[Kernel]:
     return [counted_votes, fixed_votes] if fields.counted_depth > 0 else [fixed_votes]
 
 
-class KNN(Variant):
+class KNN(NearestVariant):
     """The K nearest training samples vote (ICML classifiers 4 and 5, for any number of classes).
 
     Parameters
@@ -174,7 +129,6 @@ class KNN(Variant):
 
     name = "knn"
     parameters = {"n_neighbors": 5, "loss": None, "vote_ties": "smallest"}  # noqa: RUF012
-    tie_rules = ("index", "random")
     heeds_extra = True
     fields = VoteFields
     fixed = knn_fixed
@@ -183,25 +137,6 @@ class KNN(Variant):
     def profile(self, **parameters: Any) -> str:
         """`Variant.profile`."""
         return "votes" if parameters["loss"] is None and parameters["vote_ties"] == "smallest" else ""
-
-    def n_nearest(self, **parameters: Any) -> int:
-        """K."""
-        return int(parameters["n_neighbors"])
-
-    def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse K larger than a training set, and a loss that does not fit the classes."""
-        limit = "the size of the training set"
-        check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
-        check_loss(parameters["loss"], task.n_classes)
-        check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
-
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, or the expected loss."""
-        return "accuracy" if parameters.get("loss") is None else "expected loss"
-
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss."""
-        return largest_loss(parameters["loss"])
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """True for one neighbor, and for two classes."""
@@ -221,7 +156,8 @@ class KNN(Variant):
         if len(tasks) > 1:
             return links
         tables = self.tables(tasks[0], **parameters)
-        return [*links, *(Link(kernel, tables) for kernel in _kernels_for(tasks[0], tables))]
+        kernels = _kernels_for(tasks[0], tables.integers, plain=plain)
+        return [*links, *(Link(kernel, tables) for kernel in kernels)]
 
     def removals(
         self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
@@ -243,30 +179,27 @@ class KNN(Variant):
         losses = loss_table(parameters["loss"], task.number)
         smallest = parameters["vote_ties"] == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(k, smallest, task.number)
-        binary = task.n_classes == 2 and task.number is not Fraction
-        if task.stratified:
-            table = None
-            if binary and task.held_out and not len(losses) and not task.n_extra:
+        rates = ThinningRates(0, 0) if task.stratified else thinning_rates(task)
+        fields, numbers = VoteFields(n_tie_nodes), (*rates, *tie_nodes)
+        table = None
+        if task.n_classes == 2 and task.number is not Fraction:
+            if task.stratified and task.held_out and not len(losses) and not task.n_extra:
                 table = table_of_strata(task, k, smallest)
-            numbers = (*ThinningRates(0, 0), *tie_nodes)  # the rates serve designs of one size
-            if table is None:
-                return Tables(VoteFields(n_tie_nodes), numbers, table=losses)
-            return Tables(VoteFields(n_tie_nodes, table_depth=table.shape[1] - 1), numbers, table=table)
-        if binary and task.train_size > k:
-            table = table_of_votes(task, k, losses, smallest)
-            if table is not None:
-                return Tables(VoteFields(n_tie_nodes, table_depth=table.shape[1] - 1), table=table)
+            elif not task.stratified and task.train_size > k:
+                table = table_of_votes(task, k, losses, smallest)
+        if table is not None:
+            return Tables(fields._replace(table_depth=table.shape[1] - 1), numbers, table=table)
+        if task.stratified:
+            return Tables(fields, numbers, table=losses)
         plain = smallest and not len(losses)
         counted_depth = max_counted_depth(task, k) if plain else 0
         contested = contested_table(task, k) if plain and k > MAX_COUNTED_NEIGHBORS else None
         weights = (*scaled_position_weights(task, k), *counted_weights(task, k, counted_depth))
+        if contested is not None:
+            fields = fields._replace(contested_depth=contested.shape[1] - 1)
         return Tables(
-            integers=VoteFields(
-                n_tie_nodes,
-                counted_depth=counted_depth,
-                contested_depth=0 if contested is None else contested.shape[1] - 1,
-            ),
-            numbers=(*thinning_rates(task), *tie_nodes),
-            weights=np.concatenate(weights),
-            table=losses if contested is None else contested,
+            fields._replace(counted_depth=counted_depth),
+            numbers,
+            np.concatenate(weights),
+            losses if contested is None else contested,
         )

@@ -8,40 +8,29 @@ from typing import Any
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv._validation import check_choice
-from knnccv.kernel import FALSE, TRUE, Task, inner, jit, read_as, read_rest
+from knnccv.kernel import inner, jit, read_as, read_rest
 
-from ._loss import check_loss, largest_loss, score_of
-from ._outcomes import new_rule, vote_outcome
-from ._weighted_tree import cells_by_class, tree_score
+from ._shared import score_of
+from ._weighted_tree import cells_by_class, new_rule, tree_score, vote_outcome
 from ._weights import (
-    MAX_STEPS,
     RANKS,
-    TEMPERATURE,
+    WEIGHTING,
     WeightedVariant,
     WeightFields,
     WeightNumbers,
     are_unknown,
-    check_weights,
     class_factors,
     fill_weights,
 )
 
 
 @jit
-def weighted_fixed(order, distances, labels, target, constraints):
-    """The share of the training sets of one size that classify the sample correctly, or the mean loss."""
-    return _score(order, distances, labels, target, constraints, FALSE)
+def weighted_votes(order, distances, labels, target, constraints):
+    """The share of the training sets that classify the sample correctly, or the mean loss.
 
-
-@jit
-def weighted_stratified(order, distances, labels, target, constraints):
-    """The same for a fixed size per class."""
-    return _score(order, distances, labels, target, constraints, TRUE)
-
-
-@jit
-def _score(order, distances, labels, target, constraints, stratified):
+    For training sets of one size, and of one size per class.
+    """
+    stratified = len(constraints.counts) > 1
     fields = read_as(WeightFields, constraints.integers)
     own_class, losses = labels.classes[target], constraints.table
     if len(order.items) == 0:
@@ -154,34 +143,10 @@ class Weighted(WeightedVariant):
     """
 
     name = "weighted"
-    parameters = {  # noqa: RUF012
-        "n_neighbors": 5,
-        "weights": "inverse",
-        "temperature": TEMPERATURE,
-        "bandwidth": None,
-        "class_weight": None,
-        "loss": None,
-        "vote_ties": "smallest",
-        "max_steps": MAX_STEPS,
-    }
-    fixed_by_distance = weighted_fixed
-    stratified_by_distance = weighted_stratified
+    parameters = {**WEIGHTING, "class_weight": None, "loss": None, "vote_ties": "smallest"}  # noqa: RUF012
+    fixed_by_distance = stratified_by_distance = weighted_votes
     decide = weighted_decide
 
     def for_classes(self, classes: Array, counts: Array, **parameters: Any) -> Mapping[str, Any]:
         """The parameters with a number for every class as `class_weight`."""
         return {**parameters, "class_weight": class_factors(parameters["class_weight"], classes, counts)}
-
-    def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse weights that do not fit K, K larger than a training set, and a loss that does not fit."""
-        check_weights(task, parameters)
-        check_loss(parameters["loss"], task.n_classes)
-        check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
-
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, or the expected loss."""
-        return "accuracy" if parameters.get("loss") is None else "expected loss"
-
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss."""
-        return largest_loss(parameters["loss"])

@@ -11,20 +11,17 @@ from knnccv._typing import Array
 from knnccv._validation import check_bool
 from knnccv.kernel import Task, inner, jit, read_as
 
-from ._outcomes import new_rule
-from ._weighted_tree import cells_of_samples, tree_score
+from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (
     GAUSSIAN,
-    MAX_STEPS,
     RANKS,
     SOFTMAX,
-    TEMPERATURE,
     UNIFORM,
+    WEIGHTING,
     WeightedVariant,
     WeightFields,
     WeightNumbers,
     are_unknown,
-    check_weights,
     fill_weights,
     form_of,
     pair_weight,
@@ -200,20 +197,13 @@ class WeightedRegression(WeightedVariant):
 
     name = "weighted_regression"
     target = "values"
-    parameters = {  # noqa: RUF012
-        "n_neighbors": 5,
-        "weights": "inverse",
-        "temperature": TEMPERATURE,
-        "bandwidth": None,
-        "normalize": True,
-        "max_steps": MAX_STEPS,
-    }
+    parameters = {**WEIGHTING, "normalize": True}  # noqa: RUF012
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
-        check_weights(task, parameters)
+        super().check(task, **parameters)
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])

@@ -367,8 +367,8 @@ def test_every_compiled_function_of_the_package_has_the_cache():
 NOTE = """
     import sys
     sys.stderr.isatty = lambda: True
-    from knnccv.kernel import _compiling
-    _compiling._note.after = 0.0
+    from knnccv.kernel import _compile
+    _compile._note.after = 0.0
     import numba
     @numba.njit
     def slow(x):

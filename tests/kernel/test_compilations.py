@@ -33,7 +33,7 @@ SEVERAL = {
     "knnccv.retrieval._compiled.buckets._keep": 2,
     "knnccv.sampling.step_by_thinning": 4,
     "knnccv.voting._fixed_size.position_weights_at": 2,
-    "knnccv_variants._inclusion_probabilities.mean_inclusion": 2,
+    "knnccv_variants.regression.mean_inclusion": 2,
 }
 
 

@@ -103,7 +103,7 @@ def test_samples_that_are_never_tested_have_no_score():
 def test_a_subclass_with_its_own_kernel_is_asked():
     class Other(votes.KNN):
         name = "other"
-        stratified = votes.knn_stratified_untied
+        stratified = votes.untied_strata_votes
 
     X, y = blobs(2, 60, 3)
     plain = complete_cv(X, y, "knn", n_neighbors=3, ties="index")

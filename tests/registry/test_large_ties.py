@@ -11,8 +11,8 @@ from scipy.stats import binom
 from knnccv import Neighbors, StratifiedKFold, StratifiedSubsample, complete_cv
 from knnccv.kernel import as_python
 from knnccv.sampling import tie_times
-from knnccv.voting import _group_times
-from knnccv.voting._group_times import LARGE_GROUP, degree_for
+from knnccv.voting import _stratified
+from knnccv.voting._stratified import LARGE_GROUP, degree_for
 
 
 def drawn(trained, k, own, score):
@@ -116,4 +116,4 @@ def test_the_nodes_suffice(size):
 
 def test_small_groups_take_all_nodes():
     assert degree_for(LARGE_GROUP, 1.0) >= LARGE_GROUP - 1
-    assert np.finfo(float).eps / 100 > _group_times.NEGLIGIBLE
+    assert np.finfo(float).eps / 100 > _stratified.NEGLIGIBLE

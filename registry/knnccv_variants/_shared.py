@@ -1,17 +1,38 @@
-"""The loss matrix that the nearest-neighbor and the voting rules share."""
+"""What several rules share: losses, K nearest neighbors, and the fields that their kernels read."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv._validation import as_reals
-from knnccv.kernel import inner
+from knnccv._validation import as_reals, check_choice, check_integer
+from knnccv.kernel import Task, Variant, inner
 
 LARGEST = 1e300  # so that no sum of losses overflows
+NO_TABLE = -1
+
+
+class VoteFields(NamedTuple):
+    """The fields of `KNN`.
+
+    A table of all votes between two classes serves lists up to `table_depth`; with NO_TABLE,
+    ``constraints.table`` are the losses. Counting serves lists up to `counted_depth`.
+    If `contested_depth` > 0, ``constraints.table`` is a `contested_table` for that depth.
+    """
+
+    n_tie_nodes: int  # 0: a tied vote goes to the smallest label
+    table_depth: int = NO_TABLE
+    counted_depth: int = 0
+    contested_depth: int = 0
+
+
+class RemovalNumbers(NamedTuple):
+    """The numbers that the kernels of strata read."""
+
+    removed: float  # the class of the samples that are left out in turn
 
 
 @inner
@@ -73,3 +94,30 @@ def _rational(value: Any) -> Fraction:
     if isinstance(value, (np.integer, np.bool_)):
         return Fraction(int(value))
     return Fraction(*value.as_integer_ratio())
+
+
+class NearestVariant(Variant):
+    """A rule of the K nearest training samples, of one without `n_neighbors`; with or without a loss."""
+
+    tie_rules = ("index", "random")
+
+    def n_nearest(self, **parameters: Any) -> int:
+        """K."""
+        return int(parameters.get("n_neighbors", 1))
+
+    def check(self, task: Task, **parameters: Any) -> None:
+        """Refuse K larger than a training set, a loss that does not fit the classes, and unknown ways."""
+        if "n_neighbors" in parameters:
+            limit = "the size of the training set"
+            check_integer("n_neighbors", parameters["n_neighbors"], 1, task.train_size, limit)
+        check_loss(parameters.get("loss"), task.n_classes)
+        if "vote_ties" in parameters:
+            check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
+
+    def measure(self, **parameters: Any) -> str:
+        """Accuracy, or the expected loss."""
+        return "accuracy" if parameters.get("loss") is None else "expected loss"
+
+    def largest_score(self, **parameters: Any) -> float:
+        """The largest absolute loss, 1 for an accuracy."""
+        return largest_loss(parameters.get("loss"))
