@@ -24,12 +24,11 @@ from ..driver import InexactError, ScoringProblem, first_depth, validate_problem
 from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
 from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
-from ._estimators import Rule, check_size
+from ._estimators import Rule, check_size, prepare
 from ._request import ExpectedScore, Request
 from ._runs import SplitControl
 from ._scoring import for_sklearn
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
-from ._steps import prepare
 
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
 """Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""

@@ -14,9 +14,9 @@ from .._typing import Array
 from .._validation import fixed_seed
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
+from ._estimators import Prepared
 from ._scoring import Measure
 from ._splitters import FoldLaw, Law, in_words, law_of
-from ._steps import Prepared
 
 AVERAGES = ("folds", "pooled")
 
