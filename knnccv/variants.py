@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from ._typing import Kernel
 from .kernel import (
+    ARGUMENTS,
     DECIDE_ARGUMENTS,
     DISTANCE_ARGUMENTS,
     Variant,
@@ -28,7 +30,7 @@ GROUP = "knnccv.variants"
 
 
 class _Registry(Mapping[str, Variant]):
-    """Names and variants, from `register` and from the installed entry points."""
+    """Names and variants, from `register` and from the installed entry points; read-only from outside."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Variant] = {}
@@ -66,9 +68,14 @@ class _Registry(Mapping[str, Variant]):
         return len({*self._loaded, *self._entry_points()})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._loaded or name in self._entry_points()
+        return (
+            name in self._loaded or name in self._entry_points()
+        )  # without importing it, as Mapping would
 
-    def add(self, variant: Variant) -> None:
+    def __repr__(self) -> str:
+        return f"<knnccv variants: {', '.join(self)}>"
+
+    def _add(self, variant: Variant) -> None:
         with self._lock:
             name = variant.name
             if name in self and not self._is_same(name, variant):
@@ -81,7 +88,7 @@ class _Registry(Mapping[str, Variant]):
                 raise ValueError(msg)
             self._loaded[name] = variant
 
-    def discard(self, name: str) -> None:
+    def _discard(self, name: str) -> None:
         with self._lock:
             self._loaded.pop(name, None)
 
@@ -135,15 +142,9 @@ def register(variant: Variant | type[Variant]) -> Variant:
     >>> unregister("mine")
     """
     found = _instance(variant, "register()")
-    owner = f"variant {found.name!r}"
-    for kernel in found.kernels():
-        compile_kernel(kernel, owner)
-    for kernel in distance_kernels(found):
-        compile_distance_kernel(kernel, owner)
-    decide = found.decision()
-    if decide is not None:
-        compile_decide(decide, owner)
-    _registry.add(found)
+    for function, compiled, *_ in _functions(found):
+        compiled(function, f"variant {found.name!r}")
+    _registry._add(found)
     return found
 
 
@@ -169,7 +170,7 @@ def unregister(name: str) -> None:
     """
     if name not in _registry:
         raise KeyError(_unknown(name))
-    _registry.discard(name)
+    _registry._discard(name)
 
 
 def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
@@ -229,29 +230,7 @@ def registered_variants() -> Mapping[str, Variant]:
     >>> registered_variants()["nn"].name
     'nn'
     """
-    return _View(_registry)
-
-
-class _View(Mapping[str, Variant]):
-    """The read-only view of the registry."""
-
-    def __init__(self, registry: _Registry) -> None:
-        self._registry = registry
-
-    def __getitem__(self, name: str) -> Variant:
-        return self._registry[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._registry  # without importing it, as Mapping would
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._registry)
-
-    def __len__(self) -> int:
-        return len(self._registry)
-
-    def __repr__(self) -> str:
-        return f"<knnccv variants: {', '.join(self)}>"
+    return _registry
 
 
 def _unknown(name: str) -> str:
@@ -299,20 +278,26 @@ def _instance(candidate: Any, source: str) -> Variant:
 
 def _check_functions(candidate: Variant, source: str) -> None:
     """Raise TypeError unless the variant has kernels, or a function `decide`, with the right arguments."""
-    kernels, by_distance, decide = candidate.kernels(), distance_kernels(candidate), candidate.decision()
-    if not kernels and not by_distance and decide is None:
+    functions = _functions(candidate)
+    if not functions:
         msg = (
             f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
             "function decide"
         )
         raise TypeError(msg)
-    owner = f"variant {candidate.name!r} ({source})"
-    for kernel in kernels:
-        check_kernel(kernel, owner)
-    for kernel in by_distance:
-        check_kernel(kernel, owner, "kernel", DISTANCE_ARGUMENTS)
+    for function, _, what, arguments in functions:
+        check_kernel(function, f"variant {candidate.name!r} ({source})", what, arguments)
+
+
+def _functions(variant: Variant) -> list[tuple[Kernel, Callable[..., Kernel], str, tuple[str, ...]]]:
+    """The compiled functions of a variant, each with what compiles it, what it is, and its arguments."""
+    found: list[Any] = [(each, compile_kernel, "kernel", ARGUMENTS) for each in variant.kernels()]
+    by_distance = distance_kernels(variant)
+    found += [(each, compile_distance_kernel, "kernel", DISTANCE_ARGUMENTS) for each in by_distance]
+    decide = variant.decision()
     if decide is not None:
-        check_kernel(decide, owner, "function decide", DECIDE_ARGUMENTS)
+        found.append((decide, compile_decide, "function decide", DECIDE_ARGUMENTS))
+    return found
 
 
 def _describe(variant: Variant) -> str:

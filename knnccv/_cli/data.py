@@ -73,7 +73,7 @@ def read_data(args: argparse.Namespace, rule: Variant) -> tuple[Table, Variant]:
         If the table cannot be used, or the rule needs numbers and the target is text.
     """
     from .._labels import task_of
-    from .._scaling import standardized
+    from ..tuning import standardized
     from ..variants import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves

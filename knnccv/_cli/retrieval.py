@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import retrieval
-from .._formatting import bound_text, plain
-from .._training_set_count import magnitude
+from .._formatting import bound_text, magnitude, plain
 from .._version import __version__
 from ..inference import InferenceWarning
 from ..neighbors import Neighbors

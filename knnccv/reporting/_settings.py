@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._scaling import SCALINGS
 from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
-from ..tuning import TunedScore, tuned_score
+from ..tuning import SCALINGS, TunedScore, tuned_score
 from ._cost import SEARCH_LIMIT, affordable_neighbors, effort, nested_runs, search_units, tie_size
 from ._study import TIMES_LARGER, Setting, Study, are_unequal, part_of
 from ._table import Cut, TableInput, of_a_part

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._labels import single_class
 from .._parallel import for_each
-from .._scaling import scaled
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
@@ -21,6 +20,7 @@ from ..hvdm import HEOM, HVDM
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
+from ..tuning import scaled
 from ._cost import Effort
 from ._table import Cut, TableInput, subsampled
 

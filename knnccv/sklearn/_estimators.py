@@ -301,17 +301,14 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     """
     from sklearn.pipeline import Pipeline
 
-    if type(estimator) is not Pipeline:
-        if fitted:
-            _check_items(estimator, X, X)
-        return Prepared(estimator, X)
-    *steps, (_, last) = estimator.steps
+    given = estimator.steps if type(estimator) is Pipeline else [("", estimator)]
+    *steps, (_, last) = given
     steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     learning = [name for name, step in steps if _tags(step).requires_fit]
     if fitted:
         _check_items(last, X)
     precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
-    if precomputed and len(estimator.steps) > 1 and not (fitted and transductive):
+    if precomputed and len(given) > 1 and not (fitted and transductive):
         reason = (
             "a step before metric='precomputed' would get rows of another length in every split"
             if steps
@@ -486,9 +483,7 @@ def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
     fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
     known, hint = getattr(last, "_fit_X", None), ""
-    if not (
-        fitted_to or seen is None or known is None or hasattr(known, "tocsr") or hasattr(seen, "tocsr")
-    ):
+    if not fitted_to and not any(each is None or hasattr(each, "tocsr") for each in (seen, known)):
         seen = np.asarray(seen)
         numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
         if numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import magnitude
 from .._labels import EncodedLabels, encode_labels, single_class
 from .._parallel import counted
-from .._training_set_count import magnitude
 from .._typing import Array
-from ..designs import Design, LeaveGroupsOut
+from ..designs import Design
 from ..driver import InexactError
 from ..results import CompleteCV, SampledCV, complete_cv
-from ..runs import NEITHER, nearest_in_runs
-from ._by_runs import AT_ONCE, Question, outputs_of, weights_of
+from ..runs import nearest_in_runs
+from ._by_runs import AT_ONCE, Question, folds_of, outputs_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
@@ -179,8 +179,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
     results, shares = [], []
     for probability, n_train, n_test in law.parts:
-        design = LeaveGroupsOut(law.codes, len(law.sizes) - n_train)
-        results += _complete(request, rule, measure, design, average="pooled")
+        results += _complete(request, rule, measure, law.leaving(n_train), average="pooled")
         shares.append(float(probability * n_test / whole if request.pooled else probability))
     return _combined(request, measure, law, results, shares, ", in closed form")
 
@@ -306,10 +305,7 @@ def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[flo
     starts = range(0, law.n_splits, step)
     for _ in counted(starts, len(starts)):
         part = list(islice(splits, step))
-        fold_of = np.full((len(part), len(law.sizes)), NEITHER, np.int32)
-        for row, (_, (trained, left_out)) in enumerate(part):
-            fold_of[row, list(trained)], fold_of[row, list(left_out)] = -1, 0
-        folds = fold_of[:, law.codes]
+        folds = folds_of([split for _, split in part], len(law.sizes))[:, law.codes]
         is_tested = folds == 0
         tested = (is_tested @ each[codes]).astype(np.int64)
         by_class = _class_weights(tested, measure, labels.counts, pooled)

@@ -19,7 +19,7 @@ from ..tuning import Inner, tuned_score
 from ._by_runs import control_once, score_by_runs
 from ._estimators import as_target, metric_of, missing_parameters, needs_sklearn, prepare
 from ._exact import exact_score
-from ._request import AVERAGES, ExpectedScore, Request
+from ._request import AVERAGES, INEXACT, ExpectedScore, Request
 from ._runs import sample
 from ._scoring import for_sklearn, is_costs, several
 
@@ -160,14 +160,10 @@ def expected_score(
     from sklearn.base import is_classifier
     from sklearn.model_selection import check_cv
 
-    check_choice("method", method, METHODS)
-    check_choice("average", average, AVERAGES)
-    check_tol(tol)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
-    n_draws = check_n_draws(n_draws)
-    n_runs = None if n_runs is None else check_integer("n_runs", n_runs, 2)
-    transductive = check_bool("transductive", transductive)
     check_pool(None, None, progress)
+    check_choice("method", method, METHODS)
+    _check_options(average, tol, n_draws, n_runs, transductive)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
@@ -181,9 +177,9 @@ def expected_score(
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
         for_sklearn(one, target)
-    prepared = prepare(estimator, X, target, transductive)
+    prepared = prepare(estimator, X, target, bool(transductive))
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
-    n_draws = n_draws if method == "auto" else 0
+    n_draws = int(n_draws) if method == "auto" else 0
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):
         if scorings is None:
@@ -192,6 +188,16 @@ def expected_score(
             name: _score(request, one, method, n_repeats, n_runs, f" of {name!r}")
             for name, one in scorings.items()
         }
+
+
+def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transductive: Any) -> None:
+    """Check what `expected_score` and `ccv_scorer` have in common."""
+    check_choice("average", average, AVERAGES)
+    check_tol(tol)
+    check_n_draws(n_draws)
+    if n_runs is not None:
+        check_integer("n_runs", n_runs, 2)
+    check_bool("transductive", transductive)
 
 
 def _score(
@@ -218,8 +224,8 @@ def _score(
             seeds: dict[str, Any] = {"random_state": request.seed, "n_jobs": request.n_jobs}
             found = tuned_score(request.X, request.y, n_runs=n_runs or 1000, **seeds, **tuned)
             how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
-            fields: dict[str, Any] = {"exact": False, "error_bound": None, "n_runs": found.n_runs}
-            return request.answer(found.score, how, std_error=found.std_error, **fields)
+            options = {"std_error": found.std_error, "n_runs": found.n_runs, **INEXACT}
+            return request.answer(found.score, how, **options)
         with suppress(InexactError):
             return score_by_runs(request, scoring, n_runs, why_not)
         if request.prepared.steps:
@@ -254,11 +260,8 @@ def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
     from sklearn.model_selection import GridSearchCV
     from sklearn.neighbors import KNeighborsClassifier
 
-    if (
-        type(search) is not GridSearchCV
-        or search.scoring not in (None, "accuracy")
-        or search.refit is not True
-    ):
+    usual = type(search) is GridSearchCV and search.scoring in (None, "accuracy")
+    if not usual or search.refit is not True:
         return None
     rule, grid = search.estimator, search.param_grid
     grid = grid[0] if isinstance(grid, list) and len(grid) == 1 else grid
@@ -267,13 +270,9 @@ def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
         return None
     inner, outer = inner_of(search.cv), outer_of(cv)
     named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
+    known = [name for name, params in named if isinstance(name, str) and not params]
     metrics = [
-        name
-        for name, params in named
-        if isinstance(name, str)
-        and ALIASES.get(name, name) in NAMES
-        and not params
-        and not missing_parameters(name, params)
+        name for name in known if ALIASES.get(name, name) in NAMES and not missing_parameters(name, {})
     ]
     ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
     different = len(set(ks)) == len(ks) and len(set(metrics)) == len(named)
@@ -398,10 +397,11 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
 
     def __post_init__(self) -> None:
         needs_sklearn()
-        check_choice("average", self.average, AVERAGES)
+        check_choice("method", self.method, ("exact", "auto"))
+        _check_options(self.average, self.tol, self.n_draws, self.n_runs, self.transductive)
         if self.ties is not None:
             check_choice("ties", self.ties, TIES)
-        check_tol(self.tol)
+        check_integer("random_state", self.random_state, 0)
         if several(self.scoring) is not None:
             msg = (
                 f"ccv_scorer computes one score, got scoring={self.scoring!r}; a search accepts several as "
@@ -414,12 +414,6 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
         elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
             msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
             raise TypeError(msg)
-        check_bool("transductive", self.transductive)
-        check_choice("method", self.method, ("exact", "auto"))
-        check_n_draws(self.n_draws)
-        if self.n_runs is not None:
-            check_integer("n_runs", self.n_runs, 2)
-        check_integer("random_state", self.random_state, 0)
 
     def __repr__(self) -> str:
         given = []
