@@ -482,7 +482,8 @@ def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     """
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
     fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
-    known, hint = getattr(last, "_fit_X", None), ""
+    known: Any = getattr(last, "_fit_X", None)
+    hint = ""
     if not fitted_to and not any(each is None or hasattr(each, "tocsr") for each in (seen, known)):
         seen = np.asarray(seen)
         numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
