@@ -9,12 +9,7 @@ import numpy as np
 from ._typing import Array
 from ._validation import as_reals
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "number": (bool, int, float, complex, np.number, np.bool_),
-    "str": (str,),
-    "bytes": (bytes,),
-}
-
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 MOST_CLASSES = 50
 """Different numbers of a target beyond which it is likely to be a quantity."""
@@ -191,10 +186,9 @@ def of_one_kind(y: Any) -> Array:
 
 
 def _kind(label: Any) -> str:
-    for name, types in _KINDS.items():
-        if isinstance(label, types):
-            return name
-    return type(label).__name__
+    if isinstance(label, _NUMBERS):
+        return "number"
+    return next((each.__name__ for each in (str, bytes) if isinstance(label, each)), type(label).__name__)
 
 
 def is_missing(label: Any) -> bool:

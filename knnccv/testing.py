@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -98,7 +99,11 @@ def check_variant(
             full = found.settings(setting)
             for design, sets in _designs(found, y):
                 for ties in found.tie_rules:
-                    compared += _compare(found, score, distances, y, design, sets, ties, full, exact)
+                    try:
+                        problem = validate_problem(y, len(y), found, design, ties, "item", full)
+                    except ValueError:
+                        continue
+                    compared += _compare(_Case(problem, score, distances, y, sets, full), exact)
     if compared == 0:
         msg = f"variant {found.name!r} refused every setting in {list(parameters)!r}"
         raise ValueError(msg)
@@ -128,117 +133,94 @@ def _designs(variant: Variant, y: Array) -> Iterator[tuple[Design, list[tuple[in
         members = [np.flatnonzero(y == c).tolist() for c in range(int(y.max()) + 1)]
         for sizes in itertools.product(*[range(len(group) + 1) for group in members]):
             if 0 < sum(sizes) < n_items:
-                choices = [
-                    itertools.combinations(group, size) for group, size in zip(members, sizes, strict=True)
-                ]
+                choices = map(itertools.combinations, members, sizes)
                 sets = [sum(parts, ()) for parts in itertools.product(*choices)]
                 yield StratifiedSubsample(per_class=dict(enumerate(sizes))), sets
 
 
-def _compare(
-    variant: Variant,
-    score: Scorer,
-    distances: Array,
-    y: Array,
-    design: Design,
-    sets: list[tuple[int, ...]],
-    ties: str,
-    setting: dict[str, Any],
-    exact: bool,
-) -> int:
-    neighbors = Neighbors.from_distances(distances)
-    asked = {"ties": ties, "average": "item", "n_jobs": 1, **setting}
-    try:
-        question = validate_problem(y, len(y), variant, design, ties, "item", setting)
-    except ValueError:
-        return 0
-    result = complete_cv(neighbors, y, variant, design, **asked)
-    rational = complete_cv(neighbors, y, variant, design, exact=True, **asked) if exact else None
-    compared = 0
-    for x in range(len(y)):
-        expected = _expected(question, score, distances, y, x, sets, setting)
-        if expected is None:
-            continue
-        case = (
-            f"variant {variant.name!r} with {setting} under {design!r}, ties={ties!r}, sample {x}; "
-            f"distances {distances.tolist()}, {variant.target} {y.tolist()}"
+@dataclass(frozen=True)
+class _Case:
+    """A problem under one design, tie rule and setting of the variant, with all its training sets."""
+
+    problem: ScoringProblem
+    score: Scorer
+    distances: Array
+    y: Array
+    sets: list[tuple[int, ...]]
+    setting: dict[str, Any]
+
+    def __str__(self) -> str:
+        problem = self.problem
+        return (
+            f"variant {problem.variant.name!r} with {self.setting} under {problem.design!r}, "
+            f"ties={problem.ties!r}; distances {self.distances.tolist()}, "
+            f"{problem.variant.target} {self.y.tolist()}"
         )
-        got = float(result.per_item[x])
-        if not abs(got - float(expected)) <= 1e-12 * max(1.0, abs(float(expected))):
-            msg = f"A_x is {got!r}, enumeration gives {float(expected)!r}: {case}"
+
+    def ask(self, compute: Callable[..., Any], average: str, **options: Any) -> Any:
+        """The result of `complete_cv` or `monte_carlo_cv`."""
+        problem, neighbors = self.problem, Neighbors.from_distances(self.distances)
+        options |= {"ties": problem.ties, "average": average, "n_jobs": 1, **self.setting}
+        return compute(neighbors, self.y, problem.variant, problem.design, **options)
+
+    def naive(self, training: tuple[int, ...], x: int) -> Fraction:
+        """The mean score of sample x over the tie orders of a training set."""
+        orders = list(_orders(training, self.distances[x], self.problem.ties))
+        return sum((self._score_order(order, int(self.y[x])) for order in orders), Fraction(0)) / len(
+            orders
+        )
+
+    def _score_order(self, order: tuple[int, ...], own: int) -> Fraction:
+        near = [int(self.y[item]) for item in order]
+        value = Fraction(self.score(near, own, **self.setting))
+        n_nearest = self.problem.variant.n_nearest(**self.setting)
+        if Fraction(self.score(near[:n_nearest], own, **self.setting)) != value:
+            msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
             raise AssertionError(msg)
-        if rational is not None and rational.per_item_exact is not None:
-            value = rational.per_item_exact[x]
-            if value != expected:
-                msg = f"exact A_x is {value}, enumeration gives {expected}: {case}"
-                raise AssertionError(msg)
+        if abs(value) > self.problem.largest:
+            msg = f"largest_score returns {self.problem.largest}, but {near} scores {value}"
+            raise AssertionError(msg)
+        return value
+
+
+def _compare(case: _Case, exact: bool) -> int:
+    """Compare the score of every sample with its mean over the training sets without it."""
+    result = case.ask(complete_cv, "item")
+    rational = case.ask(complete_cv, "item", exact=True).per_item_exact if exact else None
+    compared = 0
+    for x in range(len(case.y)):
+        scores = [case.naive(training, x) for training in case.sets if x not in training]
+        if not scores:
+            continue
+        expected, got = sum(scores, Fraction(0)) / len(scores), float(result.per_item[x])
+        if _differ(got, expected):
+            msg = f"A_x is {got!r}, enumeration gives {float(expected)!r}: sample {x}, {case}"
+            raise AssertionError(msg)
+        if rational is not None and rational[x] != expected:
+            msg = f"exact A_x is {rational[x]}, enumeration gives {expected}: sample {x}, {case}"
+            raise AssertionError(msg)
         compared += 1
-    _compare_run(question, score, distances, y, asked, setting)
+    _compare_run(case)
     return compared
 
 
-def _compare_run(
-    question: ScoringProblem,
-    score: Scorer,
-    distances: Array,
-    y: Array,
-    asked: Mapping[str, Any],
-    setting: Mapping[str, Any],
-) -> None:
+def _compare_run(case: _Case) -> None:
     """Compare the kernel with the naive scorer for one random training set."""
-    neighbors = Neighbors.from_distances(distances)
-    variant, design = question.variant, question.design
-    pooled = {**asked, "average": "pooled"}
-    found = monte_carlo_cv(neighbors, y, variant, design, n_repeats=1, random_state=0, **pooled).score
-    fold = draw_runs(question, 1, np.random.default_rng(0)).all_folds()[0]
+    found = case.ask(monte_carlo_cv, "pooled", n_repeats=1, random_state=0).score
+    fold = draw_runs(case.problem, 1, np.random.default_rng(0)).all_folds()[0]
     training = tuple(np.flatnonzero(fold < 0).tolist())
-    tested = np.flatnonzero(fold >= 0)
-    total = Fraction(0)
-    for x in tested:
-        orders = list(_orders(training, distances[x], asked["ties"]))
-        scores = [score([int(y[i]) for i in order], int(y[x]), **setting) for order in orders]
-        total += sum(map(Fraction, scores), Fraction(0)) / len(orders)
-    expected = float(total / len(tested))
-    if not abs(found - expected) <= 1e-12 * max(1.0, abs(expected)):
+    scores = [case.naive(training, x) for x in np.flatnonzero(fold >= 0).tolist()]
+    expected = sum(scores, Fraction(0)) / len(scores)
+    if _differ(found, expected):
         msg = (
-            f"one split scores {found!r}, the naive scorer gives {expected!r}; does the kernel read "
-            f"constraints.held_out? Variant {variant.name!r} with {setting}, trained on samples "
-            f"{training}, ties={asked['ties']!r}; distances {distances.tolist()}, "
-            f"{variant.target} {y.tolist()}"
+            f"one split scores {found!r}, the naive scorer gives {float(expected)!r}; does the kernel read "
+            f"constraints.held_out? Trained on samples {training}: {case}"
         )
         raise AssertionError(msg)
 
 
-def _expected(
-    question: ScoringProblem,
-    score: Scorer,
-    distances: Array,
-    y: Array,
-    x: int,
-    sets: list[tuple[int, ...]],
-    setting: dict[str, Any],
-) -> Fraction | None:
-    """Mean score of sample x over the training sets without it, and over tie orders."""
-    n_nearest = question.variant.n_nearest(**setting)
-    largest = question.largest
-    own = int(y[x])
-    total, number = Fraction(0), 0
-    for training in sets:
-        if x in training:
-            continue
-        number += 1
-        orders = list(_orders(training, distances[x], question.ties))
-        for order in orders:
-            near = [int(y[item]) for item in order]
-            value = Fraction(score(near, own, **setting))
-            if Fraction(score(near[:n_nearest], own, **setting)) != value:
-                msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
-                raise AssertionError(msg)
-            if abs(value) > largest:
-                msg = f"largest_score returns {largest}, but {near} scores {value}"
-                raise AssertionError(msg)
-            total += value / len(orders)
-    return total / number if number else None
+def _differ(found: float, expected: Fraction) -> bool:
+    return not abs(found - float(expected)) <= 1e-12 * max(1.0, abs(float(expected)))
 
 
 def _orders(training: tuple[int, ...], row: Array, ties: str) -> Iterator[tuple[int, ...]]:

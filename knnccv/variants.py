@@ -19,7 +19,7 @@ GROUP = "knnccv.variants"
 
 
 class _Registry(Mapping[str, Variant]):
-    """Names and variants, from `register` and from the installed entry points."""
+    """Names and variants, from `register` and from the installed entry points; read-only from outside."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Variant] = {}
@@ -57,9 +57,14 @@ class _Registry(Mapping[str, Variant]):
         return len({*self._loaded, *self._entry_points()})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._loaded or name in self._entry_points()
+        return (
+            name in self._loaded or name in self._entry_points()
+        )  # without importing it, as Mapping would
 
-    def add(self, variant: Variant) -> None:
+    def __repr__(self) -> str:
+        return f"<knnccv variants: {', '.join(self)}>"
+
+    def _add(self, variant: Variant) -> None:
         with self._lock:
             name = variant.name
             if name in self and not self._is_same(name, variant):
@@ -72,7 +77,7 @@ class _Registry(Mapping[str, Variant]):
                 raise ValueError(msg)
             self._loaded[name] = variant
 
-    def discard(self, name: str) -> None:
+    def _discard(self, name: str) -> None:
         with self._lock:
             self._loaded.pop(name, None)
 
@@ -129,7 +134,7 @@ def register(variant: Variant | type[Variant]) -> Variant:
     owner = f"variant {found.name!r}"
     for function, form in found.functions():
         compile_kernel(function, owner, form)
-    _registry.add(found)
+    _registry._add(found)
     return found
 
 
@@ -155,7 +160,7 @@ def unregister(name: str) -> None:
     """
     if name not in _registry:
         raise KeyError(_unknown(name))
-    _registry.discard(name)
+    _registry._discard(name)
 
 
 def get_variant(name_or_object: str | Variant | type[Variant]) -> Variant:
@@ -215,29 +220,7 @@ def registered_variants() -> Mapping[str, Variant]:
     >>> registered_variants()["nn"].name
     'nn'
     """
-    return _View(_registry)
-
-
-class _View(Mapping[str, Variant]):
-    """The read-only view of the registry."""
-
-    def __init__(self, registry: _Registry) -> None:
-        self._registry = registry
-
-    def __getitem__(self, name: str) -> Variant:
-        return self._registry[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._registry  # without importing it, as Mapping would
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._registry)
-
-    def __len__(self) -> int:
-        return len(self._registry)
-
-    def __repr__(self) -> str:
-        return f"<knnccv variants: {', '.join(self)}>"
+    return _registry
 
 
 def _unknown(name: str) -> str:

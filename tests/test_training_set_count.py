@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knnccv import KFold, complete_cv
-from knnccv._training_set_count import TrainingSetCount
+from knnccv._formatting import TrainingSetCount
 
 HUGE = TrainingSetCount(math.comb(20_000, 10_000))  # 6,019 digits: str() of an int refuses
 

@@ -105,7 +105,7 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
         If the table cannot be used, or the rule needs numbers and the target is text.
     """
     from .._labels import task_of
-    from .._scaling import standardized
+    from ..tuning import standardized
     from ..variants import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import retrieval
-from .._formatting import error_phrase, plain
-from .._training_set_count import magnitude
+from .._formatting import error_phrase, magnitude, plain
 from .._version import __version__
 from ..inference import InferenceWarning
 from ..neighbors import Neighbors

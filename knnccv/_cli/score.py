@@ -17,10 +17,9 @@ import numpy as np
 
 from .. import designs
 from .._files import written_whole
-from .._formatting import _listed, bound_text, plain
+from .._formatting import _listed, bound_text, magnitude, plain
 from .._labels import majority_class
 from .._parallel import one_bar
-from .._training_set_count import magnitude
 from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
 from ..driver import is_accuracy

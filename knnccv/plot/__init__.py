@@ -2,20 +2,22 @@
 
 The functions read the fields of results and import no result class.
 
-- `_curves`: learning curves and validation curves, with bands; `_surface`: heat maps, scikit-learn's
-  displays.
-- `_cmc`: CMC curves of retrieval results.
-- `_ranking`: several results on a line, with bars over those that do not differ significantly.
-- `_spread`: random runs beside the exact score, and the scores that orders of tied samples allow.
+- `_surface`: learning curves and validation curves, with bands; heat maps; scikit-learn's displays.
+- `_results`: CMC curves of retrieval results; random runs beside the exact score; the scores that orders
+  of tied samples allow; several results on a line, with bars over those that do not differ significantly.
+- `_canvas`: what they share.
 """
 
 from __future__ import annotations
 
-from ._cmc import cmc
-from ._curves import learning_curve, validation_curve
-from ._ranking import critical_difference
-from ._spread import luck, tie_report
-from ._surface import as_learning_curve_display, as_validation_curve_display, surface
+from ._results import cmc, critical_difference, luck, tie_report
+from ._surface import (
+    as_learning_curve_display,
+    as_validation_curve_display,
+    learning_curve,
+    surface,
+    validation_curve,
+)
 
 __all__ = [
     "as_learning_curve_display",

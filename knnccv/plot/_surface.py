@@ -1,17 +1,149 @@
-"""Pictures of a surface: heat map, and scikit-learn's displays."""
+"""Pictures of a surface: learning and validation curves, a heat map, scikit-learn's displays."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._typing import Array
-from ._canvas import canvas
-from ._surface_fields import MAX_IN_LEGEND, check_surface, choose, neighbors_name, score_name
+from .._validation import fixed_seed
+from ._canvas import ABOVE, CIRCLE, Curve, band_in_legend, canvas, check_fields, colors_of, draw_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MAX_IN_LEGEND = 10
+FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "variant", "measure", "best")
+
+
+def learning_curve(
+    surface: Any,
+    n_neighbors: Any = None,
+    ax: Axes | None = None,
+    *,
+    interval: float | None = None,
+    n_halvings: int = 200,
+    groups: Any = None,
+    random_state: Any = 0,
+    **kwargs: Any,
+) -> Axes:
+    """Draw the score against the size of the training set, one line per number of neighbors.
+
+    Parameters
+    ----------
+    surface : Surface
+        The result of `knnccv.surface`.
+    n_neighbors : int or sequence of int, optional
+        The values of ``surface.n_neighbors`` to draw. Default: all.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: the axes of a new figure.
+    interval : float, optional
+        The confidence level of shaded bands, such as 0.95: `Surface.confidence_interval`, the luck of the
+        data. Default: no bands.
+    n_halvings, groups, random_state
+        As for `Surface.confidence_interval`.
+    **kwargs
+        For ``Axes.plot``, of every line.
+
+    Returns
+    -------
+    Axes
+        The axes; a legend names up to ten lines, a color bar more of them.
+
+    Raises
+    ------
+    TypeError
+        If `surface` or `ax` has another type.
+    ValueError
+        If a number of neighbors is not one of the surface; with `interval` as
+        `Surface.confidence_interval`.
+    ImportError
+        If matplotlib is missing.
+
+    Warns
+    -----
+    InferenceWarning
+        As `Surface.standard_error`, with `interval`.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[40, 80, 160])
+    >>> axes = knnccv.plot.learning_curve(result, n_neighbors=[1, 9])
+    >>> [line.get_label() for line in axes.lines]
+    ['1', '9']
+    """
+    how = {"n_halvings": n_halvings, "groups": groups, "random_state": random_state}
+    return _curves(surface, ("n_neighbors", n_neighbors), ax, interval, how, kwargs)
+
+
+def validation_curve(
+    surface: Any,
+    train_sizes: Any = None,
+    ax: Axes | None = None,
+    *,
+    interval: float | None = None,
+    n_halvings: int = 200,
+    groups: Any = None,
+    random_state: Any = 0,
+    **kwargs: Any,
+) -> Axes:
+    """Draw the score against the number of neighbors, one line per size of the training set.
+
+    Parameters
+    ----------
+    surface : Surface
+        The result of `knnccv.surface`.
+    train_sizes : int or sequence of int, optional
+        The values of ``surface.train_sizes`` to draw. Default: all.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: the axes of a new figure.
+    interval : float, optional
+        The confidence level of shaded bands, such as 0.95: `Surface.confidence_interval`, the luck of the
+        data. Circles then mark the numbers of neighbors that are not significantly worse than the best
+        (`Surface.not_worse`). Default: neither.
+    n_halvings, groups, random_state
+        As for `Surface.confidence_interval`.
+    **kwargs
+        For ``Axes.plot``, of every line.
+
+    Returns
+    -------
+    Axes
+        The axes; a legend names up to ten lines, a color bar more of them.
+
+    Raises
+    ------
+    TypeError
+        If `surface` or `ax` has another type.
+    ValueError
+        If a size is not one of the surface; with `interval` as
+        `Surface.confidence_interval`.
+    ImportError
+        If matplotlib is missing.
+
+    Warns
+    -----
+    InferenceWarning
+        As `Surface.standard_error`, with `interval`.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[40, 80, 160])
+    >>> axes = knnccv.plot.validation_curve(result, train_sizes=160)
+    >>> axes.get_xlabel(), axes.lines[0].get_xdata().tolist()
+    ('K', [1, 5, 9])
+    """
+    how = {"n_halvings": n_halvings, "groups": groups, "random_state": random_state}
+    return _curves(surface, ("train_sizes", train_sizes), ax, interval, how, kwargs)
 
 
 def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
@@ -51,14 +183,14 @@ def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('training samples', 'K')
     """
-    check_surface(surface)
+    check_fields("surface", surface, FIELDS, "knnccv.surface")
     with canvas(ax) as axes:
         sizes, columns = np.unique(surface.train_sizes, return_index=True)
         neighbors, rows = np.unique(surface.n_neighbors, return_index=True)
         style = {"cmap": "viridis_r" if surface.is_loss else "viridis"} | kwargs
         cells = surface.scores[np.ix_(rows, columns)]
         mesh = axes.pcolormesh(_edges(sizes), _edges(neighbors), cells, **style)
-        axes.figure.colorbar(mesh, ax=axes, label=score_name(surface))
+        axes.figure.colorbar(mesh, ax=axes, label=_score_name(surface))
         axes.plot(
             sizes,
             surface.best().n_neighbors[columns],
@@ -66,14 +198,14 @@ def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
             color="white",
             markeredgecolor="black",
             markersize=max(3, min(6, 80 / len(sizes))),
-            label=f"best {neighbors_name(surface)}",
+            label=f"best {_neighbors_name(surface)}",
         )
         if len(sizes) <= MAX_IN_LEGEND:
             axes.set_xticks(sizes)
         if len(neighbors) <= MAX_IN_LEGEND:
             axes.set_yticks(neighbors)
         axes.set_xlabel("training samples")
-        axes.set_ylabel(neighbors_name(surface))
+        axes.set_ylabel(_neighbors_name(surface))
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     return axes
 
@@ -113,7 +245,7 @@ def as_learning_curve_display(surface: Any, n_neighbors: int | None = None) -> A
     >>> display.train_sizes, display.test_scores.round(3).ravel()
     (array([ 40,  80, 160]), array([0.684, 0.691, 0.692]))
     """
-    check_surface(surface)
+    check_fields("surface", surface, FIELDS, "knnccv.surface")
     (row,) = _choose_one("n_neighbors", n_neighbors, surface.n_neighbors)
     order = np.argsort(surface.train_sizes, kind="stable")
     sizes = surface.train_sizes[order]
@@ -154,7 +286,7 @@ def as_validation_curve_display(surface: Any, train_size: int | None = None) -> 
     >>> knnccv.plot.as_validation_curve_display(result).param_range.tolist()
     [1, 5, 9]
     """
-    check_surface(surface)
+    check_fields("surface", surface, FIELDS, "knnccv.surface")
     (column,) = _choose_one("train_size", train_size, surface.train_sizes)
     order = np.argsort(surface.n_neighbors, kind="stable")
     name = "rank" if surface.variant == "rank" else "n_neighbors"
@@ -162,8 +294,93 @@ def as_validation_curve_display(surface: Any, train_size: int | None = None) -> 
     return _display("ValidationCurveDisplay", surface, surface.scores[order, column], **along)
 
 
+def _curves(
+    surface: Any,
+    wanted: tuple[str, Any],
+    ax: Axes | None,
+    interval: float | None,
+    how: dict[str, Any],
+    kwargs: Mapping[str, Any],
+) -> Axes:
+    """A line for each wanted value of one axis of the surface, over the values of the other axis."""
+    needed = FIELDS if interval is None else (*FIELDS, "confidence_interval", "not_worse")
+    check_fields("surface", surface, needed, "knnccv.surface")
+    over_sizes = wanted[0] == "n_neighbors"
+    sizes = ("training samples", surface.train_sizes)
+    numbers = (_neighbors_name(surface), surface.n_neighbors)
+    (x_name, x), (line_name, known) = (sizes, numbers) if over_sizes else (numbers, sizes)
+    chosen = _choose(*wanted, known)
+    chosen, order = chosen[np.argsort(known[chosen], kind="stable")], np.argsort(x, kind="stable")
+    tables = [surface.scores]
+    if interval is not None:
+        how["random_state"] = fixed_seed(how["random_state"])  # the same halves twice
+        found = surface.confidence_interval(interval, **how)
+        tables += [found.low, found.high]
+        if not over_sizes:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # given above
+                tables.append(surface.not_worse(interval, **how))
+    lines = [(table if over_sizes else table.T)[np.ix_(chosen, order)] for table in tables]
+    with canvas(ax) as axes:
+        named = len(chosen) <= MAX_IN_LEGEND
+        # Evenly spaced colors distinguish few lines best; a color bar must be true to the values.
+        values = np.arange(len(chosen)) if named else known[chosen]
+        colors, shades = colors_of(values)
+        parts = zip(known[chosen], colors, *lines, strict=True)
+        curves = [Curve(str(value), color, x[order], *rows) for value, color, *rows in parts]
+        draw_curves(axes, curves, kwargs)
+        axes.set_xlabel(x_name)
+        axes.set_ylabel(_score_name(surface))
+        if named:
+            axes.legend(title=line_name)
+        elif {"color", "c"}.isdisjoint(kwargs):
+            axes.figure.colorbar(shades, ax=axes, label=line_name)
+        if interval is not None:
+            _explain(axes, f"{100 * interval:g} %", marked=not over_sizes)
+    return axes
+
+
+def _explain(axes: Axes, percent: str, marked: bool) -> None:
+    """Name bands and marks in a second legend, above the axes; the first one stays."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+
+    handles = [band_in_legend(f"{percent} interval (luck of the data)")]
+    if marked:
+        handles.append(Line2D([], [], color="gray", label=f"not worse than the best ({percent})", **CIRCLE))
+    labels = [handle.get_label() for handle in handles]
+    legend = Legend(axes, handles, labels, ncols=2, **ABOVE)
+    axes.add_artist(legend)
+    legend.set_clip_on(False)  # otherwise the layout makes no room for it
+
+
+def _choose(name: str, wanted: Any, known: Array) -> Array:
+    """The positions of the wanted values among the known ones; all positions for None."""
+    if wanted is None:
+        return np.arange(len(known))
+    places = []
+    for value in np.atleast_1d(wanted).tolist():
+        found = np.flatnonzero(known == value)
+        if not len(found):
+            msg = f"{name} must be among those of the surface ({', '.join(map(str, known))}), got {value!r}"
+            raise ValueError(msg)
+        places.append(found[0])
+    if not places:
+        msg = f"{name} must hold at least one number, got {wanted!r}"
+        raise ValueError(msg)
+    return np.array(places)
+
+
+def _neighbors_name(surface: Any) -> str:
+    return "R" if surface.variant == "rank" else "K"
+
+
+def _score_name(surface: Any) -> str:
+    return surface.measure or ("expected loss" if surface.is_loss else "mean score")
+
+
 def _choose_one(name: str, wanted: int | None, known: Array) -> Array:
-    places = choose(name, wanted, known)
+    places = _choose(name, wanted, known)
     if len(places) > 1:
         msg = f"{name} must be one of those of the surface ({', '.join(map(str, known))}), got {wanted!r}"
         raise ValueError(msg)
@@ -180,7 +397,7 @@ def _display(name: str, surface: Any, scores: Array, **along: Any) -> Any:
     return getattr(model_selection, name)(
         train_scores=np.full((len(scores), 1), np.nan),
         test_scores=scores[:, None],
-        score_name=score_name(surface),
+        score_name=_score_name(surface),
         **along,
     )
 

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from .._scaling import scaled
+from ..tuning import scaled
 from ._facts import has_misleading_labels as has_misleading_labels
 from ._report import Report, report
 from ._report import check_ending as check_ending

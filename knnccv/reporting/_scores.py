@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import magnitude, magnitude_of_log10
 from .._labels import majority_class
-from .._training_set_count import magnitude, magnitude_of_log10
 from .._typing import Array
 from ..curves import loo_curve
 from ..inference import InferenceWarning, compare

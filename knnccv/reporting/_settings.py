@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._scaling import SCALINGS
 from .._typing import Array
 from ..curves import HalfSurface, Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
 from ..inference import degrees_of_freedom
-from ..tuning import tuned_score
+from ..tuning import SCALINGS, tuned_score
 from ._study import (
     SEARCH_LIMIT,
     TIMES_LARGER,

@@ -16,7 +16,6 @@ import numpy as np
 
 from .._formatting import plain
 from .._labels import single_class
-from .._scaling import scaled
 from .._typing import Array
 from .._validation import check_choice, check_integer
 from ..designs import Subsample
@@ -26,6 +25,7 @@ from ..hvdm import HEOM, HVDM
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
+from ..tuning import scaled
 from ._table import Cut, TableInput, subsampled
 from ._text import score_text
 

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_line, html_table, plain_fields
-from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
+from .._formatting import (
+    TrainingSetCount,
+    _listed,
+    data_frame,
+    error_line,
+    html_table,
+    magnitude,
+    magnitude_of_log10,
+    n_digits,
+    plain_fields,
+)
 from .._typing import Array
 from ..driver import Scored
 from ..halves import score_range_of, target_of, terms_of

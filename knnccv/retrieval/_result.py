@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import bound_text, data_frame, html_table, plain, plain_fields
-from .._training_set_count import TrainingSetCount
+from .._formatting import TrainingSetCount, bound_text, data_frame, html_table, plain, plain_fields
 from .._typing import Array
 from .._validation import check_integer
 from ._jackknife import IdentityGroups

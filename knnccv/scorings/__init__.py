@@ -16,7 +16,7 @@ For two classes and votes that weigh alike, the neighbor lists give more::
 
 The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
 
-- `_scorers` has `table_scorer`, and asks scikit-learn's functions; `_forms` has the common metrics.
+- `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others.
 - `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
 - `_vote_laws` has the law of the votes of a sample, and what follows from it.
 """

@@ -1,18 +1,28 @@
-"""Scikit-learn's scorings as functions of tables of counts: `table_scorer` and `TableScorer`."""
+"""Scikit-learn's scorings as functions of tables of counts: `table_scorer` and `TableScorer`.
+
+Common metrics have a *form*: it takes tables float64 (n, C, C) or (n, C, C, K + 1) and returns the scores
+(n,) of many folds at once. It is NaN where the metric is undefined or where scikit-learn goes another way;
+there its own function is asked, for every distinct table.
+
+Precision, recall, F-beta and Jaccard are one ratio, TP / (TP + x FP + y FN). ROC AUC and average precision
+are sums over two histograms of votes, log loss and Brier score are sums of costs of votes.
+"""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from .._typing import Array
-from ._forms import Form, confusion_form, votes_form
 
+Form = Callable[[Array], Array]
+Costs = Callable[[int], Array]
+"""From K to the cost of a tested sample by its class, summed over classes and votes: (C_true, C, K + 1)."""
 PREDICTS = "confusion"
 MEDIANS = ("median_absolute_error", "d2_absolute_error_score", "d2_pinball_score")
 """Metrics whose weighted form is another one in some versions of scikit-learn."""
@@ -34,8 +44,13 @@ class TableScorer:
 
     name: str
     needs: Literal["confusion", "votes"]
-    _form: Form | None
-    _on_cells: Callable[[Array], float]
+    _function: Callable[..., Any]
+    _options: dict[str, Any]
+    _sign: float
+    _classes: Array
+    _position: int
+    _weighs: bool
+    _form: Form | None = None
 
     def __call__(self, tables: Array) -> Array:
         """Compute the score of each fold of each run, as scikit-learn's scorer does.
@@ -53,7 +68,8 @@ n_classes, n_classes, K + 1)
         float64 ndarray of shape (n_runs, n_folds)
         """
         flat = tables.reshape(-1, *tables.shape[2:])
-        scores = np.full(len(flat), np.nan) if self._form is None else self._form(flat.astype(float))
+        form = self._form or (lambda each: np.full(len(each), np.nan))
+        scores = self._sign * form(flat.astype(float))
         open_ = np.flatnonzero(np.isnan(scores))
         if len(open_):
             rows, which = np.unique(flat[open_].reshape(len(open_), -1), axis=0, return_inverse=True)
@@ -62,6 +78,40 @@ n_classes, n_classes, K + 1)
                 found = [self._on_cells(row.reshape(flat.shape[1:])) for row in rows]
             scores[open_] = np.array(found)[which.ravel()]
         return scores.reshape(tables.shape[:2])
+
+    def _on_cells(self, table: Array) -> float:
+        """The score of one table by scikit-learn's function, which gets the cells that are not empty."""
+        answers = self._classes
+        if self.needs != PREDICTS:
+            if len(answers) != 2:
+                return np.nan
+            table = table[:, self._position]
+            answers = np.arange(table.shape[1]) / (table.shape[1] - 1)
+        true, answer = np.nonzero(table)
+        counts, options = table[true, answer], self._options
+        if self._weighs and len(true) > 1:  # some functions refuse a single sample
+            options = {**options, "sample_weight": counts}
+        else:
+            true, answer = np.repeat(true, counts), np.repeat(answer, counts)
+        try:
+            return self._sign * float(self._function(self._classes[true], answers[answer], **options))
+        except ValueError:
+            return np.nan
+
+    def check(self) -> None:
+        """Try the function once, so that what it refuses for any table is an error."""
+        answers = true = np.repeat(self._classes, 2)
+        if self.needs != PREDICTS:
+            answers = np.repeat(np.eye(len(self._classes)), 2, axis=0)
+            answers = answers[:, self._position] if len(self._classes) == 2 else answers
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                float(self._function(true, answers, **self._options))
+        except Exception as error:
+            shown = self._classes.tolist()
+            msg = f"scoring {self.name!r} must serve the classes {shown}, but its function raises: {error}"
+            raise ValueError(msg) from error
 
 
 def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
@@ -108,29 +158,22 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     needs = next((_NEEDS[response] for response in responses if response in _NEEDS), None)
     if function is None or needs is None:
         return None
-    labels, given_options = np.asarray(classes), dict(scorer._kwargs)
-    n_classes, sign = len(labels), float(scorer._sign)
-    metric = getattr(function, "__name__", "")
+    labels, metric = np.asarray(classes), getattr(function, "__name__", "")
     name = scoring if isinstance(scoring, str) else metric or repr(function)
     defaults = {key: each.default for key, each in inspect.signature(function).parameters.items()}
-    options = {**defaults, **given_options}
+    options = {**defaults, **scorer._kwargs}
     position = _positive(options.get("pos_label"), labels, name)
     weighs = "sample_weight" in defaults and metric not in MEDIANS
-    cells = _Cells(function, given_options, labels, position, weighs, sign)
-    cells.check(name, needs)
+    sign = float(scorer._sign)
+    found = TableScorer(name, needs, function, dict(scorer._kwargs), sign, labels, position, weighs)
+    found.check()
     form = None
     if function is getattr(metrics, metric, None):
         if needs == PREDICTS:
             form = confusion_form(metric, options, labels)
-        elif n_classes > 1:
-            form = votes_form(metric, options, n_classes, position)
-    if needs == PREDICTS:
-        return TableScorer(name, needs, _signed(form, sign), cells.of_predictions)
-    if n_classes == 2:
-        return TableScorer(name, needs, _signed(form, sign), cells.of_shares)
-    if form is None:
-        return None
-    return TableScorer(name, needs, _signed(form, sign), lambda _: np.nan)
+        elif len(labels) > 1:
+            form = votes_form(metric, options, len(labels), position)
+    return replace(found, _form=form) if form or needs == PREDICTS or len(labels) == 2 else None
 
 
 def _positive(pos_label: Any, classes: Array, name: str) -> int:
@@ -147,55 +190,224 @@ def _positive(pos_label: Any, classes: Array, name: str) -> int:
     return len(names) - 1
 
 
-def _signed(function: Callable[[Any], Array] | None, sign: float) -> Callable[[Any], Array] | None:
-    return None if function is None else lambda argument: sign * function(argument)
+def confusion_form(metric: str, options: dict[str, Any], classes: Array) -> Form | None:
+    """The form of a metric of predicted classes, or None."""
+    known = {"accuracy_score": _accuracy, "matthews_corrcoef": _correlation}
+    if metric == "accuracy_score" and not options["normalize"]:
+        return None
+    if metric in known:
+        return known[metric]
+    if metric == "balanced_accuracy_score":
+        mean = _ratio(0.0, 1.0, "macro", None, np.nan)
+        return _adjusted(mean) if options["adjusted"] else mean
+    if metric == "cohen_kappa_score" and options["labels"] is None:
+        return _kappa(options["weights"])
+    square = options.get("beta", 1.0) ** 2
+    wrong = {
+        "precision_score": (1.0, 0.0),
+        "recall_score": (0.0, 1.0),
+        "jaccard_score": (1.0, 1.0),
+        "f1_score": (0.5, 0.5),
+        "fbeta_score": (1 / (1 + square), square / (1 + square)),
+    }.get(metric)
+    if wrong is None or not np.isfinite(square):
+        return None
+    names, average, undefined = classes.tolist(), options["average"], options["zero_division"]
+    labels = [options["pos_label"]] if average == "binary" else options["labels"]
+    chosen = None
+    if labels is not None:
+        if not set(labels) <= set(names) or len(set(labels)) < len(labels):
+            return None
+        chosen = [names.index(label) for label in labels]
+    return _ratio(*wrong, average, chosen, 0.0 if isinstance(undefined, str) else float(undefined))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Scikit-learn's function on the cells of one table that are not empty."""
+def _accuracy(tables: Array) -> Array:
+    return _over(_right(tables).sum(axis=1), tables.sum(axis=(1, 2)))
 
-    function: Callable[..., Any]
-    options: dict[str, Any]
-    classes: Array
-    position: int
-    weighs: bool
-    sign: float
 
-    def of_predictions(self, table: Array) -> float:
-        """The score of a table (C, C) of true and predicted classes."""
-        return self._score(table, self.classes)
+def _ratio(x: float, y: float, average: str, chosen: list[int] | None, undefined: float) -> Form:
+    """The form TP / (TP + x FP + y FN), averaged over the `chosen` classes, or over those that occur."""
 
-    def of_shares(self, table: Array) -> float:
-        """The score of a table (2, 2, K + 1) of true classes and votes."""
-        votes = table[:, self.position]
-        return self._score(votes, np.arange(votes.shape[1]) / (votes.shape[1] - 1))
+    def form(tables: Array) -> Array:
+        right, true, predicted = _right(tables), tables.sum(axis=2), tables.sum(axis=1)
+        if chosen is not None:
+            right, true, predicted = (each[:, chosen] for each in (right, true, predicted))
+        weights = true if average == "weighted" else np.ones_like(true)
+        if average == "micro":
+            right, true, predicted = (each.sum(axis=1, keepdims=True) for each in (right, true, predicted))
+            weights = weights[:, :1]
+        elif chosen is None:
+            weights = np.where(true + predicted > 0, weights, 0.0)
+        below = right + x * (predicted - right) + y * (true - right)
+        ratio = np.where(below > 0, _over(right, below), undefined)
+        weights = np.where(np.isnan(ratio), 0.0, weights)
+        return _over((np.nan_to_num(ratio) * weights).sum(axis=1), weights.sum(axis=1))
 
-    def _score(self, table: Array, answers: Array) -> float:
-        true, answer = np.nonzero(table)
-        counts = table[true, answer]
-        options = self.options
-        if self.weighs and len(true) > 1:  # some functions refuse a single sample
-            options = {**options, "sample_weight": counts}
+    return form
+
+
+def _adjusted(mean: Form) -> Form:
+    """Balanced accuracy, scaled to 0 for chance."""
+
+    def form(tables: Array) -> Array:
+        chance = _over(1.0, (tables.sum(axis=2) > 0).sum(axis=1))
+        return _over(mean(tables) - chance, 1 - chance)
+
+    return form
+
+
+def _correlation(tables: Array) -> Array:
+    """Matthews' coefficient of several classes (Gorodkin 2004)."""
+    true, predicted = tables.sum(axis=2), tables.sum(axis=1)
+    n = true.sum(axis=1)
+    covariance = _right(tables).sum(axis=1) * n - (true * predicted).sum(axis=1)
+    squares = (n**2 - (predicted**2).sum(axis=1)) * (n**2 - (true**2).sum(axis=1))
+    return _over(covariance, np.sqrt(squares))
+
+
+def _kappa(weights: str | None) -> Form:
+    def form(tables: Array) -> Array:
+        true, predicted = tables.sum(axis=2), tables.sum(axis=1)
+        steps = np.abs(np.subtract.outer(np.arange(true.shape[1]), np.arange(true.shape[1]))).astype(float)
+        cost = {None: (steps > 0).astype(float), "linear": steps, "quadratic": steps**2}[weights]
+        by_chance = np.einsum("nt,tp,np->n", true, cost, predicted) / np.maximum(true.sum(axis=1), 1)
+        kappa = 1 - _over((tables * cost).sum(axis=(1, 2)), by_chance)
+        if weights is not None:  # scikit-learn numbers the classes that occur in the fold
+            kappa = np.where((true + predicted > 0).all(axis=1), kappa, np.nan)
+        return kappa
+
+    return form
+
+
+def votes_form(metric: str, options: dict[str, Any], n_classes: int, position: int) -> Form | None:
+    """The form of a metric of shares of votes, or None; `position` is the positive class of two."""
+    costs = vote_costs(metric, options, n_classes)
+    relative = {"d2_log_loss_score": "log_loss", "d2_brier_score": "brier_score_loss"}.get(metric)
+    if relative is not None:
+        costs = vote_costs(relative, {"normalize": True, "scale_by_half": False}, n_classes)
+    form: Form | None = None
+    if costs is not None:
+        form = _compared(metric, _mean_cost(costs)) if relative is not None else _mean_cost(costs)
+    elif metric == "average_precision_score":
+        form = _against_rest(average_precision, options["average"], n_classes, position)
+    elif metric == "roc_auc_score" and options["max_fpr"] in (None, 1) and options["labels"] is None:
+        average = options["average"]
+        if n_classes == 2 or options["multi_class"] == "ovr":
+            form = _against_rest(area, average, n_classes, position)
         else:
-            true, answer = np.repeat(true, counts), np.repeat(answer, counts)
-        try:
-            return self.sign * float(self.function(self.classes[true], answers[answer], **options))
-        except ValueError:
-            return np.nan
+            form = _against_each(average)
+    return None if form is None else _with_all_classes(form, options.get("labels") is not None)
 
-    def check(self, name: str, needs: str) -> None:
-        """Try the function once, so that what it refuses for any table is an error."""
-        true = np.repeat(self.classes, 2)
-        shares = np.repeat(np.eye(len(self.classes)), 2, axis=0)
-        answers = (
-            true if needs == PREDICTS else shares[:, self.position] if len(self.classes) == 2 else shares
-        )
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                float(self.function(true, answers, **self.options))
-        except Exception as error:
-            shown = self.classes.tolist()
-            msg = f"scoring {name!r} must serve the classes {shown}, but its function raises: {error}"
-            raise ValueError(msg) from error
+
+def vote_costs(metric: str, options: dict[str, Any], n_classes: int) -> Costs | None:
+    """The costs of a metric that is a mean over samples, or None."""
+    own = np.eye(n_classes, dtype=bool)[:, :, None]
+    if metric == "log_loss" and options["normalize"]:
+        epsilon = np.finfo(float).eps  # scikit-learn's clipping of float64 probabilities
+        return lambda k: np.where(own, -np.log(np.clip(np.arange(k + 1) / k, epsilon, 1 - epsilon)), 0.0)
+    if metric == "brier_score_loss":
+        half = options.get("scale_by_half", "auto")
+        scale = 0.5 if (n_classes < 3 if half == "auto" else half) else 1.0
+        return lambda k: scale * (own - np.arange(k + 1) / k) ** 2
+    if metric == "top_k_accuracy_score" and n_classes == 2 and options["normalize"]:
+
+        def hits(k: int) -> Array:
+            votes, cost = np.arange(k + 1), np.zeros((2, 2, k + 1))
+            cost[0, 1], cost[1, 1] = 2 * votes <= k, 2 * votes > k
+            return np.maximum(cost, [[[0.0], [1.0]]]) if options["k"] > 1 else cost
+
+        return hits
+    return None
+
+
+def _mean_cost(costs: Costs) -> Form:
+    def form(tables: Array) -> Array:
+        tested = _right(tables).sum(axis=(1, 2))
+        return _over(np.tensordot(tables, costs(tables.shape[-1] - 1), 3), tested)
+
+    return form
+
+
+def _compared(metric: str, mean: Form) -> Form:
+    """One minus the cost over the cost of the shares of the classes in the fold."""
+
+    def form(tables: Array) -> Array:
+        tested = _right(tables).sum(axis=2)
+        share = _over(tested, tested.sum(axis=1, keepdims=True))
+        if metric == "d2_brier_score":
+            null = 1 - (share**2).sum(axis=1)
+        else:
+            null = -(share * np.log(np.maximum(share, np.finfo(float).eps))).sum(axis=1)
+        return 1 - _over(mean(tables), null)
+
+    return form
+
+
+def _with_all_classes(form: Form, labels_known: bool) -> Form:
+    """NaN where a class is not tested: scikit-learn's functions do not know then that it exists."""
+    if labels_known:
+        return form
+    return lambda tables: np.where((_right(tables).sum(axis=2) > 0).all(axis=1), form(tables), np.nan)
+
+
+def area(positive: Array, negative: Array) -> Array:
+    """The area under the ROC curve of two histograms (..., K + 1) of votes; ties count half."""
+    below = np.cumsum(negative, axis=-1) - negative / 2
+    return _over((positive * below).sum(axis=-1), positive.sum(axis=-1) * negative.sum(axis=-1))
+
+
+def average_precision(positive: Array, negative: Array) -> Array:
+    """Average precision of two histograms (..., K + 1) of votes."""
+    true, all_found = (
+        np.cumsum(each[..., ::-1], axis=-1)[..., ::-1] for each in (positive, positive + negative)
+    )
+    precision = true / np.maximum(all_found, 1)
+    return _over((positive * precision).sum(axis=-1), positive.sum(axis=-1))
+
+
+def _against_rest(
+    measure: Callable[[Array, Array], Array], average: str, n: int, position: int
+) -> Form | None:
+    """The measure of a class against the others: of one of two, or averaged over the classes."""
+    if n > 2 and average not in ("macro", "weighted", "micro"):
+        return None
+
+    def form(tables: Array) -> Array:
+        own = _right(tables)
+        rest = tables.sum(axis=1) - own
+        if n == 2:
+            return measure(own[:, position], rest[:, position])
+        if average == "micro":
+            return measure(own.sum(axis=1), rest.sum(axis=1))
+        weights = own.sum(axis=2) if average == "weighted" else np.ones(own.shape[:2])
+        return _over((measure(own, rest) * weights).sum(axis=1), weights.sum(axis=1))
+
+    return form
+
+
+def _against_each(average: str) -> Form:
+    """The area of every class against every other (Hand and Till 2001), averaged over the pairs."""
+
+    def form(tables: Array) -> Array:
+        own = _right(tables)
+        areas = area(own[:, :, None], tables.transpose(0, 2, 1, 3))  # of class a by its votes, against b
+        tested = own.sum(axis=2)
+        weights = tested[:, :, None] + tested[:, None] if average == "weighted" else np.ones_like(areas)
+        weights = weights * (1 - np.eye(tables.shape[1]))
+        return _over((areas * weights).sum(axis=(1, 2)), weights.sum(axis=(1, 2)))
+
+    return form
+
+
+def _right(tables: Array) -> Array:
+    """The diagonals of the tables, (n, C) or (n, C, K + 1)."""
+    own = np.arange(tables.shape[1])
+    return tables[:, own, own]
+
+
+def _over(above: Any, below: Any) -> Array:
+    """The quotients, NaN where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Array = np.where(below == 0, np.nan, np.divide(above, below))
+    return quotient

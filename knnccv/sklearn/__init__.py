@@ -7,9 +7,8 @@ and other functions of scikit-learn that take ``scoring=`` and ``cv=``.
 
 from __future__ import annotations
 
-from ._expected_score import expected_score
+from ._expected_score import ccv_scorer, expected_score
 from ._request import ExpectedScore
-from ._scorer import ccv_scorer
 from ._splitters import WholeData
 
 __all__ = ["ExpectedScore", "WholeData", "ccv_scorer", "expected_score"]

@@ -24,12 +24,11 @@ from ..driver import InexactError, ScoringProblem, first_depth, validate_problem
 from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
 from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
-from ._estimators import Rule, check_size
-from ._request import ExpectedScore, Request
+from ._estimators import Rule, check_size, prepare
+from ._request import INEXACT, ExpectedScore, Request
 from ._runs import SplitControl
 from ._scoring import for_sklearn
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
-from ._steps import prepare
 
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
 """Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
@@ -66,12 +65,10 @@ class Question:
         """The votes, or the means, of neighbors with equal weights."""
         law, y = self.request.law, self.request.y
         assert not isinstance(law, tuple)
-        if isinstance(law, GroupLaw):
-            design: Any = LeaveGroupsOut(law.codes, len(law.sizes) - min(n for _, n, _ in law.parts))
-        else:
-            design = law.design
-        variant = "regression" if self.rule.regression else "knn"
-        values = y.astype(float) if self.rule.regression else y
+        design: Any = (
+            law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
+        )
+        values, variant = (y.astype(float), "regression") if self.rule.regression else (y, "knn")
         k = {"n_neighbors": self.rule.n_neighbors}
         return validate_problem(values, len(y), variant, design, law.ties, "pooled", k)
 
@@ -91,13 +88,9 @@ class Question:
     @cached_property
     def plain(self) -> Nearest:
         """Find the nearest training samples by the neighbors of the rule."""
-        near, request = self.rule.neighbors, self.request
-        options: dict[str, Any] = {
-            "ties": self.problem.ties,
-            "depth": first_depth(self.problem, near, 1e-6),
-        }
-        found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, **options)
-        return partial(found, n_jobs=request.n_jobs, seed=request.seed)
+        near, depth = self.rule.neighbors, first_depth(self.problem, self.rule.neighbors, 1e-6)
+        found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, ties=self.problem.ties, depth=depth)
+        return partial(found, n_jobs=self.request.n_jobs, seed=self.request.seed)
 
     @cached_property
     def expected(self) -> Array | None:
@@ -107,16 +100,12 @@ class Question:
             len(law.parts) > 1 or (cast(LeaveGroupsOut, problem.design).p > 1 and self.rule.n_neighbors > 1)
         ):
             return None
-        options: dict[str, Any] = {
-            "n_neighbors": self.rule.n_neighbors,
-            "ties": problem.ties,
-            "n_jobs": self.request.n_jobs,
-        }
-        ask: Any = partial(complete_cv, self.rule.neighbors, cv=problem.design, **options)
+        options: dict[str, Any] = {"n_neighbors": self.rule.n_neighbors, "n_jobs": self.request.n_jobs}
+        options |= {"cv": problem.design, "ties": problem.ties}
+        ask: Any = partial(complete_cv, self.rule.neighbors, **options)
         try:
             if not self.rule.regression:
-                table: Array = ask(self.request.y, variant="knn").confusion(normalize="all")
-                return table
+                return np.asarray(ask(self.request.y, variant="knn").confusion(normalize="all"))
             columns = self.request.y.reshape(len(self.request.y), -1).T
             return np.array([np.mean([ask(column, variant="regression").score for column in columns])])
         except ValueError:
@@ -159,7 +148,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     scorer = asked.scorer
     in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None else "scored"
-    runs = runs_of(request, asked.labels, n_runs or RUNS[kind])
+    runs = runs_of(request, asked.labels, int(n_runs or RUNS[kind]))
     values, controls = (count if in_tables else predict)(asked, runs)
     known = ", corrected by exact means of the same runs" if controls else ""
     defined = np.isfinite(values)
@@ -180,11 +169,10 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")
     return request.answer(
-        found[0],
+        found.mean,
         f"the mean of {runs.n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}",
-        std_error=float(found[1]),
-        exact=False,
-        error_bound=None,
+        std_error=found.std_error,
+        **INEXACT,
         ties=law.ties,
         n_runs=runs.n_runs,
     )
@@ -197,12 +185,9 @@ def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
     if isinstance(law, GroupLaw):
         n_folds = int(cv.get_n_splits()) if type(cv).__name__ == "GroupKFold" else 1
         parts = [part[1:] for part in law.parts for _ in range(int(part[0] * n_folds))]
-        ((n_train, n_test), *_), n_groups = parts, len(law.sizes)
-        sizes = (
-            [tested for _, tested in parts]
-            if n_folds > 1
-            else [n_train, n_test, n_groups - n_train - n_test]
-        )
+        n_groups, sizes = len(law.sizes), [tested for _, tested in parts]
+        if n_folds == 1:
+            sizes = [*parts[0], n_groups - sum(parts[0])]
         strata, kinds = np.zeros(n_groups, np.int64), np.zeros(n_folds, np.int64)
         allotment = Allotment(np.array([sizes]), strata, kinds, n_folds > 1, law.codes)
     else:
@@ -284,10 +269,7 @@ def control_once(request: Request) -> SplitControl | None:
     mean = expected[0] if asked.rule.regression else np.trace(expected)
 
     def control(runs: Sequence[Sequence[Split]]) -> Array:
-        splits = [split for run in runs for split in run]
-        folds = np.full((len(splits), len(request.y)), NEITHER, np.int32)
-        for fold_of, (train, test) in zip(folds, splits, strict=True):
-            fold_of[train], fold_of[test] = -1, 0
+        folds = folds_of([split for run in runs for split in run], len(request.y))
         items, _ = asked.plain(folds)
         tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
         regression = asked.rule.regression
@@ -295,6 +277,14 @@ def control_once(request: Request) -> SplitControl | None:
         return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
 
     return control
+
+
+def folds_of(splits: Sequence[Any], n: int) -> Array:
+    """The folds (n_splits, n) of training and tested samples, or groups, of which there are n."""
+    folds = np.full((len(splits), n), NEITHER, np.int32)
+    for fold_of, (train, test) in zip(folds, splits, strict=True):
+        fold_of[np.asarray(train)], fold_of[np.asarray(test)] = -1, 0
+    return folds
 
 
 def weights_of(rule: Rule, distances: Array) -> Array:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import magnitude
 from .._labels import EncodedLabels, labels_of
-from .._training_set_count import magnitude
 from .._typing import Array
 from ..designs import Design, TrainingSets, n_train_in_half
 from ..driver import InexactError
@@ -258,12 +258,8 @@ class StratifiedShuffle(SplitterDesign):
         if self.balanced and average == "pooled":
             shares = [test.balanced() * kind.probability for kind, test in zip(kinds, tests, strict=True)]
         else:
-            tested = np.array(
-                [
-                    np.array(test.expected()) * kind.probability
-                    for kind, test in zip(kinds, tests, strict=True)
-                ]
-            )
+            parts_of = [np.array(test.expected()) for test in tests]
+            tested = np.array(parts_of) * np.array([[kind.probability] for kind in kinds])
             totals = tested.sum(axis=0)
             parts = totals / self.n_test
             if average != "pooled":

@@ -1,23 +1,47 @@
-"""Conversion of scikit-learn's estimators to rules and neighbors of knnccv."""
+"""Conversion of scikit-learn's estimators to rules and neighbors of knnccv, and the steps before them.
+
+Steps of a pipeline that can be applied in advance are, and none of them sees a label. A step that needs no
+fit must transform every sample alone as among others. With ``transductive=True`` a step that needs one is
+replaced by a copy that is fitted to all samples without labels, and only the output of this copy is scored.
+So labels cannot leak, whatever the step does. A step that would do something else with labels is refused,
+since the score would not be that of the caller's pipeline.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from .._validation import check_integer
+from .._validation import WRONG_WAY, check_integer
 from ..driver import InexactError
-from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors
+from ..neighbors import (
+    ALIASES,
+    NAMES,
+    PARAMETERS,
+    SPARSE_NAMES,
+    Neighbors,
+    SupervisedDistanceWarning,
+)
+from ..runs import NEITHER, RescaledSearch, scaling_of
 
 _KNOWN = set(NAMES) | set(ALIASES)
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
 _MAX_ITEMS = 20_000  # for which all distances are held in memory
+SINGLE_ROWS = 64
+"""The number of rows that are transformed one by one."""
+BATCHES = (2, 8)
+"""The numbers of batches that all rows are divided into."""
+
+_HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_score, instead of folds"
 
 
 def needs_sklearn() -> None:
@@ -207,3 +231,269 @@ def as_target(estimator: Any, X: Any, y: Any) -> Array:
         labels = encode_labels(y if np.ndim(y) == 1 else target)
         return labels.classes[labels.codes]
     return target
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An estimator, its data after the earlier steps, a note on these, and why no exact score exists."""
+
+    estimator: Any
+    X: Any
+    note: str = ""
+    reason: str = ""
+    steps: tuple[Any, ...] = ()
+    """The steps of a pipeline that are fitted to every training set, with its last."""
+
+    def inside(self, n_jobs: int | None) -> tuple[Rule, Callable[[Array], tuple[Array, Array]] | None]:
+        """The rule, and how its nearest training samples are found if columns are scaled within the folds.
+
+        The neighbors of the rule are then those of columns that are scaled once, by all samples.
+
+        Raises
+        ------
+        InexactError
+            If the steps do more than scale columns.
+        """
+        if not self.reason:
+            return self.rule, None
+        if not self.steps:
+            raise InexactError(self.reason)
+        *steps, last = self.steps
+        metric, params = metric_of(last)
+        p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
+        scaling = None if p is None or not 1 <= p < np.inf else scaling_of(steps, self.X)
+        if scaling is None:
+            raise InexactError(self.reason)
+        search = RescaledSearch(scaling, p, params.get("w"))
+        whole = scaling.weights(np.zeros((1, length_of(self.X)), np.int32), False)[0, 0]
+        rule = read_rule(last, scaling.table * whole)
+
+        def nearest(folds: Array) -> tuple[Array, Array]:
+            folded = bool(folds.max() > 0)
+            codes = folds if folded else np.where(folds == NEITHER, 2, folds + 1)
+            return search.nearest(codes.astype(np.int32), folded, rule.n_neighbors, n_jobs=n_jobs)
+
+        return rule, nearest
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The estimator's rule; its neighbors are searched once for all scorings."""
+        if self.reason:
+            raise InexactError(self.reason)
+        return read_rule(self.estimator, self.X)
+
+
+def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:
+    """Apply the steps of a pipeline that transform each sample independently of the others.
+
+    With `transductive`, copies of the steps that need fitting are fitted to all samples, without labels.
+    With `fitted`, the caller must have fitted the pipeline to all samples.
+
+    Raises
+    ------
+    ValueError
+        If, with `transductive`, a step uses labels; or a `fitted` estimator was fitted to other samples.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+        If, with `transductive`, it is unknown whether a step uses labels.
+    """
+    from sklearn.pipeline import Pipeline
+
+    given = estimator.steps if type(estimator) is Pipeline else [("", estimator)]
+    *steps, (_, last) = given
+    steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
+    learning = [name for name, step in steps if _tags(step).requires_fit]
+    if fitted:
+        _check_items(last, X)
+    precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
+    if precomputed and len(given) > 1 and not (fitted and transductive):
+        reason = (
+            "a step before metric='precomputed' would get rows of another length in every split"
+            if steps
+            else "scikit-learn takes metric='precomputed' only from a pipeline's first step"
+        )
+        return Prepared(estimator, X, reason=reason)
+    if learning and not transductive:
+        shown = ", ".join(map(repr, learning))
+        reason = (
+            "transductive=True fits steps that use no labels once, to all samples; without it the "
+            f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
+            f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
+        )
+        return Prepared(estimator, X, reason=reason, steps=(*(step for _, step in steps), last))
+    seen = X
+    for name, step in steps:
+        if name in learning:
+            seen = _refitted(name, step, seen, y, fitted, first=name == learning[0])
+            continue
+        try:
+            seen = _transformed(name, step, seen)
+        except InexactError as error:
+            return Prepared(estimator, X, reason=str(error))
+    if fitted and not learning:
+        _check_items(last, X, seen)
+    note = f"the steps {', '.join(learning)} fitted once to all samples" if learning else ""
+    return Prepared(last, seen, note=note)
+
+
+def _tags(step: Any) -> Any:
+    from sklearn.utils import Tags, TargetTags, get_tags
+
+    try:
+        return get_tags(step)
+    except (AttributeError, TypeError):  # none of scikit-learn's family
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
+
+def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool) -> Any:
+    """Return the output of a copy of the step that is fitted to X without labels."""
+    shown = f"the step {name!r} ({type(step).__name__})"
+    leak = (
+        f"pass method='mc' without transductive, which runs the whole pipeline in every split: {shown} "
+        "uses the labels, and fitted to all samples it would leak them into the score "
+        f"({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
+    )
+    tags, with_labels = _tags(step), None
+    if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
+        raise ValueError(leak)
+    with suppress(Exception):  # it may accept no labels, or not these
+        with_labels = _output(step, X, y)
+    try:
+        alone = _output(step, X)
+    except (TypeError, ValueError, AttributeError):
+        if with_labels is None:  # the error has another cause than missing labels
+            raise
+        raise ValueError(leak) from None
+    if with_labels is not None and (y != y[:1]).any() and not agree(with_labels, alone):
+        if agree(_output(step, X, y), with_labels):
+            raise ValueError(leak)
+        msg = (
+            f"it is unknown whether {shown} uses the labels, since two fits to the same data differ; the "
+            "score is that of a fit without labels. Give it a random_state, or cross-validate the whole "
+            "pipeline: expected_score(..., method='mc')"
+        )
+        warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
+    # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
+    elif (
+        fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone)
+    ):
+        msg = f"{shown} was not fitted to the {length_of(X)} samples that are scored. {_HOW}"
+        raise ValueError(msg)
+    return alone
+
+
+def _output(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
+    """Fit a copy of the step to X (and y), and return the transformed X.
+
+    Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
+    """
+    from sklearn.base import clone
+
+    copy = clone(step)
+    states = [
+        name
+        for name, value in copy.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and not isinstance(value, Integral)
+    ]
+    copy.set_params(**dict.fromkeys(states, seed))
+    world = np.random.get_state()  # noqa: NPY002 - steps may draw from it
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        return (copy.fit(X) if y is None else copy.fit(X, y)).transform(X)
+    finally:
+        np.random.set_state(world)  # noqa: NPY002
+
+
+def _transformed(name: str, step: Any, X: Any) -> Any:
+    """Return the output of a stateless step, if it transforms every sample independently of the others.
+
+    Raises
+    ------
+    InexactError
+        If the output for a sample depends on the other samples, or the step fails for a part of them.
+    """
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+
+    whole_step = clone(step).fit(X)
+    whole = whole_step.transform(X)
+    whole = whole.tocsr() if hasattr(whole, "tocsr") else np.asarray(whole)
+
+    def transform_part(rows: Array) -> Any:
+        part = _safe_indexing(X, rows)
+        try:
+            # Some checks in `fit` refuse a single row; `transform` does not.
+            return (whole_step if len(rows) == 1 else clone(step).fit(part)).transform(part)
+        except Exception as error:
+            msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
+            raise InexactError(msg) from error
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if whole.shape[:1] == (length_of(X),) and all(
+            agree(transform_part(rows), whole[rows]) for rows in _parts(X)
+        ):
+            return whole
+    msg = f"the output of the step {name!r} for a sample depends on the other samples"
+    raise InexactError(msg)
+
+
+def _parts(X: Any) -> Iterator[Array]:
+    """Yield the rows to transform separately: single rows, then all rows in random batches."""
+    rng, n_items = np.random.default_rng(0), length_of(X)
+    rows = rng.permutation(n_items)
+    values = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
+    if n_items > SINGLE_ROWS and values.ndim == 2 and values.dtype.kind in "biuf":
+        # Statistics of a batch (a maximum, a mean of known values) show in the rows that determine them.
+        ends = np.unique(np.argsort(values, axis=0)[[0, -1]])  # NaN come last
+        rows = np.concatenate([rng.permutation(ends)[: SINGLE_ROWS * 3 // 4], rows])
+    yield from rows[:SINGLE_ROWS, None]
+    for n_batches in BATCHES:
+        if n_items >= 2 * n_batches:
+            yield from np.array_split(rng.permutation(n_items), n_batches)
+
+
+def agree(one: Any, other: Any) -> bool:
+    """Check whether two outputs of a step are equal up to rounding, in any order of sums."""
+    sparse = hasattr(one, "tocsr"), hasattr(other, "tocsr")
+    if not any(sparse):
+        one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape or any(sparse) != all(sparse):
+        return False
+    kind, size = other.dtype.kind, other.dtype.itemsize
+    tolerance = 100 * float(np.finfo(other.dtype).eps) if kind in "fc" and size < 8 else 1e-12
+    relative = max(1e-9, tolerance)
+    if any(sparse):
+        difference, known = (np.abs(each.tocsr().data) for each in (one - other, other))
+        return bool(difference.max(initial=0) <= relative * known.max(initial=0))
+    if one.dtype.kind not in "fc" or kind not in "fc":
+        return bool(((one == other) | ((one != one) & (other != other))).all())  # NaN among objects
+    largest = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
+    return bool(np.allclose(one, other, rtol=relative, atol=tolerance * largest, equal_nan=True))
+
+
+def _check_items(last: Any, X: Any, seen: Any = None) -> None:
+    """Raise ValueError if the estimator was fitted to other samples than `seen`, the transformed X.
+
+    The values of a column may be permuted, as in ``permutation_importance``. Without `seen`, only the
+    numbers of samples are compared.
+    """
+    n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
+    fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
+    known: Any = getattr(last, "_fit_X", None)
+    hint = ""
+    if not fitted_to and not any(each is None or hasattr(each, "tocsr") for each in (seen, known)):
+        seen = np.asarray(seen)
+        numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
+        if numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):
+            fitted_to = "as many other samples"
+            hint = " (a successive halving by n_samples needs an integer random_state)"
+    if fitted_to:
+        msg = (
+            f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples "
+            f"and an estimator fitted to {fitted_to}: within the folds of another cross-validation it "
+            f"would score parts of the data. {_HOW}{hint}"
+        )
+        raise ValueError(msg)

@@ -1,23 +1,27 @@
-"""`expected_score`: the expectation of a cross-validated score over the splitter's random numbers."""
+"""`expected_score`, the expectation of a cross-validated score over the splitter's random numbers.
+
+And `ccv_scorer`, which brings it into scikit-learn's searches.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, fields
+from numbers import Integral
 from typing import Any
 
 from .._parallel import check_pool, one_bar
 from .._validation import check_bool, check_choice, check_integer, check_tol
-from ..designs import Design
-from ..driver import InexactError, check_n_draws
-from ..tuning import tuned_score
+from ..designs import Design, KFold, StratifiedKFold
+from ..driver import TIES, InexactError, check_n_draws
+from ..neighbors import ALIASES, NAMES
+from ..tuning import Inner, tuned_score
 from ._by_runs import control_once, score_by_runs
-from ._estimators import as_target, needs_sklearn
+from ._estimators import as_target, metric_of, missing_parameters, needs_sklearn, prepare
 from ._exact import exact_score
-from ._request import AVERAGES, ExpectedScore, Request
+from ._request import AVERAGES, INEXACT, ExpectedScore, Request
 from ._runs import sample
-from ._scoring import for_sklearn, several
-from ._steps import prepare
-from ._tuned_grid import tuned_from_grid
+from ._scoring import for_sklearn, is_costs, several
 
 METHODS = ("exact", "mc", "auto")
 FEWEST_CONTROLLED = 10
@@ -156,14 +160,10 @@ def expected_score(
     from sklearn.base import is_classifier
     from sklearn.model_selection import check_cv
 
-    check_choice("method", method, METHODS)
-    check_choice("average", average, AVERAGES)
-    check_tol(tol)
     n_repeats = check_integer("n_repeats", n_repeats, 1)
-    n_draws = check_n_draws(n_draws)
-    n_runs = None if n_runs is None else check_integer("n_runs", n_runs, 2)
-    transductive = check_bool("transductive", transductive)
     check_pool(None, None, progress)
+    check_choice("method", method, METHODS)
+    _check_options(average, tol, n_draws, n_runs, transductive)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
@@ -177,9 +177,9 @@ def expected_score(
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
         for_sklearn(one, target)
-    prepared = prepare(estimator, X, target, transductive)
+    prepared = prepare(estimator, X, target, bool(transductive))
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
-    n_draws = n_draws if method == "auto" else 0
+    n_draws = int(n_draws) if method == "auto" else 0
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):
         if scorings is None:
@@ -188,6 +188,16 @@ def expected_score(
             name: _score(request, one, method, n_repeats, n_runs, f" of {name!r}")
             for name, one in scorings.items()
         }
+
+
+def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transductive: Any) -> None:
+    """Check what `expected_score` and `ccv_scorer` have in common."""
+    check_choice("average", average, AVERAGES)
+    check_tol(tol)
+    check_n_draws(n_draws)
+    if n_runs is not None:
+        check_integer("n_runs", n_runs, 2)
+    check_bool("transductive", transductive)
 
 
 def _score(
@@ -214,8 +224,8 @@ def _score(
             seeds: dict[str, Any] = {"random_state": request.seed, "n_jobs": request.n_jobs}
             found = tuned_score(request.X, request.y, n_runs=n_runs or 1000, **seeds, **tuned)
             how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
-            fields: dict[str, Any] = {"exact": False, "error_bound": None, "n_runs": found.n_runs}
-            return request.answer(found.score, how, std_error=found.std_error, **fields)
+            options = {"std_error": found.std_error, "n_runs": found.n_runs, **INEXACT}
+            return request.answer(found.score, how, **options)
         with suppress(InexactError):
             return score_by_runs(request, scoring, n_runs, why_not)
         if request.prepared.steps:
@@ -224,3 +234,216 @@ def _score(
             why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
+
+
+def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
+    """Return the arguments of `tuned_score` for the expected score of a grid search under the splits `cv`.
+
+    Served are ``GridSearchCV(KNeighborsClassifier(...), {"n_neighbors": ..., "metric": ...})`` by accuracy,
+    with uniform weights, any named metric without parameters, and LeaveOneOut, KFold, StratifiedKFold or a
+    number of folds within the training sets; shuffled folds are drawn anew in each. `cv` must be (Repeated)
+    KFold or StratifiedKFold with ``shuffle=True``.
+
+    Parameters
+    ----------
+    search : estimator
+        Any estimator.
+    cv : splitter
+        Any splitter.
+
+    Returns
+    -------
+    dict or None
+        The arguments n_neighbors, metric, inner and cv; None if it is something else.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.neighbors import KNeighborsClassifier
+
+    usual = type(search) is GridSearchCV and search.scoring in (None, "accuracy")
+    if not usual or search.refit is not True:
+        return None
+    rule, grid = search.estimator, search.param_grid
+    grid = grid[0] if isinstance(grid, list) and len(grid) == 1 else grid
+    plain = type(rule) is KNeighborsClassifier and rule.weights == "uniform"
+    if not plain or not isinstance(grid, dict) or not set(grid) <= {"n_neighbors", "metric"}:
+        return None
+    inner, outer = inner_of(search.cv), outer_of(cv)
+    named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
+    known = [name for name, params in named if isinstance(name, str) and not params]
+    metrics = [
+        name for name in known if ALIASES.get(name, name) in NAMES and not missing_parameters(name, {})
+    ]
+    ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
+    different = len(set(ks)) == len(ks) and len(set(metrics)) == len(named)
+    if inner is None or outer is None or not different:
+        return None
+    return {"n_neighbors": ks, "metric": metrics, "inner": inner, "cv": outer}
+
+
+def inner_of(cv: Any) -> Inner | None:
+    """Return how a grid search splits a training set of classes; None if it is not served."""
+    from sklearn import model_selection as ms
+
+    if type(cv) is ms.LeaveOneOut:
+        return Inner()
+    if cv is None or (isinstance(cv, int) and not isinstance(cv, bool)):
+        return Inner(5 if cv is None else cv, stratified=True, shuffled=False)
+    if type(cv) in (ms.KFold, ms.StratifiedKFold):
+        return Inner(cv.n_splits, type(cv) is ms.StratifiedKFold, cv.shuffle)
+    return None
+
+
+def outer_of(cv: Any) -> Design | None:
+    """Return the design of shuffled folds; None if it is something else."""
+    from sklearn import model_selection as ms
+
+    if type(cv) in (ms.RepeatedKFold, ms.RepeatedStratifiedKFold):
+        cv = cv.cv(**cv.cvargs, shuffle=True)
+    if type(cv) not in (ms.KFold, ms.StratifiedKFold) or not cv.shuffle:
+        return None
+    return (KFold if type(cv) is ms.KFold else StratifiedKFold)(cv.n_splits)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ccv_scorer:  # it is called like scikit-learn's make_scorer
+    """A scorer for scikit-learn that averages over all splits of its data.
+
+    It reads ``n_neighbors``, ``weights`` and ``metric`` from the fitted estimator. With ``cv=WholeData()``
+    a search over parameters is exact: there is one "fold" and no randomness. Within other folds the scorer
+    raises an error, since it would get only the tested samples.
+
+    Parameters
+    ----------
+    cv : int, design, or splitter of scikit-learn's, default 5
+        A design of knnccv (`Subsample`, `KFold`, …) or any `cv` of `expected_score`; an integer is a number
+        of folds over all shuffles, stratified for a classifier (as in `knnccv.complete_cv`).
+    scoring : optional
+        As for `expected_score`, but a single one. A matrix of costs gives *minus* the expected cost, since
+        scikit-learn maximizes scores. A search accepts several scorers as a mapping,
+        ``scoring={"accuracy": ccv_scorer(), "balanced": ccv_scorer(scoring="balanced_accuracy")}``.
+    groups : array of shape (n_items,), optional
+        For splitters that use groups: one group for each sample that the scorer gets.
+    average : {"folds", "pooled"}, default "folds"
+        As for `expected_score`.
+    ties : {"index", "random"}, optional
+        The order of tied training samples. Default: the order of the splitter; "random" for numbers of
+        folds and designs of knnccv, as in `complete_cv`.
+    tol, n_jobs
+        As for `expected_score`.
+    transductive : bool, default False
+        As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
+        are refused unless True allows them to use the features of all samples, including the tested ones.
+        They must not use labels.
+    method : {"auto", "exact"}, default "auto"
+        What happens if there is no exact score. "exact": an error. "auto": the score is estimated from
+        drawn training sets or random runs, as by `expected_score`, on the same splits for every estimator.
+    n_draws : int, default 1000
+        The number of training sets that are drawn for each sample, if weights are what prevents it.
+    n_runs : int, optional
+        The number of random runs; see `expected_score`.
+    random_state : int, default 0
+        Seed of draws and runs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed. When the scorer is called: if there is no exact score, if the
+        estimator was fitted to other samples (for example by ``cv=5`` instead of ``cv=WholeData()``), or if
+        a step uses labels.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+        When the scorer is called, if it is unknown whether a step uses labels, since two fits to the same
+        data differ.
+
+    Notes
+    -----
+    scikit-learn's searches turn errors of scorers into warnings and scores of nan, unless
+    ``error_score="raise"`` is set.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from knnccv import Subsample
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.sklearn import WholeData, ccv_scorer
+    >>> wine = load_wine()
+    >>> search = GridSearchCV(
+    ...     KNeighborsClassifier(),
+    ...     {"n_neighbors": range(1, 10)},
+    ...     scoring=ccv_scorer(Subsample(0.8)),
+    ...     cv=WholeData(),
+    ... ).fit(wine.X, wine.y)
+    >>> search.best_params_, round(float(search.best_score_), 6)
+    ({'n_neighbors': 1}, 0.749089)
+    """
+
+    cv: Any = 5
+    scoring: Any = None
+    _: KW_ONLY
+    groups: Any = None
+    average: str = "folds"
+    ties: str | None = None
+    tol: float = 1e-12
+    n_jobs: int | None = None
+    transductive: bool = False
+    method: str = "auto"
+    n_draws: int = 1000
+    n_runs: int | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        needs_sklearn()
+        check_choice("method", self.method, ("exact", "auto"))
+        _check_options(self.average, self.tol, self.n_draws, self.n_runs, self.transductive)
+        if self.ties is not None:
+            check_choice("ties", self.ties, TIES)
+        check_integer("random_state", self.random_state, 0)
+        if several(self.scoring) is not None:
+            msg = (
+                f"ccv_scorer computes one score, got scoring={self.scoring!r}; a search accepts several as "
+                "a mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
+            )
+            raise TypeError(msg)
+        cv = self.cv
+        if isinstance(cv, Integral):
+            check_integer("cv", cv, 2)
+        elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
+            msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
+            raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        given = []
+        for field in fields(self):
+            value, usual = getattr(self, field.name), field.default
+            differs = value is not usual and (usual is None or value != usual)
+            if differs or field.name in ("cv", "scoring"):
+                given.append(f"{field.name}={value!r}")
+        return f"ccv_scorer({', '.join(given)})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Compute the expected score of the estimator's rule over all splits of these samples."""
+        from sklearn.base import is_regressor
+
+        target = as_target(estimator, X, y)
+        prepared = prepare(estimator, X, target, self.transductive, fitted=True)
+        cv = self.cv
+        if isinstance(cv, Integral):
+            cv = (KFold if is_regressor(estimator) else StratifiedKFold)(int(cv))
+        n_draws = self.n_draws if self.method == "auto" else 0
+        options = (self.groups, self.average, self.tol, self.n_jobs, self.random_state, n_draws, self.ties)
+        request = Request(prepared, X, target, cv, *options)
+        try:
+            score = exact_score(request, self.scoring).score
+        except InexactError as error:
+            msg = f"ccv_scorer has no exact score: {error}"
+            if self.method == "exact":
+                raise ValueError(msg) from error
+            try:
+                score = score_by_runs(request, self.scoring, self.n_runs, str(error)).score
+            except InexactError:
+                raise ValueError(msg) from error
+        return -score if is_costs(self.scoring) else score

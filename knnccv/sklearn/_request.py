@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,13 @@ from .._typing import Array
 from .._validation import fixed_seed
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
+from ._estimators import Prepared
 from ._scoring import Measure
 from ._splitters import FoldLaw, Law, in_words, law_of
-from ._steps import Prepared
 
 AVERAGES = ("folds", "pooled")
+INEXACT: dict[str, Any] = {"exact": False, "error_bound": None}
+"""Fields of estimates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -93,17 +95,8 @@ class ExpectedScore(ScoredHalves):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, and how they were found, in types that JSON has."""
-        names = (
-            "score",
-            "std_error",
-            "exact",
-            "error_bound",
-            "deterministic",
-            "measure",
-            "average",
-            "ties",
-        )
-        return plain_fields(self, *names, "design", "explanation", "n_repeats", "n_draws", "n_runs")
+        names = [each.name for each in fields(self) if each.name != "result" and each.name[0] != "_"]
+        return plain_fields(self, *names, "measure")
 
     def __float__(self) -> float:
         return self.score
@@ -172,11 +165,9 @@ class ExpectedScore(ScoredHalves):
         """The smallest and the largest score of one classification, or None."""
         offset, parts = self._sum()
         ranges = [(weight, result.score_range()) for weight, result in parts]
-        ends = [
-            sorted(weight * limit for limit in limits) for weight, limits in ranges if limits is not None
-        ]
-        if len(ends) < len(ranges):
+        if any(limits is None for _, limits in ranges):
             return None
+        ends = [sorted(weight * limit for limit in limits or ()) for weight, limits in ranges]
         return offset + sum(low for low, _ in ends), offset + sum(high for _, high in ends)
 
     def _sum(self) -> tuple[float, list[tuple[float, CompleteCV]]]:
@@ -186,11 +177,9 @@ class ExpectedScore(ScoredHalves):
             return self._measure.offset, list(zip(weights, self._results, strict=True))
         population = "a standard error or an interval for the population (the luck of the data) needs"
         if not self.exact:
-            what = (
-                f"an estimate from drawn training sets, n_draws={self.n_draws}"
-                if self.n_draws
-                else f"the mean of sampled runs, n_repeats={self.n_repeats or self.n_runs}"
-            )
+            what = f"an estimate from drawn training sets, n_draws={self.n_draws}"
+            if not self.n_draws:
+                what = f"the mean of sampled runs, n_repeats={self.n_repeats or self.n_runs}"
             msg = (
                 f"{population} an exact score, but this is {what}: take method='exact' where it is "
                 "possible, or knnccv.complete_cv; std_error is the luck of the split"
@@ -272,10 +261,5 @@ class Request:
     def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:
         """Return the score, `how` it was computed in words, and further `fields` of `ExpectedScore`."""
         note = f"{self.prepared.note}; " if self.prepared.note else ""
-        return ExpectedScore(
-            score=float(score),
-            average=self.average,
-            design=in_words(self.cv),
-            explanation=note + how,
-            **fields,
-        )
+        fields |= {"average": self.average, "design": in_words(self.cv), "explanation": note + how}
+        return ExpectedScore(score=float(score), **fields)

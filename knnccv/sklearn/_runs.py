@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._formatting import magnitude
 from .._parallel import counted, shared_bar
-from .._training_set_count import magnitude
 from .._typing import Array
 from ..driver import InexactError
 from ..scorings import controlled_mean
 from ._estimators import check_size
-from ._request import ExpectedScore, Request
+from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import for_sklearn, read_scoring
 from ._splitters import GroupLaw, Split, in_words, is_random, listed, reseeded
 
@@ -101,7 +102,7 @@ def sample(
     if control is not None and (sizes == sizes[0]).all():
         score, error, _ = controlled_mean(sums / sizes, control(runs)[:, None], [0.0])
         how += "; corrected by the exact score of steps that are fitted once"
-    return request.answer(score, how, std_error=error, exact=False, error_bound=None, n_repeats=n_repeats)
+    return request.answer(score, how, std_error=error, n_repeats=n_repeats, **INEXACT)
 
 
 def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array, Array]:
@@ -127,18 +128,9 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
     scorer = for_sklearn(scoring, request.y)
-    parts = [
-        cross_val_score(
-            estimator,
-            request.prepared.X,
-            request.y,
-            cv=list(splits[start : start + size]),
-            scoring=scorer,
-            n_jobs=request.n_jobs,
-            error_score="raise",
-        )
-        for start in counted(starts, len(starts))
-    ]
+    options = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
+    ask = partial(cross_val_score, estimator, request.prepared.X, request.y, **options)
+    parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
     scores: Array = np.concatenate(parts)
     if not np.isfinite(scores).all():
         at = int(np.argmin(np.isfinite(scores)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from ..designs import Design, KFold, LeaveOut, StratifiedKFold, Subsample
+from ..designs import Design, KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample
 from ..driver import InexactError
 from ._designs import ByClass, Shares, StratifiedShuffle
 from ._estimators import length_of
@@ -143,6 +143,10 @@ class GroupLaw:
         """The number of different splits."""
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
+
+    def leaving(self, n_train: int) -> LeaveGroupsOut:
+        """The design whose training sets are so many groups."""
+        return LeaveGroupsOut(self.codes, len(self.sizes) - n_train)
 
     def splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
         """Yield all splits, as training groups and tested groups, with their probabilities."""

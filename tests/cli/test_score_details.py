@@ -27,8 +27,8 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv._cli import score
-from knnccv._scaling import standardized
 from knnccv.datasets import load_wine
+from knnccv.tuning import standardized
 
 
 def test_bundled_data_unscaled(run):

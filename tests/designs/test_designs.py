@@ -10,8 +10,8 @@ from problems import one_of_each
 from scipy.stats import hypergeom
 
 from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+from knnccv._formatting import magnitude
 from knnccv._labels import encode_labels
-from knnccv._training_set_count import magnitude
 from knnccv.sampling import fixed_tail, position_law
 
 

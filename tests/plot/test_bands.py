@@ -97,7 +97,7 @@ def test_a_surface_draws_its_bands():
 
 
 def test_surfaces_without_intervals_are_refused():
-    surface = SimpleNamespace(**dict.fromkeys(plot._surface_fields.FIELDS))
+    surface = SimpleNamespace(**dict.fromkeys(plot._surface.FIELDS))
     for draw in (plot.learning_curve, plot.validation_curve):
         with pytest.raises(TypeError, match=r"surface must be a result of knnccv\.surface"):
             draw(surface, interval=0.95)

@@ -298,7 +298,9 @@ def test_a_tie_report_where_nothing_depends_on_ties():
 def test_a_tie_report_must_be_one():
     incomplete = report()
     del incomplete.highest
-    with pytest.raises(TypeError, match=r"report must be a result of tie_report\(\); .* no highest"):
+    with pytest.raises(
+        TypeError, match=r"report must be a result of tie_report\(\), got .* has no highest"
+    ):
         plot.tie_report(incomplete)
 
 

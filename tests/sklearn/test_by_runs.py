@@ -27,8 +27,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
+from knnccv.sklearn._estimators import prepare
 from knnccv.sklearn._request import Request
-from knnccv.sklearn._steps import prepare
 
 KNN = KNeighborsClassifier
 FOLDS = StratifiedKFold(4, shuffle=True)

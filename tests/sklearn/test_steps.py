@@ -444,7 +444,7 @@ def by_matrix(X):
     ids=lambda step: str(step).partition(" at 0x")[0],  # workers must agree on it
 )
 def test_functions_of_single_rows_pass_with_the_same_bits(step, dtype, n_items):
-    from knnccv.sklearn._steps import prepare
+    from knnccv.sklearn._estimators import prepare
 
     X = np.abs(np.random.default_rng(0).normal(size=(n_items, 3))).astype(dtype)
     y = np.arange(n_items) % 2

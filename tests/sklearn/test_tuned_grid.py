@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from knnccv import KFold, Neighbors, StratifiedKFold, tuned_score
 from knnccv.runs import given_runs
-from knnccv.sklearn._tuned_grid import tuned_from_grid
+from knnccv.sklearn._expected_score import tuned_from_grid
 from knnccv.tuning import Inner
 from knnccv.tuning._nested import nested_runs
 from knnccv.tuning._tuned_score import tuned_problem
