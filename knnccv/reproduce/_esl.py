@@ -19,8 +19,8 @@ from ..curves import surface
 from ..designs import KFold, StratifiedKFold
 from ..montecarlo import monte_carlo_cv, screened_cv
 from ..results import complete_cv
-from ._paper import Comparison, Line, Paper
-from ._picture import BLUE, ORANGE, Picture, new_figure
+from ._paper import Comparison, Line, Paper, panel_of
+from ._picture import BLUE, ORANGE, Picture, beside, new_figure
 
 PAPER = Paper.read("esl")
 BLACK, GRAY = "#000000", "#999999"
@@ -69,19 +69,21 @@ def simulations(quick: bool, progress: bool = False) -> Comparison:
     found = {name: screening(select, quick, progress) for name, select in READINGS.items()}
     mixtures = planes(quick, progress)
     first = mixtures[0]
-    lines = [line for name, one in found.items() for line in screening_lines(name, one)]
-    drawn = {
-        "screening": partial(draw_screening, found["correlation"]),
-        "curves": partial(draw_errors, first),
-        "maps": partial(draw_maps, first),
-    }
+    screened = [screening_lines(name, one) for name, one in found.items()]
+    panels = [[panel_of(one[:3], "error (%)"), panel_of(one[3:], "correlation")] for one in screened]
+    captions = PAPER["captions"]
+    pictures = (
+        *beside("screening", captions["screening"], panels),
+        Picture("curves", captions["curves"], partial(draw_errors, first)),
+        Picture("maps", captions["maps"], partial(draw_maps, first)),
+    )
     sizes = {"n": N_SIMULATIONS[quick], "repeats": N_REPEATS[quick], "new": N_NEW[quick]}
     noise = {"samples": N_SAMPLES, "predictors": N_PREDICTORS, "others": N_SAMPLES - 1}
     plain = 50 * N_SAMPLES / (N_SAMPLES - 1)
     return PAPER.comparison(
-        [*lines, *curve_lines(first), *map_lines(mixtures)],
+        [*screened[0], *screened[1], *curve_lines(first), *map_lines(mixtures)],
         PAPER.notes(bar=first.bayes_error_bar, plain=plain, **sizes, **noise),
-        pictures=tuple(Picture(name, PAPER["captions"][name], one) for name, one in drawn.items()),
+        pictures=pictures,
     )
 
 
@@ -279,7 +281,10 @@ def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
     distribution, X, y = mixture(number)
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
-    curves = np.array([1 - _runs(X, y, int(k), n_jobs) for k in NUMBERS]).T
+    # The same partitions for all numbers of neighbors.
+    same: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
+    runs = [monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **same) for k in NUMBERS.tolist()]
+    curves = np.array([1 - run.scores for run in runs]).T
     points, _ = distribution.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)
     share = distribution.second_share(points)
     # Less noise than with drawn labels.
@@ -300,29 +305,6 @@ def planes(quick: bool, progress: bool = False) -> list[Planar]:
 
     for_each(measure, range(N_MIXTURES[quick]), progress=progress, unit="mixture")
     return [found[number] for number in sorted(found)]
-
-
-def _runs(X: Array, y: Array, k: int, n_jobs: int | None) -> Array:
-    """The scores of partitions that are the same for all numbers of neighbors."""
-    settings: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
-    return monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **settings).scores
-
-
-def draw_screening(found: Screening) -> Any:
-    """Histograms of correlations: above, screened beforehand; below, in every fold."""
-    figure, grid = new_figure(7.5, 6.4, 2, 1)
-    ways = (
-        ("screened beforehand (wrong)", BLUE, found.wrong, found.wrong_correlations),
-        ("screened in every fold (right)", ORANGE, found.right, found.right_correlations),
-    )
-    for axes, (way, color, errors, correlations) in zip(grid.flat, ways, strict=True):
-        weights = np.full(correlations.size, 100 / correlations.size)
-        axes.hist(correlations.ravel(), np.arange(-1, 1.01, 0.05), weights=weights, color=color)
-        axes.axvline(0, color=BLACK, linestyle="--", linewidth=1)
-        spread = f"error {errors.mean():.1f} %, {errors.min():.1f} to {errors.max():.1f} % in a simulation"
-        axes.set_title(f"{way}\nmean correlation {correlations.mean():z.2f}; {spread}", fontsize=10)
-        axes.set(xlabel="correlation with the labels of 10 samples", ylabel="predictors (%)", xlim=(-1, 1))
-    return figure
 
 
 def draw_errors(plane: Planar) -> Any:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,8 @@ from ..driver import validate_problem
 from ..montecarlo import monte_carlo_cv
 from ..results import complete_cv
 from ..runs import draw_runs
-from ._paper import Comparison, Line, Missing, Paper, load
-from ._picture import Panel, beside
+from ._paper import Comparison, Line, Missing, Paper, load, panel_of
+from ._picture import beside
 
 PAPER = Paper.read("icml2000")
 GAUSSIANS: Mapping[str, Sequence[Sequence[int]]] = PAPER["gaussians"]
@@ -120,11 +121,11 @@ class DrawnSet(NamedTuple):
 
 def blocks_of(table: str) -> list[Block]:
     """The blocks of a table, "table2" or "table3"."""
-    blocks = (Block(**block) for block in PAPER[table]["blocks"])
-    return [
-        replace(block, printed={name: Printed(*row) for name, row in block.printed.items()})
-        for block in blocks
-    ]
+    blocks = []
+    for told in PAPER[table]["blocks"]:
+        printed = {name: Printed(*row) for name, row in told["printed"].items()}
+        blocks.append(Block(**{**told, "printed": printed}))
+    return blocks
 
 
 def table2(quick: bool, progress: bool = False) -> Comparison:
@@ -147,10 +148,12 @@ def compare(table: str, blocks: Sequence[Block], first: int, quick: bool, progre
         rows: Mapping[str, Row] = {}
         with missing.noted(block.title):
             rows = run_block(block, number, *size, progress=progress)
-        lines += _lines(block, rows, told["mean"])
+        lines += (numbers := list(_lines(block, rows, told["mean"])))
         if rows:
             lines += claims(block, rows)
-            panels.append(_panels(block, rows, told["measure"]))
+            means, variances, *_ = (list(some) for _, some in groupby(numbers, key=lambda line: line.part))
+            spreads = panel_of(variances, "Variance of a single trial × 10³", log=True)
+            panels.append([panel_of(means, f"{told['measure']} × 10³"), spreads._replace(title="")])
     if table == "table2":
         lines += _synthetic_lines(blocks[0], *sizes[0])
     off, place = largest_gap(blocks)
@@ -375,31 +378,3 @@ def _synthetic_lines(block: Block, *size: int) -> Iterator[Line]:
     for n in PAPER["sizes"]:
         for method, row in run_block(replace(block, n_drawn=n, printed=chosen), 0, *size).items():
             yield PAPER.line("size", 1000 * row.variance, chosen[method].variance, n=n, method=method)
-
-
-def _panels(block: Block, rows: Mapping[str, Row], measure: str) -> list[Panel]:
-    """Means and variances of all printed methods."""
-    names, found = list(block.printed), [rows[method] for method in block.printed]
-    means, variances = np.array([row[:2] for row in block.printed.values()]).T
-    computed = [1000 * row.mean for row in found], [2000 * row.standard_error for row in found]
-    now = np.array([1000 * row.variance for row in found])
-    sides = {
-        "printed": (means, 2 * np.sqrt(1000 * variances / block.n_draws)),
-        "computed": computed,
-    }
-    spreads = {
-        "printed": _intervals(variances, block.n_draws),
-        "computed": _intervals(now, len(found[0].scores)),
-    }
-    return [
-        Panel(block.title, names, sides, f"{measure} × 10³"),
-        Panel("", [""] * len(names), spreads, "Variance of a single trial × 10³", log=True),
-    ]
-
-
-def _intervals(variances: Array, n_draws: int) -> tuple[Array, Array]:
-    """The variances, and the distances to the ends of their 95 % intervals, shape (2, n)."""
-    from scipy.stats import chi2
-
-    ends = (n_draws - 1) / chi2.ppf([[0.975], [0.025]], n_draws - 1)
-    return variances, np.abs(variances * ends - variances)

@@ -25,7 +25,9 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from ._picture import Picture
+import numpy as np
+
+from ._picture import Panel, Picture
 
 WIDTH = 100
 COLUMNS = ("part", "quantity", "paper", "knnccv", "lowest", "highest", "verdict", "note")
@@ -153,6 +155,18 @@ def tables_of(lines: Iterable[Line], layout: Layout = LAYOUT) -> tuple[Table, ..
         Table(part, header, tuple(line.cells(layout) for line in some), left)
         for part, some in groupby(lines, key=lambda line: line.part)
     )
+
+
+def panel_of(lines: Iterable[Line], label: str, log: bool = False) -> Panel:
+    """Printed numbers, with bars where computed ones agree, and the computed ones."""
+    both = [line for line in lines if line.difference is not None]
+    printed = [line.paper for line in both]
+    ends = np.array([line.allowed or (line.paper, line.paper) for line in both]).T
+    sides = {
+        "printed": (printed, np.abs(ends - printed)),
+        "computed": ([line.computed for line in both], None),
+    }
+    return Panel(both[0].part, [line.quantity for line in both], sides, label, log)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from .._parallel import n_workers
 from ..results import complete_cv
-from ._paper import Comparison, Line, Missing, Paper, load, tables_of
-from ._picture import Panel, beside
+from ._paper import Comparison, Line, Missing, Paper, load, panel_of, tables_of
+from ._picture import beside
 
 PAPER = Paper.read("tr1999")
 EXPERIMENTS: Sequence[Mapping[str, Any]] = PAPER["experiments"]
@@ -34,7 +34,8 @@ def table1(quick: bool, progress: bool = False) -> Comparison:  # noqa: ARG001 (
             answer = _run(experiment, quick)
         lines += lines_of(experiment, *answer)
     found = [line for line in lines if line.computed is not None]
-    panels = [_panel(part, list(some)) for part, some in groupby(found, key=lambda line: line.part)]
+    parts = groupby(found, key=lambda line: line.part)
+    panels = [panel_of(some, "accuracy in %") for _, some in parts]
     drawn = N_SETS[quick] * max(_numbers(EXPERIMENTS[0]).values())
     settings = {"digit": PAPER["digit"], "n_calls": N_CALLS[quick], "threads": n_workers(None)}
     rows = [panels[at : at + 2] for at in range(0, len(panels), 2)]
@@ -104,7 +105,9 @@ def lines_of(experiment: Mapping[str, Any], cells: Mapping[str, Cell], note: str
             if reason := {"differs": "rounding", "outside 2 sigma": "its 2σ"}.get(judged):
                 differs = f"knnccv {found['value']:.2f} differs from the printed {paper['value']:.1f}"
                 told = f"{differs} by {off:+.2f}, more than {reason} explains. {told}"
-        numbers = paper["value"], found.get("value")
+        within = paper.get("two_sigma", PAPER["digit"])
+        allowed = paper["value"] - within, paper["value"] + within
+        numbers = paper["value"], found.get("value"), allowed
         yield Line(f"Experiment {number}", label, *numbers, note=told.strip(), judged=judged, more=more)
 
 
@@ -115,11 +118,3 @@ def _judge(difference: float, two_sigma: float | None) -> str:
     if two_sigma is None:
         return "differs"
     return "within 2 sigma" if abs(difference) <= two_sigma else "outside 2 sigma"
-
-
-def _panel(part: str, lines: Sequence[Line]) -> Panel:
-    bars = {side: [line.more[f"{side}_2sigma"] or 0 for line in lines] for side in ("paper", "knnccv")}
-    printed = [line.paper for line in lines], bars["paper"]
-    computed = [line.computed for line in lines], bars["knnccv"]
-    names = [line.quantity for line in lines]
-    return Panel(part, names, {"printed": printed, "computed": computed}, "accuracy in %")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._parallel import for_each, n_workers
 from ._paper import Comparison, Line, Missing, Paper, load, median_seconds
 from ._picture import Panel, beside
@@ -72,9 +74,8 @@ def interval(spread: float, n_runs: int) -> tuple[float, float]:
     from scipy.stats import chi2
 
     tail = (1 - PAPER["level"]) / 2
-    sizes = (float(chi2.ppf(share, n_runs - 1)) for share in (1 - tail, tail))
-    low, high = (spread * math.sqrt((n_runs - 1) / size) for size in sizes)
-    return low, high
+    low, high = spread * np.sqrt((n_runs - 1) / chi2.ppf([1 - tail, tail], n_runs - 1))
+    return float(low), float(high)
 
 
 def what_ccv_buys(quick: bool, progress: bool = False) -> Comparison:

@@ -87,8 +87,9 @@ def test_coverage_by_counting():
     assert cell.rivals == {"binomial": 0.5}
     assert not cell.usually_calm
     tests = {Block("tests", "noise", 20, 0, 4): {"halves": [0.01, 0.05, 0.2, 1.0]}}
-    (test,) = _report.test_summaries(tests)
-    assert (test.n_data_sets, test.rejected) == (4, {"halves": 0.5})
+    (line,), (claim,) = _report.test_lines(tests, False)
+    assert line.quantity == "1-NN and 5-NN, labels noise: halves, % rejected"
+    assert line.computed == claim.computed == 50
 
 
 def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
@@ -173,10 +174,10 @@ def test_verdicts_of_made_up_cells():
         for line in _report.coverage_claims([cell, replace(low, warned=0.6)], False)
     }
     assert verdicts["lowest coverage, %"] == "holds"
-    test = _report.TestSummary("noise", 200, 1000, {"halves": 0.081})
-    assert [line.verdict for line in _report.test_claims([test], False)] == ["does not hold"]
-    power = replace(test, scene="power", rejected={"halves": 0.36})
-    assert [line.verdict for line in _report.test_claims([power], False)] == ["holds"]
+    for scene, n_rejected, verdict in (("noise", 81, "does not hold"), ("power", 360, "holds")):
+        values = [0.01] * n_rejected + [0.9] * (1000 - n_rejected)
+        tests = {Block("tests", scene, 200, 0, 1000): {"halves": values}}
+        assert [line.verdict for line in _report.test_lines(tests, False)[1]] == [verdict]
 
 
 def test_the_blocks_of_the_whole_study():

@@ -138,22 +138,6 @@ class CellSummary:
         return Line(self.part, f"{label}: coverage, %", None, 100 * self.coverage, digits=1, more=more)
 
 
-@dataclass(frozen=True)
-class TestSummary:
-    """The share of data sets of a scene in which each method rejects at 5 %."""
-
-    scene: str
-    n: int
-    n_data_sets: int
-    rejected: Mapping[str, float]
-
-    def lines(self) -> Iterator[Line]:
-        """The lines of the report."""
-        part, name = f"Tests at 5 %; {self.n} samples", SCENES[self.scene].name
-        for method, share in self.rejected.items():
-            yield Line(part, f"{name}: {method}, % rejected", None, 100 * share, digits=1)
-
-
 def gathered(found: Mapping[Block, Record], kind: str) -> dict[tuple[str, int], dict[str, list[Any]]]:
     """The results of blocks of a kind, by population or scene and number of samples, then by their key."""
     whole: dict[tuple[str, int], dict[str, list[Any]]] = {}
@@ -197,21 +181,27 @@ def _summary(place: tuple[str, int], key: str, rows: list[list[Any]], more: list
     )
 
 
-def test_summaries(found: Mapping[Block, Record]) -> list[TestSummary]:
-    """One for every scene."""
-    summaries = []
-    for place, methods in gathered(found, "tests").items():
-        rejected = {name: float(np.mean(np.array(some) <= LEVEL)) for name, some in methods.items()}
-        summaries.append(TestSummary(*place, len(next(iter(methods.values()))), rejected))
-    return summaries
+def test_lines(found: Mapping[Block, Record], quick: bool) -> tuple[list[Line], list[Line]]:
+    """How often each method rejects, and claims: few where both rules are equally good, else many."""
+    lines, claims = [], []
+    for (name, n), methods in gathered(found, "tests").items():
+        scene = SCENES[name]
+        for method, some in methods.items():
+            share, quantity = 100 * np.mean(np.array(some) <= LEVEL), f"{scene.name}: {method}, % rejected"
+            lines.append(Line(f"Tests at 5 %; {n} samples", quantity, None, float(share), digits=1))
+            if method == "halves":
+                what, bound = ("level", "most_level") if scene.equal else ("power", "least_power")
+                slack = _slack(BOUNDS[bound], len(some), quick)
+                limits = (0.0, BOUNDS[bound] + slack) if scene.equal else (BOUNDS[bound] - slack,)
+                quantity = f"{what}, {scene.name}, %"
+                claims.append(_claim("Comparisons by halves", quantity, float(share), *limits))
+    return lines, claims
 
 
 def report(found: Mapping[Block, Record], quick: bool = False) -> Comparison:
     """Tables, verdicts and pictures of all blocks that are there."""
-    cells, tests = cell_summaries(found), test_summaries(found)
-    lines = [cell.line() for cell in cells]
-    others = [line for test in tests for line in test.lines()]
-    others += [*coverage_claims(cells, quick), *test_claims(tests, quick)]
+    cells, (tests, claims) = cell_summaries(found), test_lines(found, quick)
+    lines, others = [cell.line() for cell in cells], [*tests, *coverage_claims(cells, quick), *claims]
     halvings = sorted({block.n_halvings for block in found if block.kind != "scores"})
     notes = PAPER.notes(halvings=", ".join(map(str, halvings)), **BOUNDS)
     return PAPER.comparison(
@@ -249,16 +239,6 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             quantity, least = quantities[cell.kind]
             least -= _slack(least, cell.n_data_sets, quick)
             yield _claim(part, quantity, 100 * cell.coverage, least)
-
-
-def test_claims(tests: Sequence[TestSummary], quick: bool) -> Iterator[Line]:
-    """Few rejections where both rules are equally good, many where one is better."""
-    for test in tests:
-        scene, share = SCENES[test.scene], 100 * test.rejected["halves"]
-        what, bound = ("level", "most_level") if scene.equal else ("power", "least_power")
-        slack = _slack(BOUNDS[bound], test.n_data_sets, quick)
-        limits = (0.0, BOUNDS[bound] + slack) if scene.equal else (BOUNDS[bound] - slack,)
-        yield _claim("Comparisons by halves", f"{what}, {scene.name}, %", share, *limits)
 
 
 def _slack(share: float, number: int, quick: bool) -> float:
