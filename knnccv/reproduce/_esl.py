@@ -70,7 +70,10 @@ def simulations(quick: bool, progress: bool = False) -> Comparison:
     mixtures = planes(quick, progress)
     first = mixtures[0]
     screened = [screening_lines(name, one) for name, one in found.items()]
-    panels = [[panel_of(one[:3], "error (%)"), panel_of(one[3:], "correlation")] for one in screened]
+    panels = [
+        [panel_of(one[:3], "error (%)"), panel_of(one[3:], "correlation")._replace(title="")]
+        for one in screened
+    ]
     captions = PAPER["captions"]
     pictures = (
         *beside("screening", captions["screening"], panels),
