@@ -6,7 +6,7 @@ of ten Gaussians (§2.3.3), with the errors of nearest neighbors on new samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,9 +19,8 @@ from ..curves import surface
 from ..designs import KFold, StratifiedKFold
 from ..montecarlo import monte_carlo_cv, screened_cv
 from ..results import complete_cv
-from ._comparison import Comparison, Line
-from ._paper import Paper
-from ._picture import BLUE, ORANGE, Picture, draw_curves, new_figure
+from ._paper import Comparison, Line, Paper, panel_of
+from ._picture import BLUE, ORANGE, Picture, beside, new_figure
 
 PAPER = Paper.read("esl")
 BLACK, GRAY = "#000000", "#999999"
@@ -70,23 +69,24 @@ def simulations(quick: bool, progress: bool = False) -> Comparison:
     found = {name: screening(select, quick, progress) for name, select in READINGS.items()}
     mixtures = planes(quick, progress)
     first = mixtures[0]
-    lines = [line for name, one in found.items() for line in screening_lines(name, one)]
-    drawn = {
-        "screening": partial(draw_screening, found["correlation"]),
-        "curves": partial(draw_errors, first),
-        "maps": partial(draw_maps, first),
-    }
-    sizes = {
-        "n": N_SIMULATIONS[quick],
-        "samples": N_SAMPLES,
-        "predictors": N_PREDICTORS,
-        "new": N_NEW[quick],
-    }
-    rare = {"others": N_SAMPLES - 1, "plain": 50 * N_SAMPLES / (N_SAMPLES - 1)}
+    screened = [screening_lines(name, one) for name, one in found.items()]
+    panels = [
+        [panel_of(one[:3], "error (%)"), panel_of(one[3:], "correlation")._replace(title="")]
+        for one in screened
+    ]
+    captions = PAPER["captions"]
+    pictures = (
+        *beside("screening", captions["screening"], panels),
+        Picture("curves", captions["curves"], partial(draw_errors, first)),
+        Picture("maps", captions["maps"], partial(draw_maps, first)),
+    )
+    sizes = {"n": N_SIMULATIONS[quick], "repeats": N_REPEATS[quick], "new": N_NEW[quick]}
+    noise = {"samples": N_SAMPLES, "predictors": N_PREDICTORS, "others": N_SAMPLES - 1}
+    plain = 50 * N_SAMPLES / (N_SAMPLES - 1)
     return PAPER.comparison(
-        [*lines, *curve_lines(first), *map_lines(mixtures)],
-        PAPER.notes(repeats=N_REPEATS[quick], bar=first.bayes_error_bar, **sizes, **rare),
-        pictures=tuple(Picture(name, PAPER["captions"][name], one) for name, one in drawn.items()),
+        [*screened[0], *screened[1], *curve_lines(first), *map_lines(mixtures)],
+        PAPER.notes(bar=first.bayes_error_bar, plain=plain, **sizes, **noise),
+        pictures=pictures,
     )
 
 
@@ -99,9 +99,8 @@ def screening_lines(name: str, found: Screening) -> list[Line]:
         paper = PAPER["lines"][key]["paper"]
         return PAPER.line(key, float(values.mean()), None, (paper - off, paper + off), part=part)
 
-    rounded = 0.5 + 4 * np.hypot(
-        _sd(found.one_wrong) / np.sqrt(PAPER["n_printed"]), _sd(found.wrong) / np.sqrt(n)
-    )
+    printed = _sd(found.one_wrong) / np.sqrt(PAPER["n_printed"])
+    rounded = 0.5 + 4 * np.hypot(printed, _sd(found.wrong) / np.sqrt(n))
     off = 4 * _sd(found.stratified) / np.sqrt(n)
     half = found.stratified.mean().item()
     inside, outside = found.wrong_correlations.mean(axis=1), found.right_correlations.mean(axis=1)
@@ -118,23 +117,29 @@ def _sd(values: Array) -> float:
     return float(values.std(ddof=1))
 
 
+def _numbers(part: str, found: Mapping[str, Any]) -> Iterator[Line]:
+    """Numbers that the book does not print, by quantity; numbers of neighbors without decimals."""
+    for quantity, number in found.items():
+        digits = 0 if isinstance(number, np.integer) else 2
+        yield PAPER.line("number", float(number), part=part, quantity=quantity, digits=digits)
+
+
 def curve_lines(plane: Planar) -> Iterator[Line]:
     """K by cross-validation and on new samples, and the claim that both curves agree."""
     part = PAPER["parts"]["curves"]
     best, truly = int(plane.expected.argmin()), int(plane.new.argmin())
     single = NUMBERS[plane.curves.argmin(axis=1)]
-    one_run = f"K chosen by one of {N_CURVES} single runs"
-    for quantity, number, digits in (
-        ("K of the least expected CV error", NUMBERS[best], 0),
-        ("expected CV error there, %", plane.expected[best], 2),
-        ("error on new samples there, %", plane.new[best], 2),
-        ("K of the least error on new samples", NUMBERS[truly], 0),
-        ("least error on new samples, %", plane.new[truly], 2),
-        (f"least {one_run}", single.min(), 0),
-        (f"largest {one_run}", single.max(), 0),
-        ("standard deviation of single runs at the first K", _sd(plane.curves[:, best]), 2),
-    ):
-        yield PAPER.line("number", float(number), part=part, quantity=quantity, digits=digits)
+    found = {
+        "K of the least expected CV error": NUMBERS[best],
+        "expected CV error there, %": plane.expected[best],
+        "error on new samples there, %": plane.new[best],
+        "K of the least error on new samples": NUMBERS[truly],
+        "least error on new samples, %": plane.new[truly],
+        f"least K chosen by one of {N_CURVES} single runs": single.min(),
+        f"largest K chosen by one of {N_CURVES} single runs": single.max(),
+        "standard deviation of single runs at the first K": _sd(plane.curves[:, best]),
+    }
+    yield from _numbers(part, found)
     # The standard deviation of an error that is counted on the same number of independent samples.
     n = len(plane.y)
     off = np.abs(plane.expected - plane.new) / np.sqrt(plane.expected * (100 - plane.expected) / n)
@@ -145,24 +150,19 @@ def map_lines(mixtures: Sequence[Planar]) -> Iterator[Line]:
     """Errors of 1 and 15 neighbors, on the first mixture and on average, and what the book says of them."""
     first, n = mixtures[0], len(mixtures)
     one, mean = (PAPER["parts"][name].format(n=n) for name in ("one", "mean"))
-    places = {k: int(np.searchsorted(NUMBERS, k)) for k in SHOWN}
-    numbers = [(one, "Bayes error, %", first.bayes)]
-    for k, at in places.items():
-        numbers.append((one, f"{k}-NN, error on new samples, %", first.new[at]))
-        numbers.append((one, f"{k}-NN, error on training samples, %", first.training[at]))
-    for part, quantity, number in numbers:
-        yield PAPER.line("number", float(number), part=part, quantity=quantity)
-    few, many = places.values()
+    few, many = (int(np.searchsorted(NUMBERS, k)) for k in SHOWN)
+    found = {"Bayes error, %": first.bayes}
+    average = {"Bayes error, %": sum(plane.bayes for plane in mixtures) / n}
+    for k, at in zip(SHOWN, (few, many), strict=True):
+        found[f"{k}-NN, error on new samples, %"] = first.new[at]
+        found[f"{k}-NN, error on training samples, %"] = first.training[at]
+        average[f"{k}-NN, error on new samples, %"] = np.mean([plane.new[at] for plane in mixtures])
+        average[f"{k}-NN, expected CV error, %"] = np.mean([plane.expected[at] for plane in mixtures])
+    yield from _numbers(one, found)
     yield PAPER.line("training_one", holds=first.training[few] == 0, part=one)
     wrong = first.training[many] * len(first.y) / 100
     yield PAPER.line("training_many", holds=wrong > 0, part=one, wrong=wrong, n=len(first.y))
-    numbers = [(mean, "Bayes error, %", sum(plane.bayes for plane in mixtures) / n)]
-    for k, at in places.items():
-        new, cv = np.array([(plane.new[at], plane.expected[at]) for plane in mixtures]).T
-        numbers.append((mean, f"{k}-NN, error on new samples, %", new.mean()))
-        numbers.append((mean, f"{k}-NN, expected CV error, %", cv.mean()))
-    for part, quantity, number in numbers:
-        yield PAPER.line("number", float(number), part=part, quantity=quantity)
+    yield from _numbers(mean, average)
     gains = np.array([plane.new[few] - plane.new[many] for plane in mixtures])
     gain, required = gains.mean(), 4 * _sd(gains) / np.sqrt(n)
     told = {"part": mean, "gain": gain, "required": required, "number": int((gains > 0).sum())}
@@ -284,15 +284,19 @@ def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
     distribution, X, y = mixture(number)
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
-    curves = np.array([1 - _runs(X, y, int(k), n_jobs) for k in NUMBERS]).T
+    # The same partitions for all numbers of neighbors.
+    same: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
+    runs = [monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **same) for k in NUMBERS.tolist()]
+    curves = np.array([1 - run.scores for run in runs]).T
     points, _ = distribution.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)
     share = distribution.second_share(points)
-    wrong = np.where(predictions(X, y, points) == 1, 1 - share, share)  # less noise than drawn labels
+    # Less noise than with drawn labels.
+    new = np.where(predictions(X, y, points) == 1, 1 - share, share).mean(axis=1)
     least = np.minimum(share, 1 - share)
     training = (predictions(X, y, X) != y).mean(axis=1)
-    shares = expected, curves, wrong.mean(axis=1), training, float(least.mean())
-    bar = 100 * float(least.std() / np.sqrt(len(points)))
-    return Planar(distribution, X, y, *(100 * share for share in shares), bar)  # type: ignore[call-arg, arg-type]
+    bar = least.std() / np.sqrt(len(points))
+    errors: tuple[Any, ...] = expected, curves, new, training, least.mean(), bar
+    return Planar(distribution, X, y, *(100 * error for error in errors))
 
 
 def planes(quick: bool, progress: bool = False) -> list[Planar]:
@@ -306,89 +310,44 @@ def planes(quick: bool, progress: bool = False) -> list[Planar]:
     return [found[number] for number in sorted(found)]
 
 
-def _runs(X: Array, y: Array, k: int, n_jobs: int | None) -> Array:
-    """The scores of partitions that are the same for all numbers of neighbors."""
-    settings: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
-    return monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **settings).scores
-
-
-def draw_screening(found: Screening) -> Any:
-    """Histograms of errors, above, and of correlations, below."""
-    figure, ((errors,), (shares,)) = new_figure(7.5, 6.4, 2, 1)
-    edges = np.arange(-1.25, 100, 2.5)
-    ways = (
-        ("screened beforehand (wrong)", BLUE, found.wrong, found.wrong_correlations),
-        ("screened in every fold (right)", ORANGE, found.right, found.right_correlations),
-    )
-    for label, color, error, correlation in ways:
-        style = {"color": color, "alpha": 0.6, "edgecolor": "white", "linewidth": 0.5}
-        errors.hist(error, edges, label=f"{label}, mean {error.mean():.1f} %", **style)
-        weights = np.full(correlation.size, 100 / correlation.size)
-        style["label"] = f"{label}, mean {correlation.mean():z.2f}"
-        shares.hist(correlation.ravel(), np.arange(-1, 1.01, 0.05), weights=weights, **style)
-    label = f"the same, stratified folds, mean {found.stratified.mean():.1f} %"
-    errors.hist(found.stratified, edges, histtype="step", color=BLACK, linewidth=1.2, label=label)
-    errors.axvline(50, color=BLACK, linestyle="--", linewidth=1, label="true error, 50 %")
-    shares.axvline(0, color=BLACK, linestyle="--", linewidth=1, label="true correlation, 0")
-    errors.set(xlabel="cross-validated error of a simulation (%)", ylabel="simulations", xlim=(-1.25, 80))
-    shares.set(xlabel="correlation of a chosen predictor with the labels of 10 samples", xlim=(-1, 1))
-    shares.set_ylabel("predictors (%)")
-    for axis in (errors, shares):
-        axis.set_ylim(0, 1.55 * axis.get_ylim()[1])
-        axis.legend(loc="upper right", framealpha=1, edgecolor="none", fontsize=9)
-    return figure
-
-
 def draw_errors(plane: Planar) -> Any:
     """Errors by the number of neighbors; the least of each curve is marked."""
-    figure, ((axis,),) = new_figure(7.5, 4.6)
-    label = f"CV, {len(plane.curves)} single runs and their minima"
-    shown: list[Any] = [
-        (curve, "x", GRAY, 0.9, label if at == 0 else None) for at, curve in enumerate(plane.curves)
-    ]
-    for label, color, marker, curve in (
-        ("CV, exact mean over all partitions", BLUE, "o", plane.expected),
-        ("new samples", ORANGE, "s", plane.new),
-    ):
-        shown.append((curve, marker, color, 2, f"{label}; least at K = {NUMBERS[curve.argmin()]}"))
-    drawn: list[Any] = []
-    for curve, marker, color, width, text in shown:
-        least = curve.argmin()
-        drawn.append((NUMBERS, curve, "-", {"color": color, "linewidth": width, "label": text}))
-        drawn.append((NUMBERS[least], curve[least], marker, {"color": color, "markersize": 9}))
-    axis.axhline(plane.bayes, color=BLACK, linestyle="--", linewidth=1, label="Bayes error")
-    top = max(float(curve.max()) for curve, *_ in shown)
-    limits = (None, top + 0.45 * (top - plane.bayes))
-    names = {"xlabel": "number of neighbors K", "ylabel": "error (%)"}
-    draw_curves(axis, drawn, {"loc": "upper right"}, ylim=limits, **names)
+    figure, ((axes,),) = new_figure(7.5, 4.6)
+    shown = [(f"CV, single run {at}", GRAY, "x", curve) for at, curve in enumerate(plane.curves, 1)]
+    shown.append(("CV, exact mean over all partitions", BLUE, "o", plane.expected))
+    shown.append(("new samples", ORANGE, "s", plane.new))
+    for label, color, marker, curve in shown:
+        text, style = f"{label}; least at K = {NUMBERS[curve.argmin()]}", {"marker": marker, "ms": 9}
+        axes.plot(NUMBERS, curve, color=color, label=text, markevery=[curve.argmin()], **style)
+    axes.axhline(plane.bayes, color=BLACK, linestyle="--", linewidth=1, label="Bayes error")
+    axes.set(xlabel="number of neighbors K", ylabel="error (%)")
+    axes.legend(fontsize="small")
     return figure
 
 
 def draw_maps(plane: Planar) -> Any:
     """The plane, colored by the vote of the neighbors, with the samples and the Bayes rule's boundary."""
-    from matplotlib.colors import ListedColormap
-
     figure, (panels, *_) = new_figure(9, 5, 1, len(SHOWN))
     low, high = plane.X.min(axis=0) - 0.3, plane.X.max(axis=0) + 0.3
-    x, y = (np.linspace(low[i], high[i], 300) for i in range(2))
+    x, y = np.linspace(low, high, 300).T
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     votes = predictions(plane.X, plane.y, grid)
     share = plane.distribution.second_share(grid).reshape(len(y), len(x))
-    for axis, number in zip(panels, SHOWN, strict=True):
+    for axes, number in zip(panels, SHOWN, strict=True):
         at = int(np.searchsorted(NUMBERS, number))
         regions = votes[at].reshape(len(y), len(x))
-        axis.pcolormesh(x, y, regions, cmap=ListedColormap(PALE), vmin=0, vmax=1, rasterized=True)
-        axis.contour(x, y, regions, [0.5], colors=BLACK, linewidths=0.8)
-        axis.contour(x, y, share, [0.5], colors=GRAY, linestyles="--", linewidths=1.5)
+        axes.contourf(x, y, regions, [-0.5, 0.5, 1.5], colors=PALE)
+        axes.contour(x, y, regions, [0.5], colors=BLACK, linewidths=0.8)
+        axes.contour(x, y, share, [0.5], colors=GRAY, linestyles="--", linewidths=1.5)
         for label, (color, marker) in enumerate(((BLUE, "o"), (ORANGE, "^"))):
-            style = {"mec": color, "mfc": "none", "ms": 5, "label": f"class {label}"}
-            axis.plot(*plane.X[plane.y == label].T, marker, **style)
-        axis.plot([], [], "-", color=BLACK, lw=0.8, label="boundary of the votes")
-        axis.plot([], [], "--", color=GRAY, lw=1.5, label="boundary of the Bayes rule")
+            samples = plane.X[plane.y == label].T
+            axes.plot(*samples, marker, mec=color, mfc="none", ms=5, label=f"class {label}")
+        axes.plot([], [], "-", color=BLACK, lw=0.8, label="boundary of the votes")
+        axes.plot([], [], "--", color=GRAY, lw=1.5, label="boundary of the Bayes rule")
         errors = f"{plane.new[at]:.1f} % of new ones (Bayes: {plane.bayes:.1f} %)"
         title = f"{number}-NN: {plane.training[at]:.1f} % wrong of the samples shown,\n{errors}"
-        axis.set_title(title, fontsize=10)
-        axis.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
+        axes.set_title(title, fontsize=10)
+        axes.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return figure

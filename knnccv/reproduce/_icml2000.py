@@ -8,9 +8,10 @@ and the rest of the pool is the test set.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +23,8 @@ from ..driver import validate_problem
 from ..montecarlo import monte_carlo_cv
 from ..results import complete_cv
 from ..runs import draw_runs
-from ._comparison import Comparison, Line, missing_data
-from ._paper import Paper, load
-from ._picture import Panel, beside
+from ._paper import Comparison, Line, Missing, Paper, load, panel_of
+from ._picture import beside
 
 PAPER = Paper.read("icml2000")
 GAUSSIANS: Mapping[str, Sequence[Sequence[int]]] = PAPER["gaussians"]
@@ -121,11 +121,11 @@ class DrawnSet(NamedTuple):
 
 def blocks_of(table: str) -> list[Block]:
     """The blocks of a table, "table2" or "table3"."""
-    blocks = (Block(**block) for block in PAPER[table]["blocks"])
-    return [
-        replace(block, printed={name: Printed(*row) for name, row in block.printed.items()})
-        for block in blocks
-    ]
+    blocks = []
+    for told in PAPER[table]["blocks"]:
+        printed = {name: Printed(*row) for name, row in told["printed"].items()}
+        blocks.append(Block(**{**told, "printed": printed}))
+    return blocks
 
 
 def table2(quick: bool, progress: bool = False) -> Comparison:
@@ -140,32 +140,32 @@ def table3(quick: bool, progress: bool = False) -> Comparison:
 
 def compare(table: str, blocks: Sequence[Block], first: int, quick: bool, progress: bool) -> Comparison:
     """Run the blocks, of which the first has the number `first`, and compare them with the printed ones."""
-    told = PAPER[table]
+    told = {**PAPER[table], "table": PAPER[table]["table"].capitalize()}
     lines: list[Line] = []
-    panels, failures = [], []
+    panels, missing = [], Missing()
     sizes = [QUICK if quick else (block.n_draws, block.n_trials) for block in blocks]
     for number, (block, size) in enumerate(zip(blocks, sizes, strict=True), first):
-        rows, failure = run_block(block, number, *size, progress=progress)
-        lines += _lines(block, rows, told["mean"])
-        lines += claims(block, rows) if rows else ()
-        panels += [_panels(block, rows, told["measure"])] if rows else []
-        failures.append((block.title, failure))
+        rows: Mapping[str, Row] = {}
+        with missing.noted(block.title):
+            rows = run_block(block, number, *size, progress=progress)
+        lines += (numbers := list(_lines(block, rows, told["mean"])))
+        if rows:
+            lines += claims(block, rows)
+            means, variances, *_ = (list(some) for _, some in groupby(numbers, key=lambda line: line.part))
+            spreads = panel_of(variances, "Variance of a single trial × 10³", log=True)
+            panels.append([panel_of(means, f"{told['measure']} × 10³"), spreads._replace(title="")])
     if table == "table2":
         lines += _synthetic_lines(blocks[0], *sizes[0])
     off, place = largest_gap(blocks)
-    counted = " and ".join(
-        f"{sets} sets with {trials} trials each" for sets, trials in dict.fromkeys(sizes)
-    )
-    bounds = {name: PAPER[name] for name in ("sigmas", "confidence", "claim_sigmas")}
-    values = {"counted": counted, "single": told["single"], "off": off, "place": place}
-    report = PAPER.comparison(
+    each = [f"{sets} sets with {trials} trials each" for sets, trials in dict.fromkeys(sizes)]
+    values = {"counted": " and ".join(each), "off": off, "place": place, "n_calls": N_CALLS}
+    texts = {name: PAPER[name].format(**told) for name in ("title", "source", "caption")}
+    return Paper({**PAPER.table, **texts}).comparison(
         lines,
-        [*PAPER.notes(**values, **bounds, n_calls=N_CALLS), *told["notes"]],
-        pictures=beside("means-and-variances", PAPER["caption"].format(**told), panels),
-        failures=missing_data(failures),
+        [*PAPER.notes(**{**PAPER.table, **told, **values}), *told["notes"]],
+        pictures=beside("means-and-variances", texts["caption"], panels),
+        failures=missing.sentences(),
     )
-    title = report.title.format(**{**told, "table": told["table"].capitalize()})
-    return replace(report, title=title, source=report.source.format(**told))
 
 
 def design_of(method: str, labels: Array) -> Design:
@@ -181,11 +181,9 @@ def design_of(method: str, labels: Array) -> Design:
 
 def run_block(
     block: Block, number: int, n_draws: int, n_trials: int, *, progress: bool = False
-) -> tuple[dict[str, Row], str | None]:
-    """The rows of a block, on `n_draws` sets S, or why there are none; its number seeds random numbers."""
-    sets, failure = draw_sets(block, number, n_draws)
-    if failure:
-        return {}, failure
+) -> dict[str, Row]:
+    """The rows of a block, on `n_draws` sets S; its number seeds random numbers."""
+    sets = draw_sets(block, number, n_draws)
     methods = [method for method in block.methods if method != HOLDOUT]
     scores = {method: np.empty((n_draws, 1 if method.startswith(CCV) else n_trials)) for method in methods}
 
@@ -196,23 +194,21 @@ def run_block(
 
     for_each(score, range(n_draws), progress=progress, unit="set")
     scores[HOLDOUT] = np.array([[drawn.holdout] for drawn in sets])
-    return {
-        method: Row(scores[method], *_seconds(block, method, sets[0])) for method in block.methods
-    }, None
+    return {method: Row(scores[method], *_seconds(block, method, sets[0])) for method in block.methods}
 
 
-def draw_sets(block: Block, number: int, n_draws: int) -> tuple[list[DrawnSet], str | None]:
+def draw_sets(block: Block, number: int, n_draws: int) -> list[DrawnSet]:
     """Sets S are the training sets of random splits of the pool; holdout is the score of the split."""
     seed = [SEED, number]
     if block.data not in GAUSSIANS:
-        data, failure = load(**PAPER["pools"][block.data])
-        return ([], failure) if failure else (_of_pool(block, data.X, data.y, seed, n_draws), None)
+        data = load(**PAPER["pools"][block.data])
+        return _of_pool(block, data.X, data.y, seed, n_draws)
     found = []
     for draw in range(n_draws):
         rng = np.random.default_rng([*seed, draw])
         X, y = gaussians(block.data, calibrated(block.data), block.n_drawn + N_TEST, rng)
         found += _of_pool(block, X, y, [*seed, draw, 1], 1)
-    return found, None
+    return found
 
 
 def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[DrawnSet]:
@@ -229,33 +225,27 @@ def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int
 
 def _ask(block: Block, method: str, drawn: DrawnSet, n_trials: int, rng: Any) -> tuple[Array, float]:
     """The scores of a method on S, and the seconds of the computation."""
-    ties = "index" if method == IN_ORDER else "random"
-    asked = {"cv": design_of(method, drawn.y), "ties": ties, "n_jobs": 1, **block.parameters}
+    asked = {"n_jobs": 1, "ties": "index" if method == IN_ORDER else "random", **block.parameters}
     if method.startswith(CCV):
-        whole = complete_cv(drawn.X, drawn.y, block.rule, **asked)
+        whole = complete_cv(drawn.X, drawn.y, block.rule, design_of(method, drawn.y), **asked)
         return np.array([whole.score]), whole.seconds
-    runs = monte_carlo_cv(drawn.X, drawn.y, block.rule, n_repeats=n_trials, random_state=rng, **asked)
+    X, y, design = (
+        (drawn.pool_X, drawn.pool_y, Subsample(block.n_drawn))
+        if method == HOLDOUT
+        else (drawn.X, drawn.y, design_of(method, drawn.y))
+    )
+    runs = monte_carlo_cv(X, y, block.rule, design, n_repeats=n_trials, random_state=rng, **asked)
     return runs.scores, runs.seconds
 
 
 def _seconds(block: Block, method: str, drawn: DrawnSet) -> tuple[float, float]:
-    """Seconds per trial and per run, on one thread; all kernels are compiled at this point."""
-
-    def holdout() -> float:
-        asked = {"n_repeats": 1, "random_state": SEED, "n_jobs": 1, **block.parameters}
-        design = Subsample(block.n_drawn)
-        return monte_carlo_cv(drawn.pool_X, drawn.pool_y, block.rule, design, **asked).seconds
-
-    def trials(number: int) -> float:
-        return _ask(block, method, drawn, number, np.random.default_rng(SEED))[1]
-
-    one = _shortest(holdout if method == HOLDOUT else partial(trials, 1))
-    once = method == HOLDOUT or method.startswith(CCV)
-    return one, one if once else _shortest(partial(trials, block.n_trials))
-
-
-def _shortest(measure: Callable[[], float]) -> float:
-    return min(measure() for _ in range(N_CALLS))
+    """Seconds per trial and per run, on one thread: the shortest, since all kernels are compiled by now."""
+    once = method.startswith((HOLDOUT, CCV))
+    shortest = [
+        min(_ask(block, method, drawn, number, np.random.default_rng(SEED))[1] for _ in range(N_CALLS))
+        for number in ((1,) if once else (1, block.n_trials))
+    ]
+    return shortest[0], shortest[-1]
 
 
 def gaussians(geometry: str, spread: float, n_points: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -334,20 +324,19 @@ def largest_gap(blocks: Sequence[Block]) -> tuple[float, str]:
 
 
 def _lines(block: Block, rows: Mapping[str, Row], name: str) -> Iterator[Line]:
+    line = partial(PAPER.line, title=block.title)
     measures = ((name, "mean", 1, mean_bounds), ("variance", "variance", 2, variance_bounds))
     for what, measure, digits, bounds in measures:
         for method in block.methods:
             printed, row = block.printed.get(method), rows.get(method)
             allowed = bounds(printed, block.n_draws, row) if row and printed else None
-            paper = getattr(printed, measure) if printed else None
+            paper = getattr(printed, measure, None)
             found = 1000 * getattr(row, measure) if row else None
-            told: dict[str, Any] = {"title": block.title, "what": what, "method": method, "digits": digits}
-            yield PAPER.line("number", found, paper, allowed, **told)
+            yield line("number", found, paper, allowed, what=what, method=method, digits=digits)
     for per in ("trial", "run"):
         for method, printed in block.printed.items():
             found = 1000 * getattr(rows[method], f"per_{per}") if rows else None
-            paper = 1000 * getattr(printed, f"per_{per}")
-            yield PAPER.line("time", found, paper, title=block.title, per=per, method=method)
+            yield line("time", found, 1000 * getattr(printed, f"per_{per}"), per=per, method=method)
 
 
 def claims(block: Block, rows: Mapping[str, Row]) -> Iterator[Line]:
@@ -355,30 +344,30 @@ def claims(block: Block, rows: Mapping[str, Row]) -> Iterator[Line]:
     for kind in ("", STRATIFIED):
         if CCV + kind not in rows:
             continue
-        told: dict[str, Any] = {"title": block.title, "kind": kind, "n_trials": block.n_trials}
+        line = partial(PAPER.line, title=block.title, kind=kind, n_trials=block.n_trials)
         whole, folds, single = (rows[method + kind] for method in (CCV, CV, SUBSAMPLING))
         gaps = {CV: gap(folds, whole), SUBSAMPLING: gap(single, whole)}
-        listed = (
+        listed = [
             f"{name} - CCV = {1000 * off:+.2f} ± {1000 * error:.2f}" for name, (off, error) in gaps.items()
-        )
+        ]
         equal = all(abs(off) <= PAPER["claim_sigmas"] * error for off, error in gaps.values())
-        yield PAPER.line("bias", holds=equal, gaps=", ".join(listed), **told)
+        yield line("bias", holds=equal, gaps=", ".join(listed))
         excess = [block.printed[one + kind].variance - block.printed[CCV + kind].variance for one in gaps]
         ordered = whole.variance <= folds.variance <= single.variance
         within: dict[str, Any] = {"folds": 1000 * folds.within, "single": 1000 * single.within}
-        yield PAPER.line("order", holds=ordered, excess=excess, **within, **told)
+        yield line("order", holds=ordered, excess=excess, **within)
         ratios: dict[str, Any] = {
             "folds": folds.per_run / whole.per_run,
             "single": single.per_run / whole.per_run,
         }
-        yield PAPER.line("cost", holds=min(ratios.values()) > 1, **ratios, **told)
+        yield line("cost", holds=min(ratios.values()) > 1, **ratios)
 
 
 def _synthetic_lines(block: Block, *size: int) -> Iterator[Line]:
     """The effect of the choices that the paper does not describe."""
     whole = {CCV: block.printed[CCV]}
     for name in GAUSSIANS:
-        row = run_block(replace(block, data=name, printed=whole), 0, *size)[0][CCV]
+        row = run_block(replace(block, data=name, printed=whole), 0, *size)[CCV]
         found, spread = 1000 * row.mean, calibrated(name)
         yield PAPER.line("geometry", found, whole[CCV].mean, name=name, spread=spread)
     # The spread is fitted to this number, so agreement only shows that the fit has worked.
@@ -387,28 +376,5 @@ def _synthetic_lines(block: Block, *size: int) -> Iterator[Line]:
     yield PAPER.line("spread", holds=abs(again - error) <= 0.005)
     chosen = {method: block.printed[method] for method in (CCV, SUBSAMPLING)}
     for n in PAPER["sizes"]:
-        for method, row in run_block(replace(block, n_drawn=n, printed=chosen), 0, *size)[0].items():
+        for method, row in run_block(replace(block, n_drawn=n, printed=chosen), 0, *size).items():
             yield PAPER.line("size", 1000 * row.variance, chosen[method].variance, n=n, method=method)
-
-
-def _panels(block: Block, rows: Mapping[str, Row], measure: str) -> list[Panel]:
-    """Means and variances of all printed methods."""
-    names, found = list(block.printed), [rows[method] for method in block.printed]
-    means, variances = zip(*(row[:2] for row in block.printed.values()), strict=True)
-    errors = 2 * np.sqrt(1000 * np.array(variances) / block.n_draws)
-    computed = [1000 * row.mean for row in found], [2000 * row.standard_error for row in found]
-    now = [1000 * row.variance for row in found]
-    sides = _intervals(variances, block.n_draws), _intervals(now, len(found[0].scores))
-    return [
-        Panel(block.title, names, (means, errors), computed, f"{measure} × 10³"),
-        Panel("", [""] * len(names), *sides, "Variance of a single trial × 10³", log=True),
-    ]
-
-
-def _intervals(variances: Sequence[float], n_draws: int) -> tuple[Array, Array]:
-    """The variances, and the distances to the ends of their 95 % intervals, shape (2, n)."""
-    from scipy.stats import chi2
-
-    values = np.array(variances)
-    ends = (n_draws - 1) / chi2.ppf([[0.975], [0.025]], n_draws - 1)
-    return values, np.abs(values * ends - values)

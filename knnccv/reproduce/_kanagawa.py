@@ -14,10 +14,8 @@ from .._typing import Array
 from ..curves import loo_curve, loo_identity
 from ..designs import LeaveOut
 from ..results import complete_cv
-from ._comparison import Comparison, Line
-from ._paper import Paper
-from ._picture import BLUE, GREEN, ORANGE, Picture, draw_curves, new_figure
-from ._timing import median_seconds
+from ._paper import Comparison, Line, Paper, median_seconds
+from ._picture import BLUE, GREEN, ORANGE, Picture, new_figure
 
 PAPER = Paper.read("kanagawa")
 STUDIES: Sequence[Mapping[str, Any]] = PAPER["studies"]
@@ -39,28 +37,26 @@ def figures(quick: bool, progress: bool = False) -> Comparison:
     pictures: list[Picture] = []
     ties: dict[str, Any] = {}
 
-    def all_features(study: Mapping[str, Any]) -> None:
-        data = getattr(datasets, study["load"])()
-        X, y = standardized(data.X), data.y.astype(float)
-        part = f"Figure {study['figure']}: {study['name']}, all features"
-        curves: dict[str, Any] = {}
-        lines.extend(_all_features(study, part, X, y, curves))
-        lines.extend(_seconds(study, part, X, y, quick, predict, curves))
-        caption = PAPER["captions"]["curves"].format(**study)
-        pictures.append(
-            Picture(f"figure-{study['figure']}", caption, partial(_draw_all, study["name"], curves))
-        )
-
-    def only_one(study: Mapping[str, Any]) -> None:
-        data = getattr(datasets, study["load"])()
-        title = f"{study['name']}, {study['feature']} alone"
-        X, y = data.X[:, [study["column"]]], data.y.astype(float)
-        curves = ties[title] = {"tried": len(study["scores"])}
-        lines.extend(_one_feature(study, f"Figure 4: {title}", X, y, quick, curves))
+    def work(task: tuple[Mapping[str, Any], bool]) -> None:
+        study, is_whole = task
+        data, curves = getattr(datasets, study["load"])(), dict[str, Any]()
+        y = data.y.astype(float)
+        if is_whole:
+            X, part = standardized(data.X), f"Figure {study['figure']}: {study['name']}, all features"
+            lines.extend(_all_features(study, part, X, y, curves))
+            lines.extend(_seconds(study, part, X, y, quick, predict, curves))
+            caption = PAPER["captions"]["curves"].format(**study)
+            draw = partial(_draw_all, study["name"], curves)
+            pictures.append(Picture(f"figure-{study['figure']}", caption, draw))
+        else:
+            title = f"{study['name']}, {study['feature']} alone"
+            X = data.X[:, [study["column"]]]
+            lines.extend(_one_feature(study, f"Figure 4: {title}", X, y, quick, curves))
+            ties[title] = curves
 
     # One after the other, since they are timed.
-    tasks = [partial(ask, study) for ask in (all_features, only_one) for study in STUDIES]
-    for_each(lambda task: task(), tasks, n_jobs=1, progress=progress, unit="figure")
+    tasks = [(study, is_whole) for is_whole in (True, False) for study in STUDIES]
+    for_each(work, tasks, n_jobs=1, progress=progress, unit="figure")
     pictures.append(Picture("figure-4", PAPER["captions"]["ties"], partial(_draw_ties, ties)))
     notes = PAPER.notes(regressor=name, timed_k=TIMED_K, n_calls=N_CALLS[quick])
     return PAPER.comparison(lines, notes, pictures=tuple(pictures))
@@ -117,19 +113,18 @@ def _all_features(
     study: Mapping[str, Any], part: str, X: Array, y: Array, curves: dict[str, Any]
 ) -> Iterator[Line]:
     """Figures 2 and 3: printed errors, and equal ones by all methods."""
-    printed = np.array(study["scores"])
+    line, printed = partial(PAPER.line, part=part), np.array(study["scores"])
     brute, identity, curve = one_by_one(X, y, KS[-1]), loo_identity(X, y, KS), loo_curve(X, y, KS)
     curves.update(brute=brute, identity=identity)
-    digits = 4 if printed[0] > 1 else 6
     for k in SHOWN:
         error = study["scores"][k - 1]
-        allowed = (error - DIGIT, error + DIGIT)
-        yield PAPER.line("error", float(identity[k - 1]), error, allowed, part=part, k=k, digits=digits)
+        allowed, digits = (error - DIGIT, error + DIGIT), 4 if printed[0] > 1 else 6
+        yield line("error", float(identity[k - 1]), error, allowed, k=k, digits=digits)
     off = np.abs(identity[: len(printed)] - printed).max()
-    yield PAPER.line("all_errors", holds=off <= DIGIT, part=part, number=len(printed), off=off)
+    yield line("all_errors", holds=off <= DIGIT, number=len(printed), off=off)
     for name, errors in (("identity", identity), ("loo_curve", curve)):
         off = np.abs(errors / brute - 1).max()
-        yield PAPER.line("equal", holds=off <= EQUAL, part=part, name=name, off=off)
+        yield line("equal", holds=off <= EQUAL, name=name, off=off)
 
 
 def _seconds(
@@ -142,77 +137,69 @@ def _seconds(
     curves: dict[str, Any],
 ) -> Iterator[Line]:
     """Times of the first n samples, and the paper's claims about them."""
-    runs = study["runs"]
+    line, runs = partial(PAPER.line, part=part), study["runs"]
     if quick:
         runs = [runs[0], runs[len(runs) // 2], runs[-1]]
     sizes = [run[0] for run in runs]
     seconds: dict[str, list[float]] = {"brute": [], "identity": [], "curve": []}
     off = 0.0
     for n, error, *_ in runs:
-        A, b = X[:n], y[:n]
-        brute = partial(fitted_one_by_one, A, b, TIMED_K, predict)
-        identity = partial(loo_identity, A, b, TIMED_K)
-        curve = partial(loo_curve, A, b, range(1, min(KS[-1], n - 1) + 1))
-        asked: dict[str, Callable[[], Any]] = {"brute": brute, "identity": identity, "curve": curve}
+        asked: dict[str, Callable[[], Any]] = {
+            "brute": partial(fitted_one_by_one, X[:n], y[:n], TIMED_K, predict),
+            "identity": partial(loo_identity, X[:n], y[:n], TIMED_K),
+            "curve": partial(loo_curve, X[:n], y[:n], range(1, min(KS[-1], n - 1) + 1)),
+        }
         for name, ask in asked.items():
             seconds[name].append(median_seconds(ask, N_CALLS[quick]))
-        off = max(off, *(abs(found - error) for found in (brute(), float(identity()[0]))))
+        off = max(off, *(abs(np.asarray(asked[name]()).item() - error) for name in ("brute", "identity")))
     curves.update(n=sizes, seconds=seconds)
-    listed = ", ".join(map(str, sizes))
-    yield PAPER.line("first_rows", holds=off <= DIGIT, part=part, k=TIMED_K, sizes=listed, off=off)
+    yield line("first_rows", holds=off <= DIGIT, k=TIMED_K, sizes=", ".join(map(str, sizes)), off=off)
     names = ("brute force", "identity", "loo_curve, up to 50 k")
     for at in (0, -1):
         for name, times, printed in zip(names, seconds.values(), (*runs[at][2:], None), strict=True):
-            yield PAPER.line("seconds", times[at], printed, part=part, name=name, n=sizes[at])
+            yield line("seconds", times[at], printed, name=name, n=sizes[at])
     growth, slow, quicker = sizes[-1] / sizes[0], seconds["brute"], seconds["identity"]
     slower, rise = slow[-1] / slow[0], (quicker[-1] - quicker[0]) / (slow[-1] - slow[0])
-    yield PAPER.line("brute_grows", holds=slower > growth / 2, part=part, slower=slower, growth=growth)
+    yield line("brute_grows", holds=slower > growth / 2, slower=slower, growth=growth)
     most = PAPER["max_growth"]
-    yield PAPER.line("hardly_grows", holds=slower > 1 and rise < most, part=part, rise=rise, most=most)
+    yield line("hardly_grows", holds=slower > 1 and rise < most, rise=rise, most=most)
     share, most = max(one / other for one, other in zip(quicker, slow, strict=True)), PAPER["max_share"]
-    yield PAPER.line("negligible", holds=share < most, part=part, share=share, most=most)
+    yield line("negligible", holds=share < most, share=share, most=most)
 
 
 def _one_feature(
     study: Mapping[str, Any], part: str, X: Array, y: Array, quick: bool, curves: dict[str, Any]
 ) -> Iterator[Line]:
     """Figure 4: one feature, of which many samples have the same value."""
+    line, best = partial(PAPER.line, part=part), study["best"][0]
     whole = np.rint(X * study["unit"])  # so that equal distances are equal numbers
     brute = loo_curve(whole, y, KS, ties="index")
     mean = loo_curve(whole, y, KS, ties="random")
     identity = loo_identity(whole, y, KS, check=False)
-    curves.update(brute=brute, identity=identity, mean=mean)
+    curves.update(brute=brute, identity=identity, mean=mean, tried=len(study["scores"]))
     Z = standardized(X)
     yield from best_lines(study, part, "order of the file", brute, identity)
     rounded = loo_curve(Z, y, KS, ties="index"), loo_identity(Z, y, KS, check=False)
     yield from best_lines(study, part, "standardized", *rounded)
     if not quick:
         yield from by_program(study, part, Z, y)
-    yield PAPER.line("best_mean", best_k(study, mean), part=part)
+    yield line("best_mean", best_k(study, mean))
     rng, counts = np.random.default_rng(0), Counter[int]()
     for _ in range(N_ORDERS[quick]):
         rows = rng.permutation(len(y))
         tried = range(1, len(study["scores"]) + 1)
         counts[best_k(study, loo_curve(whole[rows], y[rows], tried, ties="index"))] += 1
     listed = ", ".join(f"{k} ({count})" for k, count in sorted(counts.items()))
-    told: dict[str, Any] = {
-        "part": part,
-        "best": study["best"][0],
-        "number": N_ORDERS[quick],
-        "listed": listed,
-    }
-    yield PAPER.line("some_order", holds=counts[study["best"][0]] > 0, **told)
+    yield line("some_order", holds=counts[best] > 0, best=best, number=N_ORDERS[quick], listed=listed)
     first, other = study["first"]
     ratio = identity[0] / brute[0]
-    yield PAPER.line(
-        "overestimates", holds=ratio > 1 + EQUAL, part=part, ratio=ratio, printed=other / first
-    )
+    yield line("overestimates", holds=ratio > 1 + EQUAL, ratio=ratio, printed=other / first)
     most = int(np.unique(whole, return_counts=True)[1].max())
     off = float(np.abs(identity / brute - 1)[most - 2 :].max())
-    yield PAPER.line("exact", holds=off <= EQUAL, part=part, k=most - 1, most=most, off=off)
+    yield line("exact", holds=off <= EQUAL, k=most - 1, most=most, off=off)
     ties = complete_cv(whole, y, "regression", LeaveOut(1), n_neighbors=1).tie_report()
     holds = ties.lowest - DIGIT <= first <= ties.highest + DIGIT
-    yield PAPER.line("between", holds=holds, part=part, first=first, low=ties.lowest, high=ties.highest)
+    yield line("between", holds=holds, first=first, low=ties.lowest, high=ties.highest)
 
 
 def best_k(study: Mapping[str, Any], curve: Array) -> int:
@@ -224,49 +211,42 @@ def best_lines(
     study: Mapping[str, Any], part: str, order: str, brute: Array, identity: Array, how: str = ""
 ) -> Iterator[Line]:
     """The best k of both methods; that of the paper must be equal."""
-    for name, curve, best in zip(
-        ("brute force", "identity"), (brute, identity), study["best"], strict=True
-    ):
+    curves = {"brute force": brute, "identity": identity}
+    for (name, curve), best in zip(curves.items(), study["best"], strict=True):
         told: dict[str, Any] = {"part": part, "name": name, "order": order, "how": how}
         yield PAPER.line("best", best_k(study, curve), best, (best, best), **told)
 
 
-def by_program(study: Mapping[str, Any], part: str, Z: Array, y: Array) -> list[Line]:
+def by_program(study: Mapping[str, Any], part: str, Z: Array, y: Array) -> Iterator[Line]:
     """The results of the author's steps, if scikit-learn is installed."""
     predict, name = regressor()
-    if predict is predict_by_hand:
-        return []
-    brute, identity = [], []
-    for k in range(1, len(study["scores"]) + 1):
-        brute.append(fitted_one_by_one(Z, y, k, predict))
-        fitted = [predict(Z, y, sample, k + 1) for sample in Z]
-        identity.append(((k + 1) / k) ** 2 * float(np.mean((np.array(fitted) - y) ** 2)))
-    how = f"standardized, {name} as in the author's program."
-    return list(best_lines(study, part, "by scikit-learn", np.array(brute), np.array(identity), how))
+    if predict is not predict_by_hand:
+        tried = range(1, len(study["scores"]) + 1)
+        brute = np.array([fitted_one_by_one(Z, y, k, predict) for k in tried])
+        fitted = np.array([[predict(Z, y, sample, k + 1) for sample in Z] for k in tried])
+        identity = [((k + 1) / k) ** 2 * np.mean((fitted[k - 1] - y) ** 2) for k in tried]
+        how = f"standardized, {name} as in the author's program."
+        yield from best_lines(study, part, "by scikit-learn", brute, np.array(identity), how)
 
 
-ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 ERROR = {"xlabel": "number of neighbors k", "ylabel": "leave-one-out mean squared error"}
 
 
 def _draw_all(name: str, found: Mapping[str, Any]) -> Any:
     """Figures 2 and 3: errors over k, seconds over the number of samples."""
     figure, ((left, right),) = new_figure(10, 4.2, 1, 2)
-    curves: list[Any] = [
-        (KS, found["brute"], "o", {"color": BLUE, "mfc": "none", "ms": 8, "label": "brute force"}),
-        (KS, found["identity"], "x", {"color": ORANGE, "label": "identity"}),
-    ]
-    draw_curves(left, curves, {"ncols": 2, **ABOVE}, **ERROR)
-    labels = ("brute force, k = 5", "identity, k = 5", "loo_curve, k = 1 to 50")
-    styles = zip(found["seconds"].values(), ("o-", "x-", "s-"), (BLUE, ORANGE, GREEN), labels, strict=True)
-    curves = [
-        (found["n"], seconds, style, {"color": color, "label": label})
-        for seconds, style, color, label in styles
-    ]
-    axis = {"xlabel": "number of samples n", "ylabel": "seconds (logarithmic)", "yscale": "log"}
-    draw_curves(right, curves, {"ncols": 3, **ABOVE}, **axis)
+    left.plot(KS, found["brute"], "o", color=BLUE, mfc="none", ms=8, label="brute force")
+    left.plot(KS, found["identity"], "x", color=ORANGE, label="identity")
+    left.set(**ERROR)
     left.set_title(f"{name}, all features", pad=24)
+    labels = ("brute force, k = 5", "identity, k = 5", "loo_curve, k = 1 to 50")
+    looks = zip(found["seconds"].values(), ("o-", "x-", "s-"), (BLUE, ORANGE, GREEN), labels, strict=True)
+    for seconds, style, color, label in looks:
+        right.plot(found["n"], seconds, style, color=color, label=label)
+    right.set(xlabel="number of samples n", ylabel="seconds (logarithmic)", yscale="log")
     right.set_title("computing time", pad=24)
+    for axes in (left, right):
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize="small")
     return figure
 
 
@@ -279,13 +259,12 @@ def _draw_ties(studies: Mapping[str, Mapping[str, Any]]) -> Any:
         ("mean", "mean over all orders", GREEN, "-"),
     )
     for panel, (title, found) in zip(panels, studies.items(), strict=True):
-        curves: list[Any] = []
+        tried = found["tried"]
         for key, label, color, style in series:
-            best = int(np.argmin(found[key][: found["tried"]]))
-            label = f"{label}: best k = {best + 1}"
-            curves.append((KS, found[key], style, {"color": color, "ms": 4, "label": label}))
-            curves.append(([best + 1], [found[key][best]], "v", {"color": color, "ms": 10, "mec": "black"}))
-        label = f"the paper tried k = 1 to {found['tried']}"
-        panel.axvline(found["tried"] + 0.5, color="0.6", lw=1, ls=":", label=label)
-        draw_curves(panel, curves, {"loc": "upper right"}, title=title, **ERROR)
+            best = int(np.argmin(found[key][:tried]))
+            panel.plot(KS, found[key], style, color=color, ms=4, label=f"{label}: best k = {best + 1}")
+            panel.plot(best + 1, found[key][best], "v", color=color, ms=10, mec="black")
+        panel.axvline(tried + 0.5, color="0.6", lw=1, ls=":", label=f"the paper tried k = 1 to {tried}")
+        panel.set(title=title, **ERROR)
+        panel.legend(loc="upper right", frameon=False, fontsize="small")
     return figure

@@ -1,4 +1,4 @@
-"""Pictures of the reproductions: files, empty figures, curves, and printed beside computed numbers."""
+"""Pictures of the reproductions: files, empty figures, and numbers beside each other."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..plot._canvas import EXACT_COLOR as EXACT_COLOR
-from ..plot._canvas import SAMPLED_COLOR as SAMPLED_COLOR
+from ..plot._canvas import EXACT_COLOR, SAMPLED_COLOR
 
-PAPER_COLOR = "#3b4252"
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 """Colors of Okabe and Ito, which color-blind people can distinguish."""
 
+LOOKS = (("s", "#3b4252"), ("o", EXACT_COLOR), ("D", SAMPLED_COLOR))
+"""Marker and color of the first, second and third numbers of a panel."""
+
 Values = tuple[Sequence[float] | Any, Sequence[float] | Any | None]
 """Numbers, and the lengths of their error bars or None."""
-
-Curve = tuple[Any, Any, str, Mapping[str, Any]]
-"""Places, values, matplotlib's format and further settings of a curve."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,11 @@ class Picture:
 
 
 class Panel(NamedTuple):
-    """Printed beside computed numbers: a row for each name."""
+    """Numbers beside each other, such as printed and computed ones: a row for each name."""
 
     title: str
     names: Sequence[str]
-    printed: Values
-    computed: Values
+    series: Mapping[str, Values]
     label: str = ""
     log: bool = False
 
@@ -81,38 +78,23 @@ def new_figure(width: float, height: float, n_rows: int = 1, n_columns: int = 1)
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
-def draw_curves(axes: Any, curves: Sequence[Curve], legend: Mapping[str, Any], **settings: Any) -> None:
-    """Draw curves, set the axes' properties, and add a legend if there are labels."""
-    for x, y, style, further in curves:
-        axes.plot(x, y, style, **further)
-    axes.set(**settings)
-    axes.legend(**{"frameon": False, "fontsize": "small", **legend})
-
-
 def beside(name: str, caption: str, panels: Sequence[Sequence[Panel]]) -> tuple[Picture, ...]:
     """The picture of rows of panels; none if there are none."""
     return (Picture(name, caption, partial(draw_panels, panels)),) if panels else ()
 
 
 def draw_panels(panels: Sequence[Sequence[Panel]]) -> Any:
-    """Printed numbers as gray squares and computed ones as dots, with error bars; one legend for all."""
+    """Gray squares, dots and diamonds with error bars; one legend for all."""
     sizes = [len(row[0].names) for row in panels]
     figure, grid = new_figure(10, 0.9 + 0.7 * len(sizes) + 0.28 * sum(sizes), len(panels), len(panels[0]))
     grid[0, 0].get_gridspec().set_height_ratios(sizes)
     for axes, panel in zip(grid.flat, (panel for row in panels for panel in row), strict=True):
-        places = np.arange(len(panel.names))
-        sides = (("printed", "s", PAPER_COLOR, -0.15), ("computed", "o", EXACT_COLOR, 0.15))
-        for (label, marker, color, gap), (values, bars) in zip(sides, panel[2:4], strict=True):
-            axes.errorbar(
-                values,
-                places + gap,
-                xerr=bars,
-                fmt=marker,
-                color=color,
-                markersize=5,
-                capsize=2,
-                label=label,
-            )
+        places, gaps = np.arange(len(panel.names)), np.linspace(-0.15, 0.15, len(panel.series))
+        for (label, (values, bars)), (marker, color), gap in zip(
+            panel.series.items(), LOOKS, gaps, strict=False
+        ):
+            style = {"fmt": marker, "color": color, "markersize": 5, "capsize": 2}
+            axes.errorbar(values, places + gap, xerr=bars, label=label, **style)
         axes.set_title(panel.title, loc="left", fontsize=10)
         axes.set_yticks(places, panel.names, fontsize=8)
         axes.set(ylim=(len(places) - 0.5, -0.5), xlabel=panel.label)
@@ -120,15 +102,15 @@ def draw_panels(panels: Sequence[Sequence[Panel]]) -> Any:
         if panel.log:
             _plain_log_axis(axes)
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
 def _plain_log_axis(axes: Any) -> None:
     """Ticks at 1, 2 and 5 times a power of ten, as plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_locator(NullLocator())

@@ -5,13 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._parallel import n_workers
 from ..results import complete_cv
-from ._comparison import Comparison, Line, missing_data, tables_of
-from ._paper import Paper, load
-from ._picture import Panel, beside
+from ._paper import Comparison, Line, Missing, Paper, load, panel_of, tables_of
+from ._picture import beside
 
 PAPER = Paper.read("tr1999")
 EXPERIMENTS: Sequence[Mapping[str, Any]] = PAPER["experiments"]
@@ -22,34 +21,45 @@ N_CALLS = {False: 5, True: 3}
 """Number of calls of which a time is the median."""
 
 SEED = 0
-
-
-class Row(NamedTuple):
-    """The computed numbers of an experiment by label, as printed ones; none if its data are missing."""
-
-    experiment: Mapping[str, Any]
-    cells: Mapping[str, Mapping[str, Any]]
-    failure: str | None = None
-    note: str = ""
+Cell = Mapping[str, float]
 
 
 def table1(quick: bool, progress: bool = False) -> Comparison:  # noqa: ARG001 (it is short)
     """Recompute the table; `quick` draws fewer random trials."""
-    loaded: dict[str, tuple[Any, str | None]] = {}
-    rows = []
+    missing = Missing()
+    lines: list[Line] = []
     for experiment in EXPERIMENTS:
-        name = experiment["data"]
-        if name not in loaded:
-            loaded[name] = load(name, **experiment.get("arguments", {}))
-        data, failure = loaded[name]
-        rows.append(Row(experiment, {}, failure) if failure else _run(experiment, data, quick))
-    return compare(rows, quick)
+        answer: tuple[Mapping[str, Cell], str] = {}, ""
+        with missing.noted(f"experiment {experiment['number']}"):
+            answer = _run(experiment, quick)
+        lines += lines_of(experiment, *answer)
+    found = [line for line in lines if line.computed is not None]
+    parts = groupby(found, key=lambda line: line.part)
+    panels = [panel_of(some, "accuracy in %") for _, some in parts]
+    drawn = N_SETS[quick] * max(_numbers(EXPERIMENTS[0]).values())
+    settings = {"digit": PAPER["digit"], "n_calls": N_CALLS[quick], "threads": n_workers(None)}
+    rows = [panels[at : at + 2] for at in range(0, len(panels), 2)]
+    return PAPER.comparison(
+        lines,
+        PAPER.notes(drawn=drawn, **settings),
+        pictures=beside("accuracies", PAPER["caption"], rows),
+        failures=missing.sentences(),
+        tables=tables_of(lines, PAPER["layout"]),
+        columns=tuple(PAPER["columns"]),
+    )
 
 
-def _run(experiment: Mapping[str, Any], data: Any, quick: bool) -> Row:
+def _numbers(experiment: Mapping[str, Any]) -> dict[str, int]:
+    """The number of trials of every label S-n."""
+    return {label: int(label[2:]) for label in experiment["paper"] if label != "Exact"}
+
+
+def _run(experiment: Mapping[str, Any], quick: bool) -> tuple[Mapping[str, Cell], str]:
+    """The computed numbers by label, and a note."""
     from .. import designs
     from ..montecarlo import monte_carlo_cv
 
+    data = load(experiment["data"], **experiment.get("arguments", {}))
     design = dict(experiment["design"])
     cv = getattr(designs, design.pop("name"))(**design)
     ties = experiment.get("ties", "index")
@@ -65,71 +75,40 @@ def _run(experiment: Mapping[str, Any], data: Any, quick: bool) -> Row:
         # No call compiles: a similar one was made before.
         return float(statistics.median(ask(*arguments).seconds for _ in range(N_CALLS[quick])))
 
-    numbers = {label: int(label[2:]) for label in experiment["paper"] if label != "Exact"}
+    numbers = _numbers(experiment)
     scores = trials(max(numbers.values()) * N_SETS[quick]).scores
     cells = {"Exact": {"value": 100 * exact().score, "seconds": seconds(exact)}}
     for label, number in numbers.items():
         means = 100 * scores[: len(scores) // number * number].reshape(-1, number).mean(axis=1)
-        spread = 2 * float(means.std(ddof=1))
-        cells[label] = {
-            "value": float(means.mean()),
-            "two_sigma": spread,
-            "seconds": seconds(trials, number),
-        }
-    note = ""
-    if ties == "random":
-        score = 100 * exact("index").score
-        note = (
-            "tied samples are averaged over all their orders; in the order of the file, the exact accuracy "
-            f"is {score:.4f}."
-        )
-    return Row(experiment, cells, note=note)
-
-
-def compare(rows: Sequence[Row], quick: bool) -> Comparison:
-    """The printed numbers of the experiments beside those of the rows."""
-    lines = [line for row in rows for line in _lines(row)]
-    found = [line for line in lines if line.computed is not None]
-    panels = [_panel(part, list(some)) for part, some in groupby(found, key=lambda line: line.part)]
-    drawn = N_SETS[quick] * max(int(label[2:]) for label in EXPERIMENTS[0]["paper"] if label != "Exact")
-    settings = {"digit": PAPER["digit"], "n_calls": N_CALLS[quick], "threads": n_workers(None)}
-    return PAPER.comparison(
-        lines,
-        PAPER.notes(drawn=drawn, **settings),
-        pictures=beside(
-            "accuracies", PAPER["caption"], [panels[at : at + 2] for at in range(0, len(panels), 2)]
-        ),
-        failures=missing_data((f"experiment {row.experiment['number']}", row.failure) for row in rows),
-        tables=tables_of(lines, PAPER["layout"]),
-        columns=tuple(PAPER["columns"]),
+        spread, time = 2 * float(means.std(ddof=1)), seconds(trials, number)
+        cells[label] = {"value": float(means.mean()), "two_sigma": spread, "seconds": time}
+    if ties != "random":
+        return cells, ""
+    told = (
+        "tied samples are averaged over all their orders; in the order of the file, the exact accuracy is"
     )
+    return cells, f"{told} {100 * exact('index').score:.4f}."
 
 
-def _lines(row: Row) -> Iterator[Line]:
-    number = row.experiment["number"]
-    for label, paper in row.experiment["paper"].items():
-        found = row.cells.get(label, {})
+def lines_of(experiment: Mapping[str, Any], cells: Mapping[str, Cell], note: str = "") -> Iterator[Line]:
+    """The printed numbers of an experiment beside the computed ones; there are none if data are missing."""
+    number = experiment["number"]
+    for label, paper in experiment["paper"].items():
+        found = cells.get(label, {})
         more: dict[str, Any] = {"experiment": number}
         for side, cell in (("paper", paper), ("knnccv", found)):
             more |= {f"{side}_2sigma": cell.get("two_sigma"), f"{side}_seconds": cell.get("seconds")}
-        off = found["value"] - paper["value"] if found else None
-        judged = None if off is None else _judge(off, paper.get("two_sigma"))
-        note = f" {row.experiment['title']}. {row.note}" if label == "Exact" else ""
-        if judged in ("differs", "outside 2 sigma"):
-            reason = "rounding" if judged == "differs" else "its 2σ"
-            differs = (
-                f"knnccv {found['value']:.2f} differs from the printed {paper['value']:.1f} by {off:+.2f}"
-            )
-            note = f"{differs}, more than {reason} explains.{note}"
-        yield Line(
-            f"Experiment {number}",
-            label,
-            paper["value"],
-            found.get("value"),
-            note=note.strip(),
-            judged=judged,
-            more=more,
-        )
+        told, judged = f"{experiment['title']}. {note}" if label == "Exact" else "", None
+        if found:
+            off = found["value"] - paper["value"]
+            judged = _judge(off, paper.get("two_sigma"))
+            if reason := {"differs": "rounding", "outside 2 sigma": "its 2σ"}.get(judged):
+                differs = f"knnccv {found['value']:.2f} differs from the printed {paper['value']:.1f}"
+                told = f"{differs} by {off:+.2f}, more than {reason} explains. {told}"
+        within = paper.get("two_sigma", PAPER["digit"])
+        allowed = paper["value"] - within, paper["value"] + within
+        numbers = paper["value"], found.get("value"), allowed
+        yield Line(f"Experiment {number}", label, *numbers, note=told.strip(), judged=judged, more=more)
 
 
 def _judge(difference: float, two_sigma: float | None) -> str:
@@ -139,12 +118,3 @@ def _judge(difference: float, two_sigma: float | None) -> str:
     if two_sigma is None:
         return "differs"
     return "within 2 sigma" if abs(difference) <= two_sigma else "outside 2 sigma"
-
-
-def _panel(part: str, lines: Sequence[Line]) -> Panel:
-    names = [line.quantity for line in lines]
-    printed, computed = (
-        ([line.record()[side] for line in lines], [line.more[f"{side}_2sigma"] or 0 for line in lines])
-        for side in ("paper", "knnccv")
-    )
-    return Panel(part, names, printed, computed, "accuracy in %")

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._parallel import for_each, n_workers
-from .._typing import Array
-from ._comparison import Comparison, Line, missing_data
-from ._paper import Paper, load
-from ._picture import BLUE, ORANGE, Picture, draw_curves, new_figure
-from ._timing import median_seconds
+from ._paper import Comparison, Line, Missing, Paper, load, median_seconds
+from ._picture import Panel, beside
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -31,14 +30,14 @@ N_CALLS = {False: 5, True: 3}
 SEED = 0
 ROUNDING = 1e-12  # without it, (0.01 / 0.001)^2 is more than 100
 YEAR = 365.25 * 24 * 3600
-Seconds = Callable[["Dataset", int, int], float]
+Run = Callable[["Dataset", int], Any]
 
 
 @dataclass(frozen=True)
 class Found:
     """The measurements on a data set."""
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     score: float  # exact, and the certified bound of its error
     bound: float
     mean: float  # of the random runs, and their standard deviation and number
@@ -75,77 +74,73 @@ def interval(spread: float, n_runs: int) -> tuple[float, float]:
     from scipy.stats import chi2
 
     tail = (1 - PAPER["level"]) / 2
-    sizes = (float(chi2.ppf(share, n_runs - 1)) for share in (1 - tail, tail))
-    low, high = (spread * math.sqrt((n_runs - 1) / size) for size in sizes)
-    return low, high
+    low, high = spread * np.sqrt((n_runs - 1) / chi2.ppf([1 - tail, tail], n_runs - 1))
+    return float(low), float(high)
 
 
 def what_ccv_buys(quick: bool, progress: bool = False) -> Comparison:
     """Measure all data sets; `quick` draws fewer random runs."""
-    seconds, method = _plain_run()
+    plain, at_once, method = plain_run()
     found: dict[str, Found] = {}
-    failures: list[tuple[str, str | None]] = []
+    missing = Missing()
 
     def work(one: Mapping[str, Any]) -> None:
-        data, failure = load(one["load"], **one.get("arguments", {}))
-        failures.append((one["name"], failure))
-        if not failure:
-            k = one.get("n_neighbors", 5)
-            found[f"{one['name']}, {k}-NN"] = _measure(data, k, quick, seconds)
+        with missing.noted(one["name"]):
+            data, k = load(one["load"], **one.get("arguments", {})), one.get("n_neighbors", 5)
+            found[f"{one['name']}, {k}-NN"] = _measure(data, k, quick, plain, at_once)
 
     for_each(work, SETS, n_jobs=1, progress=progress, unit="set")  # one by one, since they are timed
     settings = {"n_runs": N_RUNS[quick], "n_calls": N_CALLS[quick], "threads": n_workers(None)}
     return PAPER.comparison(
         [line for part, one in found.items() for line in lines_of(part, one)],
         PAPER.notes(method=method, **settings),
-        pictures=(Picture("seconds", PAPER["caption"], partial(draw, found)),) if found else (),
-        failures=missing_data(failures),
+        pictures=beside("seconds", PAPER["caption"], [[_panel(found)]] if found else []),
+        failures=missing.sentences(),
     )
 
 
-def _measure(data: Dataset, n_neighbors: int, quick: bool, seconds: Seconds) -> Found:
-    from ..montecarlo import monte_carlo_cv
+def _measure(data: Dataset, n_neighbors: int, quick: bool, plain: Run, at_once: int) -> Found:
     from ..results import complete_cv
 
     exact = partial(complete_cv, data.X, data.y, "knn", N_FOLDS, n_neighbors=n_neighbors)
-    asked: dict[str, Any] = {"n_neighbors": n_neighbors, "n_repeats": N_RUNS[quick]}
-    random = monte_carlo_cv(data.X, data.y, "knn", N_FOLDS, random_state=SEED, **asked)
-    answer, shape = exact(), (data.X.shape[0], data.X.shape[1])
-    times = median_seconds(exact, N_CALLS[quick]), seconds(data, n_neighbors, N_CALLS[quick])
-    return Found(shape, answer.score, answer.error_bound, random.score, random.std, N_RUNS[quick], *times)
+    answer, random = exact(), runs(data, n_neighbors, N_RUNS[quick])
+    return Found(
+        data.X.shape,
+        answer.score,
+        answer.error_bound,
+        random.score,
+        random.std,
+        N_RUNS[quick],
+        seconds_exact=median_seconds(exact, N_CALLS[quick]),
+        seconds_run=median_seconds(partial(plain, data, n_neighbors), N_CALLS[quick]) / at_once,
+    )
 
 
-def _plain_run() -> tuple[Seconds, str]:
-    """The function that times one run, by scikit-learn if it is installed, and its description."""
+def runs(data: Dataset, n_neighbors: int, n_repeats: int = 50) -> Any:
+    """Random runs by knnccv."""
+    from ..montecarlo import monte_carlo_cv
+
+    asked: dict[str, Any] = {"n_neighbors": n_neighbors, "n_repeats": n_repeats, "random_state": SEED}
+    return monte_carlo_cv(data.X, data.y, "knn", N_FOLDS, **asked)
+
+
+def plain_run() -> tuple[Run, int, str]:
+    """The call that is timed, by scikit-learn if it is installed, its number of runs, and a description."""
     try:
         import sklearn
         from sklearn.model_selection import StratifiedKFold, cross_val_score
         from sklearn.neighbors import KNeighborsClassifier
     except ImportError:
-        return seconds_per_repeat, (
-            "monte_carlo_cv's time for 50 runs, which share their neighbors, divided by 50 (scikit-learn "
-            "is not installed)"
-        )
+        how = "monte_carlo_cv's time for 50 runs, which share their neighbors, divided by 50"
+        return runs, 50, f"{how} (scikit-learn is not installed)"
 
-    def run(X: Array, y: Array, n_neighbors: int) -> None:
+    def run(data: Dataset, n_neighbors: int) -> None:
         folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=SEED)
-        cross_val_score(KNeighborsClassifier(n_neighbors), X, y, cv=folds)
+        cross_val_score(KNeighborsClassifier(n_neighbors), data.X, data.y, cv=folds)
 
-    def seconds(data: Dataset, n_neighbors: int, n_calls: int) -> float:
-        return median_seconds(partial(run, data.X, data.y, n_neighbors), n_calls)
-
-    return seconds, (
-        f"scikit-learn {sklearn.__version__}'s cross_val_score of KNeighborsClassifier over "
-        f"StratifiedKFold({N_FOLDS}, shuffle=True)"
-    )
-
-
-def seconds_per_repeat(data: Dataset, n_neighbors: int, n_calls: int) -> float:
-    """The seconds of one run of `monte_carlo_cv`, of 50 runs together."""
-    from ..montecarlo import monte_carlo_cv
-
-    asked: dict[str, Any] = {"n_neighbors": n_neighbors, "n_repeats": 50, "random_state": SEED}
-    return median_seconds(partial(monte_carlo_cv, data.X, data.y, "knn", N_FOLDS, **asked), n_calls) / 50
+    folds = f"StratifiedKFold({N_FOLDS}, shuffle=True)"
+    how = f"scikit-learn {sklearn.__version__}'s cross_val_score of KNeighborsClassifier over {folds}"
+    return run, 1, how
 
 
 def lines_of(part: str, one: Found) -> Iterator[Line]:
@@ -176,27 +171,13 @@ def _power(log: float) -> str:
     return f"{10 ** (log - exponent):.1f}e{exponent:+d}"
 
 
-def draw(found: Mapping[str, Found]) -> Any:
+def _panel(found: Mapping[str, Found]) -> Panel:
     """Seconds of the exact mean, of one run and of the required runs, a row for each set."""
-    figure, ((panel,),) = new_figure(9, 1.6 + 0.55 * len(found))
-    rows, sets = list(range(len(found)))[::-1], list(found.values())
-    for row, one in zip(rows, sets, strict=True):
-        panel.plot([one.seconds_run, one.seconds_needed], [row, row], color="0.75", lw=2, zorder=1)
-        runs = f"  {one.needed} run{'s' if one.needed > 1 else ''}"
-        panel.annotate(runs, (one.seconds_needed, row), va="center", fontsize="small")
-    series = (
-        (ORANGE, "s", "all splits, exactly", [one.seconds_exact for one in sets]),
-        (BLUE, "o", "one random run", [one.seconds_run for one in sets]),
-        ("black", "D", "random runs for a standard error of 0.001", [one.seconds_needed for one in sets]),
-    )
-    curves = [
-        (x, rows, style, {"color": color, "label": label, "ms": 8}) for color, style, label, x in series
-    ]
-    legend = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 3}
-    draw_curves(panel, curves, legend, xscale="log", xlabel="seconds (logarithmic)")
-    low, high = panel.get_xlim()
-    panel.set(xlim=(low, high * (high / low) ** 0.12), ylim=(-0.6, len(found) - 0.4))  # room for the text
-    panel.set_yticks(rows, list(found))
-    panel.grid(axis="x", color="0.9")
-    panel.set_axisbelow(True)
-    return figure
+    sets = found.values()
+    names = [f"{part}\n{one.needed} run{'s' if one.needed > 1 else ''}" for part, one in found.items()]
+    seconds = {
+        "random runs for a standard error of 0.001": [one.seconds_needed for one in sets],
+        "all splits, exactly": [one.seconds_exact for one in sets],
+        "one random run": [one.seconds_run for one in sets],
+    }
+    return Panel("", names, {label: (some, None) for label, some in seconds.items()}, "seconds", log=True)

@@ -20,8 +20,7 @@ from .._labels import encode_labels
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import StratifiedKFold
-from ._comparison import Comparison, Line, Table, missing_data
-from ._paper import Paper, load
+from ._paper import Comparison, Line, Missing, Paper, Table, load
 from ._picture import Panel, beside
 
 PAPER = Paper.read("wilson_martinez")
@@ -44,19 +43,16 @@ def table1(quick: bool, progress: bool = False) -> Comparison:
     from ..hvdm import IdentifierWarning
 
     found: dict[str, tuple[tuple[int, ...], dict[str, Array]]] = {}
-    failures, tasks = [], []
+    missing, tasks = Missing(), []
     names = sorted(uci_names(), key=list(ACCURACIES).index)
     for name in names:
-        for seed in range(N_SEEDS[quick]):
-            data, failure = load("fetch_uci", name=name, random_state=seed)
-            if failure:
-                failures.append((name, failure))
-                found.pop(name, None)
-                break
-            scores = {column: np.zeros((N_SEEDS[quick], N_FOLDS)) for column in NAMES}
-            right = found.setdefault(name, (data.X.shape, scores))[1]
-            for fold, pair in enumerate(folds(data.y, seed)):
-                tasks.append(partial(_one_fold, data, *pair, [seed, fold], right))
+        with missing.noted(name):
+            sets = [load("fetch_uci", name=name, random_state=seed) for seed in range(N_SEEDS[quick])]
+            right = {column: np.zeros((N_SEEDS[quick], N_FOLDS)) for column in NAMES}
+            found[name] = sets[0].X.shape, right
+            for seed, data in enumerate(sets):
+                for fold, pair in enumerate(folds(data.y, seed)):
+                    tasks.append(partial(_one_fold, data, *pair, [seed, fold], right))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # the papers use such columns
         for_each(lambda task: task(), tasks, progress=progress, unit="fold")
@@ -71,7 +67,7 @@ def table1(quick: bool, progress: bool = False) -> Comparison:
         pictures=beside(
             "gains", PAPER["caption"], [[_panel(list(found), printed, gains)]] if found else []
         ),
-        failures=missing_data(failures),
+        failures=missing.sentences(),
         tables=(_table(lines, printed, computed),),
         columns=tuple(PAPER["columns"]),
     )
@@ -198,6 +194,6 @@ def _panel(names: Sequence[str], printed: Columns, gains: Array) -> Panel:
     """The gain of CVC over static votes, set by set; `gains` has the shape (n_sets, n_seeds)."""
     order = gains.mean(axis=1).argsort()[::-1]
     bars = gains.std(axis=1, ddof=1)[order] if gains.shape[1] > 1 else None
-    paper = (printed["cvc"] - printed["static"])[order]
-    told = "CVC - static, points of accuracy"
-    return Panel("", [names[at] for at in order], (paper, None), (gains.mean(axis=1)[order], bars), told)
+    paper = (printed["cvc"] - printed["static"])[order], None
+    sides = {"printed": paper, "computed": (gains.mean(axis=1)[order], bars)}
+    return Panel("", [names[at] for at in order], sides, "CVC - static, points of accuracy")

@@ -35,7 +35,7 @@ def at_the_import_of_the_commands():
 
 def a_short_reproduction():
     from knnccv.reproduce import REPRODUCTIONS, Reproduction
-    from knnccv.reproduce._comparison import Comparison
+    from knnccv.reproduce._paper import Comparison
     run = lambda quick, progress: Comparison("A title", "a source", ())
     REPRODUCTIONS["tr-table1"] = Reproduction("A title", run)
 

@@ -108,7 +108,7 @@ def test_rules_import_what_the_page_says():
     (sentence,) = re.findall(r"^The built-in rules .*?They use (.*?) only", PAGE, re.DOTALL | re.MULTILINE)
     assert used == set(re.findall(r"`(\w+)`", sentence))
     importers = {path for path, module in imports("knnccv") if module.split(".")[0] == "knnccv_variants"}
-    assert importers == {ROOT / "knnccv" / "reproduce" / "_cache.py"}
+    assert importers == {ROOT / "knnccv" / "reproduce" / "_catalog.py"}
 
 
 def test_other_packages_import_from_packages_with_the_exceptions_on_the_page():

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from knnccv import LeaveOut, Neighbors
-from knnccv.reproduce.coverage import __main__, _cells, _report, _rivals, _summary
-from knnccv.reproduce.coverage._blocks import Block, run_all, run_block
-from knnccv.reproduce.coverage._populations import POPULATIONS, gaussians
-from knnccv.reproduce.coverage._scenes import SCENES, pvalues
+from knnccv.reproduce.coverage import __main__, _blocks, _report
+from knnccv.reproduce.coverage._blocks import Block, pvalues, run_all, run_block
+from knnccv.reproduce.coverage._populations import POPULATIONS, SCENES, cells_of, design_of, gaussians
 from knnccv.rivals import Votes
 
 SMALL = Block("intervals", "gaussians", 40, 0, 6, 10, ("1-NN | train 50 %", "1-NN | leave-one-out"))
@@ -34,7 +33,7 @@ def test_populations_draw_what_they_say(name):
 
 
 def test_gaussians_have_the_distance_and_the_bayes_rule():
-    X, y = gaussians(10, 2.0)(np.random.default_rng(0), 40_000)
+    X, y = gaussians(np.random.default_rng(0), 40_000, 10, 2.0)
     gap = X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
     assert np.linalg.norm(gap) == pytest.approx(2, abs=0.05)
     bayes = np.mean((X.sum(axis=1) > 0) == y)
@@ -44,11 +43,11 @@ def test_gaussians_have_the_distance_and_the_bayes_rule():
 def test_cells_are_named_once_and_fit_their_halves():
     for name in POPULATIONS:
         for n in (20, 50, 100):
-            keys = [cell.key for cell in _cells.cells_of(name, n)]
+            keys = [cell.key for cell in cells_of(name, n)]
             assert len(keys) == len(set(keys)) > 0
             assert n > 20 or not any(key.startswith("15-NN") for key in keys)
-    assert isinstance(_cells.design_of("leave-one-out", 9), LeaveOut)
-    assert _cells.design_of("train 90 %", 50).train_size == 45
+    assert isinstance(design_of("leave-one-out", 9), LeaveOut)
+    assert design_of("train 90 %", 50).train_size == 45
 
 
 def test_rivals_ask_for_the_answers_of_the_rule():
@@ -62,9 +61,9 @@ def test_rivals_ask_for_the_answers_of_the_rule():
         training = [j for j in range(8) if folds[j] != folds[at]]
         nearest = min(training, key=lambda j: (abs(x[j] - x[at]), j))
         expected.append(y[nearest] == y[at])
-    assert _rivals.answers_of_folds(votes, folds).tolist() == expected
+    assert _blocks.answers_of_folds(votes, folds).tolist() == expected
     rng = np.random.default_rng(0)
-    splits = [split for _ in range(27) for split in _rivals.random_splits(8, 7, rng)]
+    splits = [split for _ in range(27) for split in _blocks.random_splits(8, 7, rng)]
     assert all(training.sum() == 7 and not training[tested] for training, (tested,) in splits)
     scores = np.array([votes.correct(*split).mean() for split in splits])
     assert set(np.unique(scores)) <= {0.0, 1.0}
@@ -78,9 +77,9 @@ def test_coverage_by_counting():
         [0.7, 0.65, 0.8, 0.03, True, {"binomial": [0.6, 0.8]}],
     ]
     found = {SMALL: {"1-NN | train 50 %": rows}, replace(SMALL, kind="scores"): {}}
-    found[replace(SMALL, kind="scores", first=7)] = {"1-NN | train 50 %": [2, 1.0, 0.52]}
-    (cell,) = _summary.cell_summaries(found)
-    scores = np.array([0.5, 0.7, 0.4, 0.6])  # the further two: sum 1, sum of squares 0.52
+    found[replace(SMALL, kind="scores", first=7)] = {"1-NN | train 50 %": [0.4, 0.6]}
+    (cell,) = _report.cell_summaries(found)
+    scores = np.array([0.5, 0.7, 0.4, 0.6])
     assert cell.truth == pytest.approx(0.55)
     assert (cell.n_data_sets, cell.coverage, cell.warned) == (2, 0.5, 0.5)
     assert cell.width == pytest.approx(0.175 / (2 * 1.959964 * scores.std(ddof=1)), rel=1e-6)
@@ -88,8 +87,9 @@ def test_coverage_by_counting():
     assert cell.rivals == {"binomial": 0.5}
     assert not cell.usually_calm
     tests = {Block("tests", "noise", 20, 0, 4): {"halves": [0.01, 0.05, 0.2, 1.0]}}
-    (test,) = _summary.test_summaries(tests)
-    assert (test.n_data_sets, test.rejected) == (4, {"halves": 0.5})
+    (line,), (claim,) = _report.test_lines(tests, False)
+    assert line.quantity == "1-NN and 5-NN, labels noise: halves, % rejected"
+    assert line.computed == claim.computed == 50
 
 
 def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
@@ -119,17 +119,17 @@ def test_true_means_are_those_of_other_data_sets():
     (stored,) = block.run().values()
     scores = []
     for at in range(20):
-        X, y = POPULATIONS["gaussians"].draw(block._rng(at), 40)
-        (cell,) = (cell for cell in _cells.cells_of("gaussians", 40) if cell.key in block.cells)
+        X, y = POPULATIONS["gaussians"].draw(block.rng(at), 40)
+        (cell,) = (cell for cell in cells_of("gaussians", 40) if cell.key in block.cells)
         scores.append(cell.score(Neighbors.from_data(X), y).score)
-    assert stored == pytest.approx([20, sum(scores), sum(score**2 for score in scores)], rel=1e-12)
-    assert block._rng(0).random() != SMALL._rng(0).random()
+    assert stored == scores
+    assert block.rng(0).random() != SMALL.rng(0).random()
 
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_scenes_have_a_p_value_by_every_method(scene):
     found = pvalues(scene, np.random.default_rng(0), 40, 10)
-    assert set(found) == set(_report.TESTS)
+    assert set(found) == {"halves", "McNemar, 10 folds", "corrected t", "5x2 cv t"}
     assert all(0 <= value <= 1 for value in found.values())
 
 
@@ -163,7 +163,7 @@ def test_the_report_of_some_blocks():
 
 
 def test_verdicts_of_made_up_cells():
-    cell = _summary.CellSummary("noise", 50, "1-NN | 5 folds", 500, 0.5, 0.955, 1.1, 1.1, 0.0, {})
+    cell = _report.CellSummary("noise", 50, "1-NN | 5 folds", 500, 0.5, 0.955, 1.1, 1.1, 0.0, {})
     low = replace(cell, coverage=0.91)
     verdicts = {line.quantity: line.verdict for line in _report.coverage_claims([cell], False)}
     assert [verdicts[f"{which} coverage, %"] for which in ("mean", "lowest", "highest")] == ["holds"] * 3
@@ -174,10 +174,10 @@ def test_verdicts_of_made_up_cells():
         for line in _report.coverage_claims([cell, replace(low, warned=0.6)], False)
     }
     assert verdicts["lowest coverage, %"] == "holds"
-    test = _summary.TestSummary("noise", 200, 1000, {"halves": 0.081})
-    assert [line.verdict for line in _report.test_claims([test], False)] == ["does not hold"]
-    power = replace(test, scene="power", rejected={"halves": 0.36})
-    assert [line.verdict for line in _report.test_claims([power], False)] == ["holds"]
+    for scene, n_rejected, verdict in (("noise", 81, "does not hold"), ("power", 360, "holds")):
+        values = [0.01] * n_rejected + [0.9] * (1000 - n_rejected)
+        tests = {Block("tests", scene, 200, 0, 1000): {"halves": values}}
+        assert [line.verdict for line in _report.test_lines(tests, False)[1]] == [verdict]
 
 
 def test_the_blocks_of_the_whole_study():

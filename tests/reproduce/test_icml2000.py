@@ -154,8 +154,8 @@ def test_bounds_of_a_mean():
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):
     """Holdout and CCV: Fractions, distances of whole numbers, tied samples with equal weight."""
-    rows, _ = run_block(LOSS_BLOCK, 4, 2, 3)
-    sample = draw_sets(LOSS_BLOCK, 4, 2)[0][draw]
+    rows = run_block(LOSS_BLOCK, 4, 2, 3)
+    sample = draw_sets(LOSS_BLOCK, 4, 2)[draw]
     assert sample.X.shape == (140, 8)
     assert sample.pool_X.shape == (699, 8)
     pool = [tuple(map(int, row)) for row in np.column_stack([sample.pool_X, sample.pool_y])]
@@ -190,7 +190,7 @@ def cost(true, said):
 
 
 def test_synthetic_samples_have_new_points_to_test_on():
-    samples = draw_sets(BLOCKS[0], 0, 3)[0]
+    samples = draw_sets(BLOCKS[0], 0, 3)
     assert [len(sample.X) for sample in samples] == [80] * 3
     for one, other in itertools.combinations(samples, 2):
         assert not np.isin(one.pool_X, other.pool_X).any()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knnccv.datasets import load_diabetes, load_wine
-from knnccv.reproduce import REPRODUCTIONS, _kanagawa, _timing
+from knnccv.reproduce import REPRODUCTIONS, _kanagawa, _paper
 
 DATA = {"Diabetes": (load_diabetes, 2, 10, 20), "Wine": (load_wine, 1, 100, 25)}
 
@@ -134,9 +134,9 @@ def test_what_is_said_of_seconds(monkeypatch):
 
 def test_the_median_of_seconds(monkeypatch):
     ticks = iter([0, 5, 10, 11, 20, 22])
-    monkeypatch.setattr(_timing, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    monkeypatch.setattr(_paper, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
     called = []
-    assert _timing.median_seconds(lambda: called.append(1), 3) == 2
+    assert _paper.median_seconds(lambda: called.append(1), 3) == 2
     assert len(called) == 4
 
 
@@ -167,7 +167,7 @@ def test_without_scikit_learn(monkeypatch):
     assert predict is _kanagawa.predict_by_hand
     assert "scikit-learn is not installed" in how
     study = _kanagawa.STUDIES[1]
-    assert _kanagawa.by_program(study, "", np.zeros((3, 1)), np.zeros(3)) == []
+    assert list(_kanagawa.by_program(study, "", np.zeros((3, 1)), np.zeros(3))) == []
 
 
 @pytest.mark.slow

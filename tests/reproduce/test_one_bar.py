@@ -7,7 +7,7 @@ import pytest
 from knnccv.__main__ import main
 from knnccv._cli import output
 from knnccv.reproduce import _catalog
-from knnccv.reproduce._comparison import Comparison
+from knnccv.reproduce._paper import Comparison
 
 
 @pytest.fixture

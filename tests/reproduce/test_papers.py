@@ -7,7 +7,8 @@ from importlib import import_module
 
 import pytest
 
-from knnccv.reproduce._paper import Paper, load
+from knnccv.datasets import DatasetError
+from knnccv.reproduce._paper import Missing, Paper, load
 
 MODULES = ("_esl", "_icml2000", "_kanagawa", "_what_ccv_buys", "_wilson_martinez")
 
@@ -35,8 +36,21 @@ def test_a_line_and_its_notes():
 
 
 def test_data_that_cannot_be_obtained_are_a_reason(monkeypatch):
-    assert load("load_wine")[1] is None
+    missing = Missing()
+    with missing.noted("one"):
+        assert load("load_wine").X.shape == (178, 13)
+    assert missing.sentences() == ()
     monkeypatch.setenv("KNNCCV_DATA_URL", "http://127.0.0.1:9")
-    data, reason = load("fetch_abalone", n_classes=3)
-    assert data is None
-    assert "abalone" in reason.lower()
+    with missing.noted("two"):
+        load("fetch_abalone", n_classes=3)
+    (sentence,) = missing.sentences()
+    assert sentence.startswith("no data for two: ")
+    assert "abalone" in sentence.lower()
+
+
+def test_missing_data_are_listed_by_reason():
+    missing = Missing()
+    for part, reason in (("one", "gone\n  away"), ("three", "gone away"), ("four", "late")):
+        with missing.noted(part):
+            raise DatasetError(reason)
+    assert missing.sentences() == ("no data for one; three: gone away", "no data for four: late")

@@ -14,9 +14,9 @@ import pytest
 from knnccv import reproduce
 from knnccv.__main__ import main
 from knnccv._cli import commands
-from knnccv.reproduce import _cache, _catalog, _page
-from knnccv.reproduce._combined import CombinedReport, write_files
-from knnccv.reproduce._comparison import Comparison, Line, Table, missing_data
+from knnccv.reproduce import _catalog
+from knnccv.reproduce._combined import CombinedReport, to_html, write_files
+from knnccv.reproduce._paper import Comparison, Line, Table
 from knnccv.reproduce._picture import Panel, Picture, beside, new_figure
 
 VOID = {"meta", "link", "img", "br"}
@@ -103,7 +103,7 @@ class Page(HTMLParser):
 
 def test_a_page_needs_nothing_else(comparison, tmp_path):
     combined = CombinedReport({"one": comparison, "two": comparison})
-    combined.write(tmp_path)
+    write_files(combined, tmp_path, "all")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.open == []
     assert page.headings == ["The literature reproduced", *2 * ["A title", "Part one", "Part two"]]
@@ -154,16 +154,17 @@ def test_an_answer_is_kept_until_what_decides_it_changes(comparison, monkeypatch
     reproduce.reproduce("good", fresh=True)
     assert main(["reproduce", "good", "--fresh"]) == 0
     assert calls == [False, True, False, False]
-    monkeypatch.setattr(_cache, "LIBRARIES", ("numpy",))
+    monkeypatch.setattr(_catalog, "LIBRARIES", ("numpy",))
     reproduce.reproduce("good")
     assert len(calls) == 5
 
 
-def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
-    def ask(compute=lambda: pytest.fail("computed again")):
-        return _cache.kept_report("x", False, False, compute)
+def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path, offer):
+    def ask(compute=lambda *_: pytest.fail("computed again")):
+        offer(x=compute)
+        return reproduce.reproduce("x")
 
-    ask(lambda: comparison)
+    ask(lambda *_: comparison)
     (path,) = (tmp_path / "kept").iterdir()
     stored = path.read_bytes()
     found = ask()
@@ -173,23 +174,25 @@ def test_a_broken_file_of_a_kept_answer_is_computed_anew(comparison, tmp_path):
     assert found.pictures[0].png() == comparison.pictures[0].png()
     for content in (b"", b"{}", stored[: len(stored) // 2], pickle.dumps([1]), pickle.dumps(None)):
         path.write_bytes(content)
-        assert ask(lambda: comparison) is comparison
+        assert ask(lambda *_: comparison) is comparison
         assert path.read_bytes() == stored
 
 
-def test_nothing_is_kept_of_an_answer_with_gaps(tmp_path):
-    _cache.kept_report("x", True, False, lambda: Comparison("A title", "somewhere", (), failures=("gone",)))
+def test_nothing_is_kept_of_an_answer_with_gaps(tmp_path, offer):
+    offer(x=lambda *_: Comparison("A title", "somewhere", (), failures=("gone",)))
+    reproduce.reproduce("x", quick=True)
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_folder_that_cannot_be_written_to(comparison, monkeypatch, tmp_path):
+def test_a_folder_that_cannot_be_written_to(comparison, monkeypatch, tmp_path, offer):
     (tmp_path / "file").touch()
     monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path / "file"))
-    assert _cache.kept_report("x", True, False, lambda: comparison) is comparison
+    offer(x=lambda *_: comparison)
+    assert reproduce.reproduce("x", quick=True) is comparison
 
 
 def test_the_markdown_of_pages():
-    shown = _page.to_html(
+    shown = to_html(
         "# One\n\ntext <b>\n- a\n- `b`\n\n"
         "| x | y | z |\n| --- | ---: | --- |\n| 1 | differs | outside 2 sigma |\n"
     ).replace("\n", "")
@@ -239,13 +242,9 @@ def test_further_columns_of_a_csv_file():
     assert text == "quantity,difference,seconds,verdict\nq,0.5,2.0,-\nr,,,not computed\n"
 
 
-def test_missing_data_are_listed_by_reason():
-    reasons = [("one", "gone\n  away"), ("two", None), ("three", "gone away"), ("four", "late")]
-    assert missing_data(reasons) == ("no data for one; three: gone away", "no data for four: late")
-
-
 def test_printed_and_computed_numbers_are_drawn_beside_each_other():
-    panel = Panel("A title", ["a", "b"], ([1, 2], None), ([3, 4], [0.5, 0.25]), "points")
+    sides = {"printed": ([1, 2], None), "computed": ([3, 4], [0.5, 0.25])}
+    panel = Panel("A title", ["a", "b"], sides, "points")
     (picture,) = beside("name", "caption", [[panel, panel._replace(log=True)]])
     axes, logarithmic = picture.draw().axes
     assert logarithmic.get_xscale() == "log"
@@ -287,6 +286,7 @@ def test_without_matplotlib_there_are_tables(comparison, monkeypatch, tmp_path, 
         kept.pictures[0].png()
 
 
-def test_a_home_that_nobody_has(comparison, monkeypatch):
+def test_a_home_that_nobody_has(comparison, monkeypatch, offer):
     monkeypatch.setenv("KNNCCV_CACHE_DIR", "~nobody-of-that-name/x")
-    assert _cache.kept_report("x", True, False, lambda: comparison) is comparison
+    offer(x=lambda *_: comparison)
+    assert reproduce.reproduce("x") is comparison

@@ -90,15 +90,16 @@ def test_text_files_and_picture(report):
     assert (folder / "what-ccv-buys-seconds.png").read_bytes().startswith(b"\x89PNG")
     (axes,) = found.pictures[0].draw().axes
     assert len(axes.get_yticklabels()) == 7
-    assert axes.get_legend().get_texts()[0].get_text() == "all splits, exactly"
+    assert [side.get_label() for side in axes.containers][1:] == ["all splits, exactly", "one random run"]
+    assert axes.get_xscale() == "log"
 
 
 def test_without_scikit_learn(monkeypatch):
     for name in ("sklearn", "sklearn.neighbors", "sklearn.model_selection"):
         monkeypatch.setitem(sys.modules, name, None)
-    seconds, how = _what_ccv_buys._plain_run()
+    run, number, how = _what_ccv_buys.plain_run()
     assert "scikit-learn is not installed" in how
-    assert seconds(load_wine(), 5, 1) > 0
+    assert len(run(load_wine(), 5).scores) == number == 50
 
 
 def test_a_failing_download_leaves_the_other_sets(data_folder, capsys, monkeypatch):

@@ -14,25 +14,28 @@ from ._report import full_blocks, report
 
 def main(arguments: list[str] | None = None) -> int:
     """``python -m knnccv.reproduce.coverage --sizes 50 100 --samples 1000 --out FOLDER``."""
-    parser = argparse.ArgumentParser(prog="python -m knnccv.reproduce.coverage", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m knnccv.reproduce.coverage",
+        description=__doc__,
+        argument_default=argparse.SUPPRESS,  # so that the defaults are those of `full_blocks`
+    )
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="FOLDER", help="blocks and report")
-    add("--sizes", type=int, nargs="+", default=[50, 100, 200], help="samples each")
-    add("--samples", type=int, default=500, help="data sets with intervals (default 500)")
-    add("--more", type=int, default=2000, help="data sets for the true mean alone")
-    add("--tests", type=int, default=1000, help="data sets of every comparison")
-    add("--halvings", type=int, default=200)
-    add("--populations", nargs="+", choices=POPULATIONS, default=list(POPULATIONS))
+    add("--sizes", type=int, nargs="+", help="samples each (default 50 100 200)")
+    add("--samples", type=int, help="data sets with intervals (default 500)")
+    add("--more", type=int, help="data sets for the true mean alone (default 2000)")
+    add("--tests", type=int, help="data sets of every comparison (default 1000)")
+    add("--halvings", type=int, help="default 200")
+    add("--populations", nargs="+", choices=POPULATIONS, help="default: all")
     add("--jobs", type=int, default=None, help="processes (default: all processors)")
-    add("--no-nested", action="store_true", help="leave nested cross-validation out")
-    args = parser.parse_args(arguments)
-    blocks = full_blocks(
-        *(args.sizes, args.samples, args.more, args.tests, args.halvings, args.populations),
-        nested_at=None if args.no_nested else 100,
+    add(
+        "--no-nested", action="store_const", dest="nested_at", const=None, help="no nested cross-validation"
     )
-    found = run_all(blocks, args.out / "blocks", args.jobs, progress=sys.stderr.isatty())
+    asked = vars(parser.parse_args(arguments))
+    out, jobs = asked.pop("out"), asked.pop("jobs")
+    found = run_all(full_blocks(**asked), out / "blocks", jobs, progress=sys.stderr.isatty())
     shown = report(found)
-    write_files(shown, args.out, "coverage")
+    write_files(shown, out, "coverage")
     print(shown.to_text())
     return 0
 

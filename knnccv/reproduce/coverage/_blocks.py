@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,24 @@ from typing import Any
 import numpy as np
 
 from ..._parallel import for_each, n_workers
-from ...inference import InferenceWarning, confidence_interval
+from ..._typing import Array
+from ...designs import Subsample
+from ...inference import InferenceWarning, compare, confidence_interval
 from ...neighbors import Neighbors
-from .. import _cache
-from ._cells import Cell, cells_of
-from ._populations import POPULATIONS
-from ._rivals import rival_intervals
-from ._scenes import pvalues
+from ...results import complete_cv
+from ...rivals import Votes, binomial, corrected_t, five_by_two_cv, fold_clt, mcnemar, nested_cv
+from .. import _catalog
+from ._populations import POPULATIONS, SCENES, SHARES, Cell, cells_of
 
 SEED = 20
-Record = dict[str, Any]
+N_SPLITS = 15
+N_REPEATS = 30
+"""Repetitions of nested cross-validation, with 10 folds."""
+
+TRAINED = 0.9
+"""The share of training samples of a test."""
+
+Record = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -61,39 +69,40 @@ class Block:
     @property
     def file(self) -> str:
         """The name of its file."""
-        told = f"{zlib.crc32(repr(asdict(self)).encode()):08x}"
+        told = f"{zlib.crc32(repr(self).encode()):08x}"
         return f"{self.kind}-{self.name}-{self.n}-{self.first}-{told}.pickle"
 
     def run(self) -> Record:
-        """The results, by the key of the cell or by method."""
-        found: Record = getattr(self, f"_{self.kind}")()
-        return found
+        """The results of all data sets, by the key of the cell or by method."""
+        found: Record = defaultdict(list)
+        for at in range(self.first, self.first + self.size):
+            for key, value in self._pvalues(at) if self.kind == "tests" else self._scores(at):
+                found[key].append(value)
+        return dict(found)
 
-    def _rng(self, at: int) -> np.random.Generator:
+    def rng(self, at: int) -> np.random.Generator:
+        """The generator of random numbers for a data set."""
         return np.random.default_rng((SEED, zlib.crc32(f"{self.kind} {self.name}".encode()), self.n, at))
 
-    def _cells(self) -> tuple[Cell, ...]:
-        return tuple(
-            cell for cell in cells_of(self.name, self.n) if not self.cells or cell.key in self.cells
-        )
+    def _pvalues(self, at: int) -> Iterable[tuple[str, float]]:
+        return pvalues(self.name, self.rng(at), self.n, self.n_halvings).items()
 
-    def _each(self) -> Iterator[tuple[int, np.random.Generator, Neighbors, Any]]:
-        """The data sets that have two labels: number, random generator, neighbors, labels."""
-        for at in range(self.first, self.first + self.size):
-            rng = self._rng(at)
-            X, y = POPULATIONS[self.name].draw(rng, self.n)
-            if np.unique(y).size > 1:
-                yield at, rng, Neighbors.from_data(X), y
-
-    def _intervals(self) -> Record:
-        found: Record = {cell.key: [] for cell in self._cells()}
-        for at, rng, neighbors, y in self._each():
-            for cell in self._cells():
-                found[cell.key].append(self._interval(cell, neighbors, y, rng, at))
-        return found
+    def _scores(self, at: int) -> Iterator[tuple[str, Any]]:
+        """The score of every cell, or what `_interval` gives; nothing if all labels are equal."""
+        rng = self.rng(at)
+        X, y = POPULATIONS[self.name].draw(rng, self.n)
+        if np.unique(y).size == 1:
+            return
+        neighbors = Neighbors.from_data(X)
+        for cell in cells_of(self.name, self.n):
+            if not self.cells or cell.key in self.cells:
+                if self.kind == "scores":
+                    yield cell.key, cell.score(neighbors, y).score
+                else:
+                    yield cell.key, self._interval(cell, neighbors, y, rng, at)
 
     def _interval(
-        self, cell: Cell, neighbors: Neighbors, y: Any, rng: np.random.Generator, at: int
+        self, cell: Cell, neighbors: Neighbors, y: Array, rng: np.random.Generator, at: int
     ) -> list[Any]:
         """Score, low, high, variance, whether it warned, and the rivals' ends."""
         result = cell.score(neighbors, y)
@@ -109,31 +118,90 @@ class Block:
             others = {"Wald": list(confidence_interval(result.score, halves, 0.95, None, ""))}
         return [result.score, low, high, halves.variance, warned, others]
 
-    def _scores(self) -> Record:
-        """The number of scores, their sum and the sum of their squares."""
-        scores: dict[str, list[float]] = {cell.key: [] for cell in self._cells()}
-        for _, _, neighbors, y in self._each():
-            for cell in self._cells():
-                scores[cell.key].append(cell.score(neighbors, y).score)
-        return {
-            key: [len(some), math.fsum(some), math.fsum(score**2 for score in some)]
-            for key, some in scores.items()
-        }
 
-    def _tests(self) -> Record:
-        each = range(self.first, self.first + self.size)
-        found = [pvalues(self.name, self._rng(at), self.n, self.n_halvings) for at in each]
-        return {method: [one[method] for one in found] for method in found[0]}
+def rival_intervals(
+    cell: Cell, neighbors: Neighbors, y: Array, score: float, rng: np.random.Generator, nested: bool
+) -> dict[str, list[float]]:
+    """The ends of 95 % intervals by method.
+
+    One run of folds and random splits train on the share of the design; leave-one-out has the binomial
+    interval and, if `nested`, that of nested cross-validation, whose target is the whole training size.
+    """
+    n_votes = cell.told.get("n_votes")
+    if not n_votes or cell.design not in (*SHARES, "leave-one-out"):
+        return {}
+    n = len(y)
+    ends = {"binomial": binomial(score, n)}
+    if cell.design in SHARES:
+        votes, share = Votes(neighbors, y, n_votes), SHARES[cell.design]
+        n_train = round(share * n)
+        folds = rng.permutation(np.arange(n) % round(1 / (1 - share)))
+        ends["one run, CLT"] = fold_clt(folds, answers_of_folds(votes, folds))
+        splits = np.array([votes.correct(*split).mean() for split in random_splits(n, n_train, rng)])
+        ends["corrected t"] = corrected_t(splits, n_train, n - n_train)
+    elif nested:
+        seed = rng.integers(2**31)
+        ends["nested"] = nested_cv(neighbors, y, n_votes, n_repeats=N_REPEATS, random_state=seed)
+    return {name: list(interval) for name, interval in ends.items()}
+
+
+def answers_of_folds(votes: Votes, folds: Array) -> Array:
+    """Whether each sample is classified correctly when its fold is tested: bool (n_items,)."""
+    correct = np.zeros(len(folds), bool)
+    for fold in np.unique(folds):
+        tested = np.flatnonzero(folds == fold)
+        correct[tested] = votes.correct(folds != fold, tested)
+    return correct
+
+
+def random_splits(n: int, n_train: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    """Training samples, bool (n,), and test samples of `N_SPLITS` random splits."""
+    for _ in range(N_SPLITS):
+        order = rng.permutation(n)
+        training = np.zeros(n, bool)
+        training[order[:n_train]] = True
+        yield training, order[n_train:]
+
+
+def pvalues(scene: str, rng: np.random.Generator, n: int, n_halvings: int) -> dict[str, float]:
+    """The p-values of one sample by method."""
+    asked = SCENES[scene]
+    *features, y = asked.draw(rng, n)
+    n_train = round(TRAINED * n)
+    orders = {id(X): Neighbors.from_data(X) for X in features}  # one where both rules have the same
+    pairs = [(orders[id(X)], y, k) for X, k in zip(features, asked.votes, strict=True)]
+    a, b = (
+        complete_cv(order, y, "knn", Subsample(n_train), n_jobs=1, n_neighbors=k) for order, y, k in pairs
+    )
+    rules = [Votes(*pair) for pair in pairs]
+    folds = rng.permutation(np.arange(n) % 10)
+    answers = [answers_of_folds(rule, folds) for rule in rules]
+    splits = [[rule.correct(*split).mean() for rule in rules] for split in random_splits(n, n_train, rng)]
+    differences = np.array([one - other for one, other in splits])
+    halves = np.empty((5, 2))
+    for run in range(5):
+        half = rng.permutation(np.arange(n) % 2)
+        one, other = (answers_of_folds(rule, half).astype(float) for rule in rules)
+        halves[run] = [(one - other)[half == which].mean() for which in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)
+        pvalue = compare(a, b, n_halvings=n_halvings).pvalue
+    return {
+        "halves": pvalue,
+        "McNemar, 10 folds": mcnemar(*answers).pvalue,
+        "corrected t": corrected_t(differences, n_train, n - n_train).pvalue,
+        "5x2 cv t": five_by_two_cv(halves).pvalue,
+    }
 
 
 def run_block(block: Block, folder: Path | None) -> Record:
     """The results of a block, from its file if there is one; otherwise computed and stored."""
     if folder is None:
         return block.run()
-    kept: Record | None = _cache.find(folder / block.file)
+    kept: Record | None = _catalog.find(folder / block.file)
     if kept is None:
         kept = block.run()
-        _cache.keep(folder / block.file, kept)
+        _catalog.keep(folder / block.file, kept)
     return kept
 
 
@@ -143,18 +211,14 @@ def run_all(
     """All blocks, in processes if there are several workers and a folder; in the order of the blocks."""
     asked = list(blocks)
     found: dict[Block, Record] = {}
+    workers = max(1, min(n_workers(n_jobs), len(asked))) if folder else 1
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:  # starts when work comes
 
-    def here(block: Block) -> None:
-        found[block] = run_block(block, folder)
+        def work(block: Block) -> None:
+            away = workers > 1
+            found[block] = (
+                pool.submit(run_block, block, folder).result() if away else run_block(block, folder)
+            )
 
-    workers = min(n_workers(n_jobs), len(asked))
-    if workers < 2 or folder is None:
-        for_each(here, asked, 1, progress, unit="block")
-        return found
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-
-        def away(block: Block) -> None:
-            found[block] = pool.submit(run_block, block, folder).result()
-
-        for_each(away, asked, workers, progress, unit="block")
+        for_each(work, asked, workers, progress, unit="block")
     return {block: found[block] for block in asked}

@@ -1,41 +1,39 @@
-"""The study: which blocks it needs, and its report."""
+"""The study: which blocks it needs, what they show, and its report."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .. import _cache
-from .._comparison import Comparison, Line, Table, tables_of
-from .._picture import EXACT_COLOR, PAPER_COLOR, SAMPLED_COLOR, Picture, draw_curves, new_figure
+from .. import _catalog
+from .._paper import Comparison, Line, tables_of
+from .._picture import Panel, beside
 from ._blocks import Block, Record, run_all
-from ._cells import PAPER
-from ._populations import POPULATIONS
-from ._scenes import SCENES
-from ._summary import CellSummary, TestSummary, cell_summaries, test_summaries
+from ._populations import PAPER, POPULATIONS, SCENES
 
 BOUNDS: Mapping[str, Any] = PAPER["bounds"]
 NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested", "Wald")
-TESTS = ("halves", "McNemar, 10 folds", "corrected t", "5x2 cv t")
+NORMAL = 1.959963984540054
+LEVEL = 0.05
 GROUPS, GROUPS_N = "groups", 150
 N_TESTED = 200
 
 
 def full_blocks(
     sizes: Sequence[int] = (50, 100, 200),
-    n_data_sets: int = 500,
-    n_more: int = 2000,
-    n_tested: int = 1000,
-    n_halvings: int = 200,
+    samples: int = 500,
+    more: int = 2000,
+    tests: int = 1000,
+    halvings: int = 200,
     populations: Sequence[str] = tuple(POPULATIONS),
     nested_at: int | None = 100,
 ) -> Iterator[Block]:
-    """The blocks of the whole study.
+    """The blocks of the whole study: data sets with intervals, more with scores alone, and with tests.
 
     Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all.
     """
@@ -45,13 +43,13 @@ def full_blocks(
                 continue
             at = GROUPS_N if name == GROUPS else n
             nested = at == nested_at and POPULATIONS[name].kind == "two"
-            for first, size in _pieces(n_data_sets, 25):
-                yield Block("intervals", name, at, first, size, n_halvings, (), nested)
-            for first, size in _pieces(n_more, 500):
+            for first, size in _pieces(samples, 25):
+                yield Block("intervals", name, at, first, size, halvings, (), nested)
+            for first, size in _pieces(more, 500):
                 yield Block("scores", name, at, first, size)
     for scene in SCENES:
-        for first, size in _pieces(n_tested, 50):
-            yield Block("tests", scene, N_TESTED, first, size, n_halvings)
+        for first, size in _pieces(tests, 50):
+            yield Block("tests", scene, N_TESTED, first, size, halvings)
 
 
 def quick_blocks(n_data_sets: int = 100) -> Iterator[Block]:
@@ -73,75 +71,155 @@ def coverage(quick: bool, progress: bool = False) -> Comparison:
     """The study; the blocks of the whole one are kept, so that it goes on after an interruption."""
     if quick:
         return report(run_all(quick_blocks(), None, progress=progress), quick=True)
-    folder = _cache.kept_folder() / f"coverage-{_cache.content_key('coverage', False)[:16]}"
-    return report(run_all(full_blocks(), Path(folder), progress=progress))
+    folder = _catalog.kept_folder() / f"coverage-{_catalog.content_key('coverage', False)[:16]}"
+    return report(run_all(full_blocks(), folder, progress=progress))
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """What the samples of a cell show.
+
+    Attributes
+    ----------
+    population : str
+        The population.
+    n : int
+        Samples in a data set.
+    key : str
+        The cell.
+    n_data_sets : int
+        Data sets with an interval.
+    truth : float
+        The mean exact score of all data sets, also of those without an interval: unbiased for the target.
+    coverage : float
+        The share of intervals that contain `truth`.
+    width : float
+        Mean width over that of ±1.96 standard deviations of the score.
+    variance : float
+        Mean estimated over true variance.
+    warned : float
+        The share of data sets with a warning.
+    rivals : mapping of str to float
+        Coverage by method.
+    """
+
+    population: str
+    n: int
+    key: str
+    n_data_sets: int
+    truth: float
+    coverage: float
+    width: float
+    variance: float
+    warned: float
+    rivals: Mapping[str, float]
+
+    @property
+    def usually_calm(self) -> bool:
+        """Whether fewer than half of the data sets led to a warning."""
+        return self.warned < 0.5
+
+    @property
+    def kind(self) -> str:
+        """The kind of the population."""
+        return POPULATIONS[self.population].kind
+
+    @property
+    def part(self) -> str:
+        """The part of the report."""
+        return f"{POPULATIONS[self.population].name}; {self.n} samples"
+
+    def line(self) -> Line:
+        """The line of the report."""
+        label = ", ".join(self.key.split(" | "))
+        more: dict[str, Any] = {name: 100 * share for name, share in self.rivals.items()}
+        more |= {"label": label, "simple": more.get("binomial", more.get("Wald"))}
+        more |= {"width": self.width, "variance": self.variance, "warned": 100 * self.warned}
+        return Line(self.part, f"{label}: coverage, %", None, 100 * self.coverage, digits=1, more=more)
+
+
+def gathered(found: Mapping[Block, Record], kind: str) -> dict[tuple[str, int], dict[str, list[Any]]]:
+    """The results of blocks of a kind, by population or scene and number of samples, then by their key."""
+    whole: dict[tuple[str, int], dict[str, list[Any]]] = {}
+    for block, record in found.items():
+        if block.kind == kind:
+            place = whole.setdefault((block.name, block.n), defaultdict(list))
+            for key, values in record.items():
+                place[key] += values
+    return whole
+
+
+def cell_summaries(found: Mapping[Block, Record]) -> list[CellSummary]:
+    """One for every cell that has intervals, in the order of the blocks."""
+    more = gathered(found, "scores")
+    return [
+        _summary(place, key, rows, more.get(place, {}).get(key, []))
+        for place, cells in gathered(found, "intervals").items()
+        for key, rows in cells.items()
+    ]
+
+
+def _summary(place: tuple[str, int], key: str, rows: list[list[Any]], more: list[float]) -> CellSummary:
+    scores, low, high, variances, warned = np.array([row[:5] for row in rows], dtype=float).T
+    every = np.array([*scores, *more])
+    number, truth = len(every), math.fsum(every) / len(every)
+    spread = max(math.fsum(every**2) / number - truth**2, 0.0) * number / max(number - 1, 1)
+    rivals = {
+        name: float(np.mean([row[5][name][0] <= truth <= row[5][name][1] for row in rows]))
+        for name in rows[0][5]
+    }
+    return CellSummary(
+        *place,
+        key,
+        len(scores),
+        truth,
+        float(np.mean((low <= truth) & (truth <= high))),
+        float((high - low).mean() / (2 * NORMAL * math.sqrt(spread))) if spread else math.nan,
+        float(variances.mean() / spread) if spread else math.nan,
+        float(warned.mean()),
+        rivals,
+    )
+
+
+def test_lines(found: Mapping[Block, Record], quick: bool) -> tuple[list[Line], list[Line]]:
+    """How often each method rejects, and claims: few where both rules are equally good, else many."""
+    lines, claims = [], []
+    for (name, n), methods in gathered(found, "tests").items():
+        scene = SCENES[name]
+        for method, some in methods.items():
+            share, quantity = 100 * np.mean(np.array(some) <= LEVEL), f"{scene.name}: {method}, % rejected"
+            lines.append(Line(f"Tests at 5 %; {n} samples", quantity, None, float(share), digits=1))
+            if method == "halves":
+                what, bound = ("level", "most_level") if scene.equal else ("power", "least_power")
+                slack = _slack(BOUNDS[bound], len(some), quick)
+                limits = (0.0, BOUNDS[bound] + slack) if scene.equal else (BOUNDS[bound] - slack,)
+                quantity = f"{what}, {scene.name}, %"
+                claims.append(_claim("Comparisons by halves", quantity, float(share), *limits))
+    return lines, claims
 
 
 def report(found: Mapping[Block, Record], quick: bool = False) -> Comparison:
     """Tables, verdicts and pictures of all blocks that are there."""
-    cells, tests = cell_summaries(found), test_summaries(found)
-    cell_lines = [_cell_line(cell) for cell in cells]
-    claims = [*coverage_claims(cells, quick), *test_claims(tests, quick)]
+    cells, (tests, claims) = cell_summaries(found), test_lines(found, quick)
+    lines, others = [cell.line() for cell in cells], [*tests, *coverage_claims(cells, quick), *claims]
     halvings = sorted({block.n_halvings for block in found if block.kind != "scores"})
     notes = PAPER.notes(halvings=", ".join(map(str, halvings)), **BOUNDS)
-    picture = Picture("coverage", "Coverage and width of 95 % intervals", partial(draw_coverage, cells))
     return PAPER.comparison(
-        [*cell_lines, *(line for test in tests for line in _test_lines(test)), *claims],
+        [*lines, *others],
         [*notes, PAPER["quick_note"]] if quick else notes,
-        pictures=(picture,) if cells else (),
-        tables=(
-            *tables_of(cell_lines, PAPER["layout"]),
-            *_test_table(tests),
-            *tables_of(claims, PAPER["claims_layout"]),
-        ),
+        pictures=beside("coverage", PAPER["caption"], _panels(cells) if cells else []),
+        tables=(*tables_of(lines, PAPER["layout"]), *tables_of(others, PAPER["claims_layout"])),
         columns=tuple(PAPER["columns"]),
     )
-
-
-def _part(cell: CellSummary) -> str:
-    return f"{POPULATIONS[cell.population].name}; {cell.n} samples"
-
-
-def _kind(cell: CellSummary) -> str:
-    return POPULATIONS[cell.population].kind
-
-
-def _cell_line(cell: CellSummary) -> Line:
-    label = ", ".join(cell.key.split(" | "))
-    others = {name: 100 * share for name, share in cell.rivals.items()}
-    more: dict[str, Any] = {
-        "width": cell.width,
-        "variance": cell.variance,
-        "warned": 100 * cell.warned,
-        **others,
-    }
-    more |= {"label": label, "simple": others.get("binomial", others.get("Wald"))}
-    return Line(_part(cell), f"{label}: coverage, %", None, 100 * cell.coverage, digits=1, more=more)
-
-
-def _test_lines(test: TestSummary) -> Iterator[Line]:
-    part = f"Tests at 5 %; {test.n} samples"
-    for method, share in test.rejected.items():
-        yield Line(part, f"{SCENES[test.scene].name}: {method}, % rejected", None, 100 * share, digits=1)
-
-
-def _test_table(tests: Sequence[TestSummary]) -> Iterator[Table]:
-    if tests:
-        header = ("rejected, %", "halves", "McNem.", "corr.t", "5x2cv")
-        rows = tuple(
-            (SCENES[test.scene].name, *(f"{100 * test.rejected[name]:.1f}" for name in TESTS))
-            for test in tests
-        )
-        yield Table(f"Tests at 5 %; {tests[0].n} samples, 90 % train", header, rows)
 
 
 def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]:
     """Claims about cells that are usually without a warning, and about groups and skewed errors."""
     part = "Intervals by halves"
-    calm = [cell for cell in cells if cell.usually_calm and _kind(cell) not in ("groups", "errors")]
+    calm = [cell for cell in cells if cell.usually_calm and cell.kind not in ("groups", "errors")]
     if calm:
         shares = [100 * cell.coverage for cell in calm]
-        slack = _slack(0.95, calm[0].n_data_sets, quick)
+        slack = _slack(95, calm[0].n_data_sets, quick)
         apart = slack / math.sqrt(len({(cell.population, cell.n) for cell in calm}))
         for quantity, value, (low, high), off in (
             ("mean coverage, %", math.fsum(shares) / len(shares), BOUNDS["mean"], apart),
@@ -153,63 +231,44 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             mean = math.fsum(getattr(cell, name) for cell in calm) / len(calm)
             yield Line(part, quantity, None, round(mean, 3), digits=3)
     for cell in cells:
-        rule = cell.key.split(" | ")[0]
         quantities = {
-            "errors": (f"{_part(cell)}, %", "skewed"),
-            "groups": (f"groups, {rule}, %", "grouped"),
+            "errors": (f"{cell.part}, %", BOUNDS["skewed"]),
+            "groups": (f"groups, {cell.key.split(' | ')[0]}, %", BOUNDS["grouped"]),
         }
-        if _kind(cell) in quantities:
-            quantity, name = quantities[_kind(cell)]
-            least = BOUNDS[name] - _slack(BOUNDS[name] / 100, cell.n_data_sets, quick)
+        if cell.kind in quantities:
+            quantity, least = quantities[cell.kind]
+            least -= _slack(least, cell.n_data_sets, quick)
             yield _claim(part, quantity, 100 * cell.coverage, least)
-
-
-def test_claims(tests: Sequence[TestSummary], quick: bool) -> Iterator[Line]:
-    """Few rejections where both rules are equally good, many where one is better."""
-    part = "Comparisons by halves"
-    for test in tests:
-        scene, share = SCENES[test.scene], 100 * test.rejected["halves"]
-        bound = BOUNDS["most_level" if scene.equal else "least_power"]
-        slack = _slack(bound / 100, test.n_data_sets, quick)
-        limits = (0.0, bound + slack) if scene.equal else (bound - slack,)
-        yield _claim(part, f"{'level' if scene.equal else 'power'}, {scene.name}, %", share, *limits)
 
 
 def _slack(share: float, number: int, quick: bool) -> float:
     """Three standard errors of a share, in percent, for the quick form; the whole study has none."""
-    return 300 * math.sqrt(share * (1 - share) / number) if quick else 0.0
+    return 3 * math.sqrt(share * (100 - share) / number) if quick else 0.0
 
 
 def _claim(part: str, quantity: str, value: float, low: float, high: float = 100.0) -> Line:
     return Line(part, quantity, None, value, (low, min(high, 100.0)), low <= value <= high, digits=1)
 
 
-def draw_coverage(cells: list[CellSummary]) -> Any:
-    """A dot for every cell: coverage by method on the left, width by the number of samples on the right."""
-    figure, ((left, right),) = new_figure(9.5, 4.4, 1, 2)
-    left.axhspan(92, 99.5, color=SAMPLED_COLOR, alpha=0.25, lw=0)
-    left.axhline(95, color=PAPER_COLOR, lw=1, ls="--")
-    drawn = {name: shares for name in NAMES if len(shares := _shares(cells, name))}
-    for place, (name, shares) in enumerate(drawn.items()):
-        spread = np.linspace(-0.25, 0.25, len(shares)) if len(shares) > 1 else np.zeros(1)
-        color = EXACT_COLOR if name == "halves" else PAPER_COLOR
-        left.plot(place + spread, shares, "o", color=color, ms=3.5, alpha=0.7)
-        left.plot([place - 0.3, place + 0.3], [shares.mean()] * 2, color=color, lw=2)
-    left.set_xticks(range(len(drawn)), list(drawn), rotation=20)
-    left.set_xlim(-0.5, max(len(drawn), 1) - 0.5)
-    left.set(ylabel="coverage of 95 % intervals (%)", ylim=(None, 101))
-    curves: list[Any] = []
-    for calm, marker, label in ((True, "o", "mostly no warning"), (False, "x", "mostly a warning")):
-        places = [(cell.n, cell.width) for cell in cells if cell.usually_calm == calm]
-        style = {"color": EXACT_COLOR, "ms": 4, "alpha": 0.7, "label": label}
-        curves += [(*zip(*places, strict=True), marker, style)] if places else []
-    right.axhline(1, color=PAPER_COLOR, lw=1, ls="--")
-    names = {"xlabel": "number of samples", "ylabel": "width of intervals by halves / ideal width"}
-    draw_curves(right, curves, {}, **names)
-    return figure
+def _panels(cells: Sequence[CellSummary]) -> list[list[Panel]]:
+    """Coverage by method, and width by the number of samples."""
+    shares = [(cell, {"halves": cell.coverage, **cell.rivals}) for cell in cells]
+    covered = {name: [(cell, 100 * one[name]) for cell, one in shares if name in one] for name in NAMES}
+    widths = {
+        f"{n} samples": [(cell, cell.width) for cell in cells if cell.n == n]
+        for n in sorted({cell.n for cell in cells})
+    }
+    labels = "coverage of 95 % intervals (%)", "width of intervals by halves / ideal width"
+    return [[_ranges(covered, labels[0])], [_ranges(widths, labels[1])]]
 
 
-def _shares(cells: list[CellSummary], name: str) -> Any:
-    """Coverage in percent of the cells that have this method and mostly no warning."""
-    calm = [{"halves": cell.coverage, **cell.rivals} for cell in cells if cell.usually_calm]
-    return 100 * np.array([shares[name] for shares in calm if name in shares])
+def _ranges(found: Mapping[str, Sequence[tuple[CellSummary, float]]], label: str) -> Panel:
+    """The mean over cells, with bars from the lowest to the highest."""
+    rows = {name: values for name, values in found.items() if values}
+    series = {}
+    for calm, told in ((True, "mean, lowest and highest of cells"), (False, "mostly with a warning")):
+        some = [[value for cell, value in row if cell.usually_calm == calm] for row in rows.values()]
+        means = np.array([np.mean(values or math.nan) for values in some])
+        ends = np.array([(min(values), max(values)) if values else (0, 0) for values in some]).T
+        series[told] = means, np.abs(ends - means)
+    return Panel("", list(rows), series, label)
