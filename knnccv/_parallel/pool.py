@@ -229,11 +229,10 @@ class WorkerPool:
             self._stack.enter_context(one_blas_thread())
             if is_client(self._executor):
                 self._backend = Cluster(self._executor, self._function, self._parts)
-            elif self._executor is not None:
-                self._backend = Backend(self._executor, self._function)
             else:
-                threads = self._stack.enter_context(Threads(self._n_threads))
-                self._backend = Backend(threads, self._function)
+                own = self._executor is None
+                executor = self._stack.enter_context(Threads(self._n_threads)) if own else self._executor
+                self._backend = Backend(executor, self._function)
             self._stack.callback(self._backend.close)
         return self._backend
 
@@ -311,18 +310,17 @@ class Backend:
         the function unless it has been sent since.
         """
         pending = self.submitted[0]
-        returned = 0
-        while (done := pending.future.result()) is None:
-            returned += 1
-            if returned > RETURNS:
-                msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
-                raise RuntimeError(msg)
+        for _ in range(RETURNS):
+            done = pending.future.result()
+            if done is not None:
+                self.submitted.popleft()
+                return done
             self._send(pending, full=pending.version == self._n_sent)
             for other in self.submitted:
                 if other is not pending and _was_returned(other.future):
                     self._send(other, full=False)
-        self.submitted.popleft()
-        return done
+        msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
+        raise RuntimeError(msg)
 
     def close(self) -> None:
         """Cancel waiting tasks; threads stop after their current sample."""

@@ -21,7 +21,7 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from numba.core import serialize
@@ -62,39 +62,33 @@ def held_part() -> Any:
     return here.part
 
 
+@dataclass(eq=False, repr=False)
 class ShippedFunction:
     """A function, or its pickled bytes until the first task opens it.
 
     Opening imports and compiles, and may fail. A worker must not do this while it receives messages.
     """
 
-    def __init__(
-        self,
-        function: BlockFunction | None,
-        packed: bytes | None = None,
-        token: str = "",
-        version: str = __version__,
-    ) -> None:
-        self.token = token or uuid.uuid4().hex
-        self._function = function
-        self._packed = packed
-        self._version = version
-        self._lock = threading.Lock()
+    function: BlockFunction | None
+    content: bytes | None = None
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    version: str = __version__
+    lock: Any = field(default_factory=threading.Lock, init=False)
 
     def open(self) -> BlockFunction:
         """The function, ready to be called; a worker then frees the bytes."""
-        with self._lock:
-            if self._function is None:
-                if self._version != __version__:
+        with self.lock:
+            if self.function is None:
+                if self.version != __version__:
                     msg = (
-                        f"the caller runs knnccv {self._version} and this worker {__version__}; "
+                        f"the caller runs knnccv {self.version} and this worker {__version__}; "
                         "install the same version"
                     )
                     raise RuntimeError(msg)
-                function: BlockFunction = serialize.loads(self._packed or b"")
+                function: BlockFunction = serialize.loads(self.content or b"")
                 function.compile()
-                self._function, self._packed = function, None
-            return self._function
+                self.function, self.content = function, None
+            return self.function
 
     def packed(self) -> bytes:
         """The pickled bytes, which are kept for later requests.
@@ -104,22 +98,22 @@ class ShippedFunction:
         TypeError
             If a part of the function, such as a metric, cannot be pickled.
         """
-        with self._lock:
-            if self._packed is None:
+        with self.lock:
+            if self.content is None:
                 file = io.BytesIO()
                 try:
-                    _Pickler(file, protocol=5).dump(self._function)
+                    _Pickler(file, protocol=5).dump(self.function)
                 except Exception as error:
                     msg = (
                         "the work cannot be sent to other processes, because a part of it (a callable "
                         f"metric, a kernel) cannot be pickled: {error}"
                     )
                     raise TypeError(msg) from error
-                self._packed = file.getvalue()
-            return self._packed
+                self.content = file.getvalue()
+            return self.content
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShippedFunction, (None, self.packed(), self.token, self._version)
+        return ShippedFunction, (None, self.packed(), self.token, self.version)
 
 
 class _Pickler(serialize.NumbaPickler):
