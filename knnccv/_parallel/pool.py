@@ -396,9 +396,9 @@ def for_each(
 ) -> None:
     """Call ``work(piece)`` for every piece in threads, started in their order.
 
-    After an error no other piece is started. After Ctrl-C the caller waits for at most `PATIENCE` seconds.
-    In both cases threads find their `stop_flag` set. Without `progress` the pieces are counted by the bar
-    of `one_bar`, if there is one.
+    After an error or Ctrl-C threads find their `stop_flag` set, and begin no other piece. The caller waits
+    for them, after Ctrl-C for at most `PATIENCE` seconds. Without `progress` the pieces are counted by the
+    bar of `one_bar`, if there is one.
     """
     left = iter(pieces)
 

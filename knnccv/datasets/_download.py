@@ -20,7 +20,7 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -141,11 +141,9 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
 
 def is_cached(manifest: Manifest) -> bool:
     """Return True if the file is on this disk and intact; no server is contacted."""
-    try:
-        _verified(manifest)
-    except (OSError, WrongContentError):
-        return False
-    return True
+    with suppress(OSError, WrongContentError):
+        return bool(_verified(manifest))
+    return False
 
 
 def _verified(manifest: Manifest) -> dict[str, bytes]:
