@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -34,6 +34,7 @@ SECONDS = 0.25  # target length of a task in a thread
 SECONDS_AWAY = 0.5  # target length of a task in another process
 SECONDS_WITH_PART = 5.0  # the same if a part comes with it: tasks for one part may be on different workers
 WHOLE = 2**62
+LOSSES = 3  # number of times that a cluster may lose the function
 REFRESH = 5.0  # seconds between two counts of a cluster's workers
 RETURNS = 100  # number of times that workers may return a task because they do not know the function
 WIDTH = 64  # assumed number of workers of an executor that does not report it
@@ -307,20 +308,29 @@ class Backend:
         """Wait for the oldest task.
 
         A worker that does not know the function returns None at once. The task is then sent again, with
-        the function unless it has been sent since.
+        the function unless that has been sent since.
         """
         pending = self.submitted[0]
         for _ in range(RETURNS):
-            done = pending.future.result()
+            done = self._outcome(pending)
             if done is not None:
                 self.submitted.popleft()
                 return done
             self._send(pending, full=pending.version == self._n_sent)
             for other in self.submitted:
-                if other is not pending and _was_returned(other.future):
+                if other is not pending and self._came_back(other):
                     self._send(other, full=False)
         msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
         raise RuntimeError(msg)
+
+    def _outcome(self, pending: Pending) -> Any:
+        """The result of a task; None if it is to be sent again."""
+        return pending.future.result()
+
+    def _came_back(self, pending: Pending) -> bool:
+        future = pending.future
+        ended = hasattr(future, "done") and future.done() and not future.exception()
+        return ended and self._outcome(pending) is None
 
     def close(self) -> None:
         """Cancel waiting tasks; threads stop after their current sample."""
@@ -333,24 +343,25 @@ class Backend:
 class Cluster(Backend):
     """Submits tasks to a `dask.distributed.Client`, with the part of the data that their rows belong to.
 
-    The function is the result of a task, to which the others refer: the cluster hands it on to workers
-    that lack it, and makes it again if those that held it die. So it is with parts, which are freed after
-    the last task that needs them.
+    The function is scattered once. It is lost if a single worker holds it, as at the beginning or after
+    dask's memory manager has reduced the copies to one, and dies. Dask then cancels the tasks that need it,
+    and they are sent again. Parts are not scattered, but computed on the cluster for the tasks that need
+    them, freed after the last of them, and computed again if their workers die.
     """
 
     def __init__(self, client: Any, function: BlockFunction, parts: Parts | None) -> None:
-        import dask
-
         super().__init__(client, function)
         self._parts = parts
         self._bounds = (0, 0)  # of the last part
         self._part: Any = None
         self._width = 0
         self._counted_at = 0.0
-        make, arguments = self._shipped.__reduce__()
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            self._held = client.submit(make, *arguments, pure=False)
-        client.replicate(self._held)  # waits for the first worker: those of a batch system may start late
+        self._scatter()
+
+    def _scatter(self) -> None:
+        self._executor.wait_for_workers(1)  # workers of a batch system may start late
+        self._scattered = self._executor.scatter(self._shipped, broadcast=True, hash=False)
+        self._n_sent += 1
 
     @property
     def width(self) -> int:
@@ -361,23 +372,29 @@ class Cluster(Backend):
             self._counted_at = now
         return self._width
 
-    def _send(self, pending: Pending, full: bool) -> None:  # noqa: ARG002 (the cluster has the function)
+    def _send(self, pending: Pending, full: bool) -> None:
+        if full or self._scattered.status in ("lost", "cancelled"):
+            self._scatter()
+        pending.version = self._n_sent
         rows, *_ = pending.task
         if self._parts is not None and not self._bounds[0] <= rows[0] < self._bounds[1]:
             self._bounds = self._parts.bounds(int(rows[0]))
             self._part = self._executor.compute(self._parts.part(int(rows[0])))
-        pending.future = self._executor.submit(
-            run_remote, self._held, *pending.task, self._part, pure=False
-        )
+        task = (run_remote, self._scattered, *pending.task, self._part)
+        pending.future = self._executor.submit(*task, pure=False)
+
+    def _outcome(self, pending: Pending) -> Any:
+        try:
+            return pending.future.result()
+        except CancelledError:
+            if self._executor.status != "running" or pending.version > LOSSES:
+                raise
+            return None
 
     def close(self) -> None:
         """Cancel waiting tasks, and release the function and the part."""
         super().close()
-        self._held = self._part = None  # dask frees what no variable refers to
-
-
-def _was_returned(future: Any) -> bool:
-    return hasattr(future, "done") and future.done() and not future.exception() and future.result() is None
+        self._scattered = self._part = None  # dask frees what no variable refers to
 
 
 def _reported_width(executor: Any) -> int:

@@ -321,7 +321,7 @@ def slow_problem():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_workers_may_die(cluster, n_killed, monkeypatch):
-    """By SIGKILL, half-way; if both die, the function is lost with them."""
+    """By SIGKILL, half-way; if both die, the scattered data are lost."""
     X, y, metric = slow_problem()
     expected = complete_cv(X, y, "knn", 5, metric="manhattan")
     monkeypatch.setattr(knnccv._parallel.pool, "SECONDS_AWAY", 0.05)
@@ -337,9 +337,15 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
             os.kill(victims.pop(), signal.SIGKILL)
         return kept(self, task, size, done)
 
+    scattered = []
+    scatter = cluster.scatter
+    monkeypatch.setattr(
+        cluster, "scatter", lambda *args, **options: scattered.append(1) or scatter(*args, **options)
+    )
     monkeypatch.setattr(knnccv._parallel.pool.WorkerPool, "_results", results)
     assert_same(complete_cv(X, y, "knn", 5, metric=metric, executor=cluster), expected)
     assert not victims
+    assert len(scattered) >= n_killed
     assert n_done == len(X)
 
 
