@@ -2,19 +2,16 @@
 
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
-- `threads` has threads that Ctrl-C does not wait for; `blas` limits BLAS to one thread in them.
+- `threads` has threads that Ctrl-C does not wait for, and limits BLAS to one thread in them.
 - `bars` shows progress.
-- `dask_backend` serves dask clusters; `parts` has data that travel with the tasks that need them.
 """
 
 from __future__ import annotations
 
-from .bars import Bar, counted, expect, one_bar, progress_bar, shared_bar
-from .blas import one_blas_thread
-from .dask_backend import is_client
-from .parts import Parts, held_part
-from .pool import ExecutorLike, WorkerPool, check_pool, for_each, n_workers
-from .threads import aside, check_wanted, stop_flag
+from .bars import Bar, counted, expect, one_bar, shared_bar
+from .pool import ExecutorLike, WorkerPool, check_pool, for_each, is_client, n_workers
+from .shipping import Parts, held_part
+from .threads import aside, check_wanted, one_blas_thread, stop_flag
 
 __all__ = [
     "Bar",
@@ -32,7 +29,6 @@ __all__ = [
     "n_workers",
     "one_bar",
     "one_blas_thread",
-    "progress_bar",
     "shared_bar",
     "stop_flag",
 ]

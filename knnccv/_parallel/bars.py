@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
+from .threads import having, here
+
 _T = TypeVar("_T")
-_here = threading.local()
 
 
 class Bar:
@@ -78,7 +79,8 @@ class Bar:
 
 def shared_bar() -> Bar | None:
     """The bar that this thread's stages share; None if there is none."""
-    return getattr(_here, "bar", None)
+    bar: Bar | None = here.bar
+    return bar
 
 
 @contextmanager
@@ -93,23 +95,8 @@ def one_bar(progress: bool, unit: str = "step", *, known: bool = True) -> Iterat
     if not progress:
         yield
         return
-    bar = Bar(unit, known)
-    try:
-        with sharing(bar):
-            yield
-    finally:
-        bar.close()
-
-
-@contextmanager
-def sharing(bar: Bar | None) -> Iterator[None]:
-    """Let this thread's stages share this bar, or none."""
-    before = shared_bar()
-    _here.bar = bar
-    try:
+    with closing(Bar(unit, known)) as bar, having(bar=bar):
         yield
-    finally:
-        _here.bar = before
 
 
 def expect(n_tasks: int) -> None:
@@ -127,15 +114,10 @@ def counted(tasks: Iterable[_T], n_tasks: int) -> Iterator[_T]:
         return
     bar.begin(n_tasks)
     for task in tasks:
-        _here.bar = None
-        yield task  # after an error this generator ends at any time, and `sharing` has restored the bar
-        _here.bar = bar
+        here.bar = None
+        yield task  # after an error this generator ends at any time, and `having` has restored the bar
+        here.bar = bar
         bar.update()
-
-
-def progress_bar(total: int, unit: str) -> Any:
-    """A bar of tqdm, to be used in a ``with`` statement; ImportError if it is missing."""
-    return tqdm()(total=total, unit=unit)
 
 
 def tqdm() -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The worker pool: cuts rows into tasks, runs them in threads or executors, returns results in order.
+"""The worker pool: cuts rows into tasks, runs them in threads, executors or dask, returns results in order.
 
 Every sample is computed independently, so the cut into tasks does not change the results. Tasks are long
 enough to make their overhead small, and short enough for Ctrl-C, the progress bar and the slowest worker.
@@ -8,22 +8,22 @@ The time per sample is measured on the way.
 from __future__ import annotations
 
 import os
-import threading
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from .._typing import Array
 from .._validation import check_bool, check_integer
-from .bars import Bar, shared_bar, sharing, tqdm
-from .blas import one_blas_thread
-from .dask_backend import DaskBackend, check_client, is_client
-from .parts import Parts
-from .shipping import BlockFunction, FunctionReference, Pending, ShippedFunction, run_blocks, run_remote
-from .threads import Stop, Threads, check_wanted, heeding, patience
+from .bars import Bar, one_bar, shared_bar, tqdm
+from .shipping import BlockFunction, FunctionReference, Parts, ShippedFunction, run_blocks, run_remote
+from .threads import Threads, check_wanted, having, one_blas_thread
 
 # Samples that suffice to estimate the time per sample, and the smallest share of a worker.
 FIRST_TASK_ITEMS = 16
@@ -34,6 +34,8 @@ SECONDS = 0.25  # target length of a task in a thread
 SECONDS_AWAY = 0.5  # target length of a task in another process
 SECONDS_WITH_PART = 5.0  # the same if a part comes with it: tasks for one part may be on different workers
 WHOLE = 2**62
+LOSSES = 3  # number of times that a cluster may lose the function
+REFRESH = 5.0  # seconds between two counts of a cluster's workers
 RETURNS = 100  # number of times that workers may return a task because they do not know the function
 WIDTH = 64  # assumed number of workers of an executor that does not report it
 
@@ -43,6 +45,12 @@ class ExecutorLike(Protocol):
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a future with a ``result`` method."""
+
+
+def is_client(executor: Any) -> bool:
+    """Return True for a `dask.distributed.Client`; dask is not imported."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(executor, distributed.Client)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -72,9 +80,22 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
         msg = f"executor must be an instance, got the class {executor.__name__}; call it first"
         raise TypeError(msg)
     if is_client(executor):
-        check_client(executor)
+        _check_client(executor)
     if check_bool("progress", progress):
         tqdm()
+
+
+def _check_client(client: Any) -> None:
+    if client.asynchronous:
+        msg = (
+            f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
+            "create it without that argument, and call from a plain function (in a coroutine, through "
+            "asyncio.to_thread)"
+        )
+        raise ValueError(msg)
+    if client.status != "running":
+        msg = f"executor must be a connected dask Client, got one that is {client.status}: {client!r}"
+        raise ValueError(msg)
 
 
 class WorkerPool:
@@ -115,25 +136,16 @@ class WorkerPool:
         self._target = SECONDS if executor is None else away
         self._sizer = self._new_sizer()
         self._apart = parts is not None
-        self._threads: Threads | None = None
-        self._backend: Any = None
-        self._waiting: deque[tuple[Array, Any]] = deque()
-        self._progress = progress
-        self._bar: Bar | None = None
+        self._backend: Backend | None = None
         self._stack = ExitStack()
-        self._blas_limited = False
+        own = progress and self._stack.enter_context(closing(Bar(unit)))
+        self._bar = own or shared_bar()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._bar is not None and self._progress:
-            self._bar.close()
-        with self._stack:
-            if self._backend is not None:
-                self._backend.close()
-            if self._threads is not None:
-                self._threads.close(patience(kind))
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     @property
     def n_workers(self) -> int:
@@ -149,12 +161,11 @@ class WorkerPool:
         self._sizer = self._new_sizer()
 
     def _new_sizer(self) -> TaskSizer:
-        if self._parts is not None:  # parts bound the tasks; the last ones are not cut any further
-            return TaskSizer(self._target, WHOLE)
-        if self._unit == "item":
-            return TaskSizer(self._target, FIRST_TASK_ITEMS)
-        sizer = TaskSizer(self._target, 1)
-        sizer.learn(1, SECONDS_AWAY)
+        least = FIRST_TASK_ITEMS if self._unit == "item" else 1
+        # Parts bound the tasks; the last ones are not cut any further.
+        sizer = TaskSizer(self._target, WHOLE if self._parts is not None else least)
+        if self._unit != "item":
+            sizer.learn(1, SECONDS_AWAY)
         return sizer
 
     def map(self, rows: Array, size: int, *arguments: Any) -> Iterator[tuple[Array, Any]]:
@@ -167,25 +178,26 @@ class WorkerPool:
         result : object
             The function's result for them.
         """
-        self._announce(len(rows))
+        if self._bar is not None:
+            self._bar.begin(len(rows))
         if self._n_threads > 1 and len(rows) > size:
-            self._limit_blas()  # before the first block: BLAS threads spin for a while after their work
+            # Before the first block: BLAS threads spin for a while after their work.
+            self._stack.enter_context(one_blas_thread())
         start = 0
         while start < len(rows) and self._stays(len(rows) - start):
             task = self._sizer.cut(rows[start:], size, 1)
             start += len(task)
             yield from self._results(task, size, run_blocks(self._function, task, size, arguments))
-        while start < len(rows) or self._waiting:
-            backend = self._open()
+        if start == len(rows):
+            return
+        backend = self._open()
+        while start < len(rows) or backend.submitted:
             width = backend.width
-            while start < len(rows) and len(self._waiting) < AT_ONCE * width:
+            while start < len(rows) and len(backend.submitted) < AT_ONCE * width:
                 task = self._within_part(self._sizer.cut(rows[start:], size, width))
                 start += len(task)
-                self._waiting.append((task, backend.submit(task, size, arguments)))
-            task, pending = self._waiting[0]
-            done = backend.result(pending)
-            self._waiting.popleft()
-            yield from self._results(task, size, done)
+                backend.submit(task, size, arguments)
+            yield from self._results(backend.submitted[0].task[0], size, backend.result())
 
     def _within_part(self, task: Array) -> Array:
         """The first rows of a task, up to the end of their part."""
@@ -194,12 +206,6 @@ class WorkerPool:
         start, end = self._parts.bounds(int(task[0]))
         outside = (task < start) | (task >= end)
         return task[: int(np.argmax(outside))] if outside.any() else task
-
-    def _announce(self, n_items: int) -> None:
-        if self._bar is None:
-            self._bar = Bar(self._unit) if self._progress else shared_bar()
-        if self._bar is not None:
-            self._bar.begin(n_items)
 
     def _stays(self, n_left: int) -> bool:
         """Return True if the caller's thread computes: to measure the time per row, or for short work."""
@@ -219,71 +225,17 @@ class WorkerPool:
                 self._bar.update(len(block))
             yield block, results.pop()  # frees the result after use
 
-    def _limit_blas(self) -> None:
-        if not self._blas_limited:
-            self._blas_limited = True
-            self._stack.enter_context(one_blas_thread())
-
-    def _open(self) -> Any:
+    def _open(self) -> Backend:
         if self._backend is None:
-            self._limit_blas()
+            self._stack.enter_context(one_blas_thread())
             if is_client(self._executor):
-                self._backend = DaskBackend(self._executor, self._function, self._parts)
-            elif self._executor is not None:
-                self._backend = ExecutorBackend(self._executor, self._function, _width(self._executor))
+                self._backend = Cluster(self._executor, self._function, self._parts)
             else:
-                self._threads = Threads(self._n_threads)
-                self._backend = ExecutorBackend(self._threads, self._function, self._n_threads)
+                own = self._executor is None
+                executor = self._stack.enter_context(Threads(self._n_threads)) if own else self._executor
+                self._backend = Backend(executor, self._function)
+            self._stack.callback(self._backend.close)
         return self._backend
-
-
-def for_each(
-    work: Callable[[Any], None],
-    pieces: Sequence[Any],
-    n_jobs: int | None = None,
-    progress: bool = False,
-    *,
-    unit: str = "piece",
-) -> None:
-    """Call ``work(piece)`` for every piece in threads, started in their order.
-
-    After an error, threads finish their current pieces and start no others. After Ctrl-C the caller waits
-    for at most `PATIENCE` seconds, and its threads find their `stop_flag` set. Without `progress` the
-    pieces are counted by the bar of `one_bar`, if there is one.
-    """
-    left = iter(pieces)
-    stop = threading.Event()
-    bar = Bar(unit) if progress else shared_bar()
-    if bar is not None:
-        bar.begin(len(pieces))
-
-    def drain() -> None:
-        # `next` on the iterator of a sequence is atomic: no two threads take the same piece.
-        while not stop.is_set() and (piece := next(left, stop)) is not stop:
-            try:
-                check_wanted()  # by a caller that is itself a piece
-                work(piece)
-            except BaseException:
-                stop.set()
-                raise
-            if bar is not None:
-                bar.update()
-
-    with ExitStack() as stack:
-        if bar is not None and progress:
-            stack.callback(bar.close)
-        if (width := min(n_workers(n_jobs), len(pieces))) <= 1:
-            stack.enter_context(sharing(None))
-            drain()
-            return
-        stack.enter_context(one_blas_thread())
-        pool = Threads(width)
-        stack.push(lambda kind, *_: pool.close(patience(kind)))
-        stack.callback(stop.set)
-        unused = Stop()  # set here alone: a piece that ends early might hide the error of another one
-        stack.callback(unused.set)
-        for future in [pool.submit(heeding(unused)(drain)) for _ in range(width)]:
-            future.result()
 
 
 class TaskSizer:
@@ -299,9 +251,8 @@ class TaskSizer:
     def learn(self, n_items: int, seconds: float) -> None:
         """Record a finished task."""
         self._per_item = max(seconds / n_items, 1e-9)
-        longest = max(
-            self._length, MAX_TASK_GROWTH * n_items
-        )  # short tasks may finish after longer ones were submitted
+        # Short tasks may finish after longer ones were submitted.
+        longest = max(self._length, MAX_TASK_GROWTH * n_items)
         self._length = max(1, int(min(longest, self._target / self._per_item)))
         self.known = self.known or n_items >= FIRST_TASK_ITEMS or seconds > SHORT
 
@@ -316,60 +267,134 @@ class TaskSizer:
         return rows[: length - length % size if length > size else length]
 
 
-class ExecutorBackend:
-    """Submits tasks to anything with the interface of `concurrent.futures`."""
+@dataclass
+class Pending:
+    """A submitted task, and how often the function had been sent at that time."""
 
-    def __init__(self, executor: Any, function: BlockFunction, width: int) -> None:
-        self.width = width
+    task: tuple[Any, ...]
+    future: Any = None
+    version: int = 0
+
+
+class Backend:
+    """Submits tasks to anything with the interface of `concurrent.futures`, and keeps them in order."""
+
+    def __init__(self, executor: Any, function: BlockFunction) -> None:
+        self.submitted: deque[Pending] = deque()
         self._executor = executor
         self._shipped = ShippedFunction(function)
-        self._stop = Stop()
+        self._flag: Array = np.zeros(1, np.bool_)
         self._first = _reported_width(executor) or 1  # first tasks, which carry the function
         self._n_sent = 0
-        self._submitted: deque[Pending] = deque()
 
-    def submit(self, *task: Any) -> Pending:
+    @property
+    def width(self) -> int:
+        """Number of tasks that run at a time."""
+        return _reported_width(self._executor) or WIDTH
+
+    def submit(self, *task: Any) -> None:
         """Submit a task."""
-        pending = Pending(task, None, 0)
+        pending = Pending(task)
         self._send(pending, full=self._n_sent < self._first)
-        self._submitted.append(pending)
-        return pending
+        self.submitted.append(pending)
 
     def _send(self, pending: Pending, full: bool) -> None:
         self._n_sent += full
         pending.version = self._n_sent
-        reference = FunctionReference(self._shipped, full, self._stop)
+        reference = FunctionReference(self._shipped, full, self._flag)
         pending.future = self._executor.submit(run_remote, reference, *pending.task)
 
-    def result(self, pending: Pending) -> Any:
+    def result(self) -> Any:
         """Wait for the oldest task.
 
         A worker that does not know the function returns None at once. The task is then sent again, with
-        the function unless it has been sent since.
+        the function unless that has been sent since.
         """
-        returned = 0
-        while (done := pending.future.result()) is None:
-            returned += 1
-            if returned > RETURNS:
-                msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
-                raise RuntimeError(msg)
+        pending = self.submitted[0]
+        for _ in range(RETURNS):
+            done = self._outcome(pending)
+            if done is not None:
+                self.submitted.popleft()
+                return done
             self._send(pending, full=pending.version == self._n_sent)
-            for other in self._submitted:
-                if other is not pending and _was_returned(other.future):
+            for other in self.submitted:
+                if other is not pending and self._came_back(other):
                     self._send(other, full=False)
-        self._submitted.popleft()
-        return done
+        msg = f"the executor {self._executor!r} keeps returning None for tasks, not their results"
+        raise RuntimeError(msg)
+
+    def _outcome(self, pending: Pending) -> Any:
+        """The result of a task; None if it is to be sent again."""
+        return pending.future.result()
+
+    def _came_back(self, pending: Pending) -> bool:
+        future = pending.future
+        ended = hasattr(future, "done") and future.done() and not future.exception()
+        return ended and self._outcome(pending) is None
 
     def close(self) -> None:
         """Cancel waiting tasks; threads stop after their current sample."""
-        self._stop.set()
-        for pending in self._submitted:
-            with suppress(AttributeError):  # futures of some executors cannot be cancelled
+        self._flag[0] = True
+        with suppress(Exception):  # futures without `cancel`, or those of a lost cluster
+            for pending in self.submitted:
                 pending.future.cancel()
 
 
-def _was_returned(future: Any) -> bool:
-    return hasattr(future, "done") and future.done() and not future.exception() and future.result() is None
+class Cluster(Backend):
+    """Submits tasks to a `dask.distributed.Client`, with the part of the data that their rows belong to.
+
+    The function is scattered once. It is lost if a single worker holds it, as at the beginning or after
+    dask's memory manager has reduced the copies to one, and dies. Dask then cancels the tasks that need it,
+    and they are sent again. Parts are not scattered, but computed on the cluster for the tasks that need
+    them, freed after the last of them, and computed again if their workers die.
+    """
+
+    def __init__(self, client: Any, function: BlockFunction, parts: Parts | None) -> None:
+        super().__init__(client, function)
+        self._parts = parts
+        self._bounds = (0, 0)  # of the last part
+        self._part: Any = None
+        self._width = 0
+        self._counted_at = 0.0
+        self._scatter()
+
+    def _scatter(self) -> None:
+        self._executor.wait_for_workers(1)  # workers of a batch system may start late
+        self._scattered = self._executor.scatter(self._shipped, broadcast=True, hash=False)
+        self._n_sent += 1
+
+    @property
+    def width(self) -> int:
+        """Number of tasks that the cluster runs at a time, which may change."""
+        now = time.monotonic()
+        if not self._width or now - self._counted_at > REFRESH:
+            self._width = max(1, sum(self._executor.nthreads().values()))
+            self._counted_at = now
+        return self._width
+
+    def _send(self, pending: Pending, full: bool) -> None:
+        if full or self._scattered.status in ("lost", "cancelled"):
+            self._scatter()
+        pending.version = self._n_sent
+        rows, *_ = pending.task
+        if self._parts is not None and not self._bounds[0] <= rows[0] < self._bounds[1]:
+            self._bounds = self._parts.bounds(int(rows[0]))
+            self._part = self._executor.compute(self._parts.part(int(rows[0])))
+        task = (run_remote, self._scattered, *pending.task, self._part)
+        pending.future = self._executor.submit(*task, pure=False)
+
+    def _outcome(self, pending: Pending) -> Any:
+        try:
+            return pending.future.result()
+        except CancelledError:
+            if self._executor.status != "running" or pending.version > LOSSES:
+                raise
+            return None
+
+    def close(self) -> None:
+        """Cancel waiting tasks, and release the function and the part."""
+        super().close()
+        self._scattered = self._part = None  # dask frees what no variable refers to
 
 
 def _reported_width(executor: Any) -> int:
@@ -378,5 +403,39 @@ def _reported_width(executor: Any) -> int:
     return width if isinstance(width, int) else 0
 
 
-def _width(executor: Any) -> int:
-    return _reported_width(executor) or WIDTH
+def for_each(
+    work: Callable[[Any], None],
+    pieces: Sequence[Any],
+    n_jobs: int | None = None,
+    progress: bool = False,
+    *,
+    unit: str = "piece",
+) -> None:
+    """Call ``work(piece)`` for every piece in threads, started in their order.
+
+    After an error or Ctrl-C threads find their `stop_flag` set, and begin no other piece. The caller waits
+    for them, after Ctrl-C for at most `PATIENCE` seconds. Without `progress` the pieces are counted by the
+    bar of `one_bar`, if there is one.
+    """
+    left = iter(pieces)
+
+    def drain() -> None:
+        for piece in left:  # an iterator of a sequence gives no two threads the same piece
+            check_wanted()
+            work(piece)
+            if bar is not None:
+                bar.update()
+
+    with one_bar(progress, unit):
+        bar = shared_bar()
+        if bar is not None:
+            bar.begin(len(pieces))
+        if (width := min(n_workers(n_jobs), len(pieces))) <= 1:
+            with having(bar=None):
+                drain()
+            return
+        with one_blas_thread(), Threads(width) as threads:
+            # Only what ended before the flag is set: who heeds it might hide the error of another piece.
+            ended, _ = wait([threads.submit(drain) for _ in range(width)], return_when=FIRST_EXCEPTION)
+            for future in ended:
+                future.result()

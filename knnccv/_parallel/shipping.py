@@ -9,39 +9,32 @@ task to a worker, and most do not report which worker it is. Therefore:
   functions that it has received. If it lacks the function, it reports this, and the task is sent again
   together with the function.
 - A cluster that can hold data, such as dask, holds the `ShippedFunction`.
+
+Data in parts do not belong to the function: each task brings the part that it needs.
 """
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 import threading
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from numba.core import serialize
 from numba.core.dispatcher import Dispatcher
 
-from .._typing import Array, Kernel
+from .._typing import Array
 from .._version import __version__
-from .blas import one_blas_thread
-from .parts import holding
-from .threads import Stop, check_wanted, heeding
+from .threads import check_wanted, having, here, one_blas_thread
 
 KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller
 
-
-@dataclass
-class Pending:
-    """A submitted task, and the state of its function at that time."""
-
-    task: tuple[Any, ...]
-    future: Any
-    version: int
+_known: OrderedDict[str, ShippedFunction] = OrderedDict()
+_known_lock = threading.Lock()
 
 
 class BlockFunction(Protocol):
@@ -54,96 +47,111 @@ class BlockFunction(Protocol):
         """The results of some samples, each computed independently."""
 
 
+class Parts(Protocol):
+    """Data in parts, each of which belongs to consecutive rows."""
+
+    def bounds(self, row: int) -> tuple[int, int]:
+        """The first row of the part that a row belongs to, and the one past its last row."""
+
+    def part(self, row: int) -> Any:
+        """The part, as a dask object that is not computed yet."""
+
+
+def held_part() -> Any:
+    """The part that came with the task of this thread, or None."""
+    return here.part
+
+
+@dataclass(eq=False, repr=False)
 class ShippedFunction:
     """A function, or its pickled bytes until the first task opens it.
 
     Opening imports and compiles, and may fail. A worker must not do this while it receives messages.
     """
 
-    def __init__(
-        self,
-        function: BlockFunction | None,
-        packed: bytes | None = None,
-        token: str = "",
-        version: str = __version__,
-    ) -> None:
-        self.token = token or uuid.uuid4().hex
-        self._function = function
-        self._packed = packed
-        self._version = version
-        self._n_bytes = len(packed) if packed else 0
-        self._arrived = packed is not None
-        self._lock = threading.Lock()
+    function: BlockFunction | None
+    content: bytes | None = None
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    version: str = __version__
+    lock: Any = field(default_factory=threading.Lock, init=False)
 
     def open(self) -> BlockFunction:
         """The function, ready to be called; a worker then frees the bytes."""
-        with self._lock:
-            if self._function is None:
-                if self._version != __version__:
+        with self.lock:
+            if self.function is None:
+                if self.version != __version__:
                     msg = (
-                        f"the caller runs knnccv {self._version} and this worker {__version__}; "
+                        f"the caller runs knnccv {self.version} and this worker {__version__}; "
                         "install the same version"
                     )
                     raise RuntimeError(msg)
-                function: BlockFunction = serialize.loads(self._packed or b"")
+                function: BlockFunction = serialize.loads(self.content or b"")
                 function.compile()
-                self._function, self._packed = function, None
-            return self._function
+                self.function, self.content = function, None
+            return self.function
 
     def packed(self) -> bytes:
-        """The pickled bytes; the caller's process keeps them for later requests.
+        """The pickled bytes, which are kept for later requests.
 
         Raises
         ------
         TypeError
             If a part of the function, such as a metric, cannot be pickled.
         """
-        with self._lock:
-            if self._packed is not None:
-                return self._packed
-            try:
-                packed = _dumps(self._function)
-            except Exception as error:
-                msg = (
-                    "the work cannot be sent to other processes, because a part of it (a callable metric, "
-                    f"a kernel) cannot be pickled: {error}"
-                )
-                raise TypeError(msg) from error
-            if not self._arrived:
-                self._packed = packed
-            return packed
+        with self.lock:
+            if self.content is None:
+                file = io.BytesIO()
+                try:
+                    _Pickler(file, protocol=5).dump(self.function)
+                except Exception as error:
+                    msg = (
+                        "the work cannot be sent to other processes, because a part of it (a callable "
+                        f"metric, a kernel) cannot be pickled: {error}"
+                    )
+                    raise TypeError(msg) from error
+                self.content = file.getvalue()
+            return self.content
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShippedFunction, (None, self.packed(), self.token, self._version)
-
-    def __sizeof__(self) -> int:
-        """Memory that the function takes, for schedulers."""
-        return object.__sizeof__(self) + self._n_bytes
+        return ShippedFunction, (None, self.packed(), self.token, self.version)
 
 
+class _Pickler(serialize.NumbaPickler):
+    """Numba's pickler, which pickles functions by value, but kernels by name if they can be imported.
+
+    A kernel by value is compiled again in every worker; an imported kernel comes from the cache.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Dispatcher) and obj.__module__ != "__main__":
+            name: str = obj.py_func.__qualname__
+            found: Any = sys.modules.get(obj.__module__)
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if found is obj:
+                return name
+        return super().reducer_override(obj)
+
+
+@dataclass(frozen=True, eq=False)
 class FunctionReference:
     """A task's reference to the function: the function itself within a process, its name elsewhere.
 
-    Parameters
+    Attributes
     ----------
     shipped : ShippedFunction
     full : bool
         Whether a pickled reference contains the function's bytes.
-    stop : Stop
+    flag : bool ndarray of shape (1,)
         Set when the results are no longer needed; works within a process.
     """
 
-    def __init__(self, shipped: ShippedFunction, full: bool, stop: Stop) -> None:
-        self.shipped = shipped
-        self.full = full
-        self.stop = stop
+    shipped: ShippedFunction
+    full: bool
+    flag: Array
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _receive, (self.shipped.token, self.shipped if self.full else None)
-
-
-_known: OrderedDict[str, ShippedFunction] = OrderedDict()
-_known_lock = threading.Lock()
 
 
 def _receive(token: str, shipped: ShippedFunction | None) -> ShippedFunction | None:
@@ -170,10 +178,10 @@ def run_remote(
     if at is None:
         return None
     if isinstance(at, FunctionReference):  # within the caller's process, which limits BLAS
-        with heeding(at.stop):
+        with having(flag=at.flag):
             return run_blocks(at.shipped.open(), rows, size, arguments)
     function = at.open()
-    with one_blas_thread(), holding(part):
+    with one_blas_thread(), having(part=part):
         return run_blocks(function, rows, size, arguments)
 
 
@@ -187,55 +195,3 @@ def run_blocks(
         check_wanted()
         results.append(function(rows[start : start + size], *arguments))
     return results, time.perf_counter() - started
-
-
-class _Pickler(serialize.NumbaPickler):
-    """Numba's pickler, which pickles functions by value, but kernels by name if they can be imported.
-
-    A kernel by value is compiled again in every worker; an imported kernel comes from the cache.
-    """
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Dispatcher):
-            address = _address(obj)
-            if address is not None:
-                return _import_kernel, (*address, _by_value(obj))
-        return super().reducer_override(obj)
-
-
-def _dumps(function: Any) -> bytes:
-    with io.BytesIO() as file:
-        _Pickler(file, protocol=5).dump(function)
-        return file.getvalue()
-
-
-def _address(kernel: Any) -> tuple[str, str] | None:
-    """Module and name under which other processes can import the kernel, or None."""
-    source = kernel.py_func
-    found: Any = sys.modules.get(source.__module__)
-    if source.__module__ == "__main__":
-        return None
-    for part in source.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return (source.__module__, source.__qualname__) if found is kernel else None
-
-
-def _by_value(kernel: Any) -> bytes:
-    """The pickled kernel for workers without its module; empty if it cannot be pickled."""
-    try:
-        return bytes(serialize.dumps(kernel))
-    except Exception:  # a global of the kernel may raise any error
-        return b""
-
-
-def _import_kernel(module: str, name: str, by_value: bytes) -> Kernel:
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError):
-        if not by_value:
-            raise
-        found = serialize.loads(by_value)
-    kernel: Kernel = found
-    return kernel

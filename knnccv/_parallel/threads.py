@@ -1,4 +1,4 @@
-"""Threads that may be left behind, and a flag that stops compiled loops.
+"""Threads that may be left behind, what belongs to a thread, and a limit of BLAS while threads work.
 
 Compiled code cannot be interrupted. After Ctrl-C a thread finishes its current sample; its loop reads the
 flag before the next one. The caller waits for `PATIENCE` seconds and then leaves the thread behind. At exit
@@ -7,51 +7,51 @@ the interpreter waits for the current samples, since compiled code must not be u
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from .._typing import Array
 
 PATIENCE = 1.0  # seconds that an interrupted caller waits for its threads
 
-_here = threading.local()
-_NEVER = np.zeros(1, np.bool_)
+_lock = threading.Lock()
+_users: list[Any] = []  # the limits of BLAS, once for every caller
 
 
-class Stop(threading.Event):
-    """An event that compiled loops can read: ``flag`` is a bool array of shape (1,)."""
+class Here(threading.local):
+    """What this thread has: a flag that stops its loops, a shared bar, the data that came with its task."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.flag = np.zeros(1, np.bool_)
+    flag: Array = np.zeros(1, np.bool_)  # never set
+    bar: Any = None
+    part: Any = None
 
-    def set(self) -> None:
-        """Stop the loops; their results are no longer needed."""
-        self.flag[0] = True
-        super().set()
+
+here = Here()
 
 
 @contextmanager
-def heeding(stop: Stop) -> Iterator[None]:
-    """Make `stop_flag` return the flag of `stop` in this thread."""
-    before = stop_flag()
-    _here.flag = stop.flag
+def having(**values: Any) -> Iterator[None]:
+    """Let this thread have other values of `Here`."""
+    before = {name: getattr(here, name) for name in values}
+    vars(here).update(values)
     try:
         yield
     finally:
-        _here.flag = before
+        vars(here).update(before)
 
 
 def stop_flag() -> Array:
     """The flag that compiled loops read before every sample; once set, their results are not used."""
-    flag: Array = getattr(_here, "flag", _NEVER)
-    return flag
+    return here.flag
 
 
 def check_wanted() -> None:
@@ -61,35 +61,53 @@ def check_wanted() -> None:
 
 
 class Threads(ThreadPoolExecutor):
-    """A pool of threads, started on demand."""
+    """A pool of threads, started on demand, which find their `stop_flag` set once its context is left.
 
-    def close(self, patience: float | None = None) -> None:
-        """End the threads after the submitted work.
+    Leaving it waits for running threads; after Ctrl-C for `PATIENCE` seconds, and they are left behind.
+    """
 
-        Parameters
-        ----------
-        patience : float, optional
-            Seconds to wait for running threads before they are left behind. Default: no limit.
-        """
-        self.shutdown(wait=patience is None)
-        until = time.monotonic() + (patience or 0.0)
+    def __init__(self, n_threads: int) -> None:
+        super().__init__(n_threads)
+        self.flag: Array = np.zeros(1, np.bool_)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:  # type: ignore[override]
+        """Start ``fn(*args)``."""
+        return super().submit(having(flag=self.flag)(fn), *args)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.flag[0] = True
+        self.shutdown(wait=kind is None or issubclass(kind, Exception), cancel_futures=True)
+        until = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
 
 
-def patience(kind: type[BaseException] | None) -> float | None:
-    """Seconds to wait for threads after this exception: no limit for errors, `PATIENCE` for Ctrl-C."""
-    return None if kind is None or issubclass(kind, Exception) else PATIENCE
-
-
 def aside(fn: Callable[..., Any], *args: Any) -> Any:
     """``fn(*args)``, computed in a separate thread, so that Ctrl-C does not wait for it."""
-    threads, stop = Threads(1), Stop()
+    with Threads(1) as threads:
+        return threads.submit(fn, *args).result()
+
+
+@lru_cache(1)
+def _controller(n_modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """The libraries with threads. They are looked for again, which takes 2 ms, after further imports."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread; the last of several concurrent callers restores its threads.
+
+    A metric may call BLAS, whose threads would compete with the worker threads for processors. The limit
+    belongs to the process, so separate limits of concurrent callers would restore one another's values.
+    """
+    with _lock:
+        limits = _users[0] if _users else _controller(len(sys.modules)).limit(limits=1)
+        _users.append(limits)
     try:
-        found = threads.submit(heeding(stop)(fn), *args).result()
-    except BaseException as error:
-        stop.set()
-        threads.close(patience(type(error)))
-        raise
-    threads.close()
-    return found
+        yield
+    finally:
+        with _lock:
+            _users.pop()
+            if not _users:
+                limits.restore_original_limits()

@@ -7,21 +7,25 @@ are in the original order (which decides ties between neighbors), and no feature
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
 ``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
-- `_tables` has the data sets of one table, `_orl` the faces, `_uci` the sets of Wilson and Martinez (1999).
-- `_listing` lists the data sets. `_dataset` defines `Dataset`.
+- `_tables` has the data sets of one table and the faces, `_uci` the sets of Wilson and Martinez (1999).
+- `_dataset` defines `Dataset`, and lists the data sets.
 - `_manifest` reads the manifests (``datasets/*.toml``).
-- `_download` fetches and caches files; `_archive` verifies and unpacks them. Only verified bytes
-  are parsed.
+- `_download` fetches, verifies, unpacks and caches files. Only verified bytes are parsed.
 """
 
 from __future__ import annotations
 
-from ._dataset import Dataset
+from ._dataset import Dataset, DatasetInfo, list_datasets
 from ._download import DatasetError
-from ._listing import DatasetInfo, list_datasets
 from ._manifest import manifest_folder as manifest_folder
-from ._orl import fetch_orl
-from ._tables import fetch_abalone, fetch_breast_cancer, fetch_liver_disorders, load_diabetes, load_wine
+from ._tables import (
+    fetch_abalone,
+    fetch_breast_cancer,
+    fetch_liver_disorders,
+    fetch_orl,
+    load_diabetes,
+    load_wine,
+)
 from ._uci import fetch_uci, uci_names
 
 __all__ = [

@@ -5,24 +5,27 @@ so that a folder filled by hand serves as either.
 
 pooch's downloader transfers a file into memory: the files have a few megabytes, and only verified bytes
 reach the disk, in one rename. pooch's own registry does not fit, because a file may have several addresses,
-be a member of an archive, or be an archive that only its members identify.
+be a member of an archive, or be an archive that only its members identify. Archives are unpacked within
+bounds: what an archive says about its sizes may be wrong.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import os
 import re
+import tarfile
 import time
-import uuid
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import _archive
-from ._archive import WrongContentError, archive_errors, bounded, verify, zip_member
+from .._files import check_writable, written_whole
 from ._manifest import Manifest, Source, manifest_folder
 
 CONNECT_TIMEOUT = 10.0
@@ -40,9 +43,16 @@ ATTEMPTS = 2
 PAUSE = 1.0
 """Seconds between two requests for the same address."""
 
+MAX_BYTES = 64 * 2**20
+"""Far more than any file of a manifest; larger content is wrong or a decompression bomb."""
+
 
 class DatasetError(OSError):
     """A data set is not available: every address failed, or the cache folder cannot be used."""
+
+
+class WrongContentError(ValueError):
+    """The content is not the one that the manifest records."""
 
 
 def cache_folder() -> Path:
@@ -61,26 +71,6 @@ def file_path(manifest: Manifest) -> Path:
     return folder / manifest.path
 
 
-def sources(manifest: Manifest) -> list[Source]:
-    """The addresses to try, in this order: the mirror ``KNNCCV_DATA_URL``, then the public ones.
-
-    Raises
-    ------
-    ValueError
-        If ``KNNCCV_DATA_URL`` is not an HTTP address.
-    """
-    mirror = os.environ.get("KNNCCV_DATA_URL")
-    if not mirror:
-        return public_sources(manifest)
-    if not re.match(r"https?://[^/]", mirror, re.IGNORECASE):
-        msg = (
-            f"KNNCCV_DATA_URL must begin with http:// or https:// and name a host, got {mirror!r}; "
-            "to use a folder of this machine, set KNNCCV_DATA_DIR to it"
-        )
-        raise ValueError(msg)
-    return [Source(f"{mirror.rstrip('/')}/{manifest.path}"), *public_sources(manifest)]
-
-
 def public_sources(manifest: Manifest) -> list[Source]:
     """The public addresses; a separate function, so that tests can replace it."""
     return list(manifest.sources)
@@ -90,7 +80,8 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
     """The contents of a data set's files, from the cache or downloaded.
 
     A cached file is verified each time. If there is none, the addresses are tried in order until one gives
-    the right content, which is then stored in the cache folder. Nothing else is ever written there.
+    the right content, which is then stored in the cache folder: the mirror ``KNNCCV_DATA_URL``, then the
+    public ones. Nothing else is ever written there.
 
     Parameters
     ----------
@@ -113,12 +104,21 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
     failures: list[tuple[str, str]] = []
     if path.exists():
         try:
-            return verify(manifest, _read_bounded(path))
+            return _verified(manifest)
         except (OSError, WrongContentError) as error:
             failures.append((str(path), _reason(error)))
-    candidates = sources(manifest)
+    sources = public_sources(manifest)
+    mirror = os.environ.get("KNNCCV_DATA_URL")
+    if mirror:
+        if not re.match(r"https?://[^/]", mirror, re.IGNORECASE):
+            msg = (
+                f"KNNCCV_DATA_URL must begin with http:// or https:// and name a host, got {mirror!r}; "
+                "to use a folder of this machine, set KNNCCV_DATA_DIR to it"
+            )
+            raise ValueError(msg)
+        sources.insert(0, Source(f"{mirror.rstrip('/')}/{manifest.path}"))
     _require_writable(path, manifest)
-    for source in candidates:
+    for source in sources:
         try:
             blob = _download(source)
             content = verify(manifest, blob)
@@ -127,21 +127,113 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
             continue
         _store(path, blob, manifest)
         return content
-    raise DatasetError(_all_failed(manifest, path, failures))
+    tried = "\n".join(f"  {address}\n    {reason}" for address, reason in failures)
+    recognized = f"with SHA-256 {manifest.sha256}"
+    if manifest.checksums:
+        recognized = f"(a zip or tar.gz archive of the {len(manifest.checksums)} original files)"
+    msg = (
+        f"{manifest.title} could not be fetched. Tried:\n{tried}\n"
+        "Check the network, or set KNNCCV_DATA_URL to the address of a mirror that has "
+        f"{manifest.path}, or put the file {recognized} at {path}"
+    )
+    raise DatasetError(msg)
 
 
 def is_cached(manifest: Manifest) -> bool:
     """Return True if the file is on this disk and intact; no server is contacted."""
+    with suppress(OSError, WrongContentError):
+        return bool(_verified(manifest))
+    return False
+
+
+def _verified(manifest: Manifest) -> dict[str, bytes]:
+    """The files on this disk; OSError or WrongContentError if they are not there or not intact."""
+    with file_path(manifest).open("rb") as stream:
+        return verify(manifest, _bounded(stream, MAX_BYTES))
+
+
+def verify(manifest: Manifest, blob: bytes) -> dict[str, bytes]:
+    """The files in `blob` by name, if they are those that the manifest records.
+
+    Raises
+    ------
+    ValueError
+        If they are not; the message gives the reason.
+    """
+    if not manifest.checksums:
+        actual = hashlib.sha256(blob).hexdigest()
+        if actual != manifest.sha256:
+            msg = f"the SHA-256 of its {len(blob)} bytes is {actual}, not the recorded {manifest.sha256}"
+            raise WrongContentError(msg)
+        return {Path(manifest.path).name: blob}
+    found: dict[str, bytes | None] = {}
+    for name, content in _members(blob, manifest.checksums):
+        if found.get(name) is None:  # of several copies one may be right
+            right = hashlib.sha256(content).hexdigest() == manifest.checksums[name]
+            found[name] = content if right else None
+    bad = [name for name in manifest.checksums if found.get(name) is None]
+    if bad:
+        what = "does not have the recorded SHA-256" if bad[0] in found else "is missing"
+        msg = f"{bad[0]} {what} ({len(bad)} of {len(manifest.checksums)} members are wrong)"
+        raise WrongContentError(msg)
+    return {name: found[name] or b"" for name in manifest.checksums}
+
+
+def _members(blob: bytes, listed: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the listed files in a zip, tar or tar.gz, at most MAX_BYTES in all."""
+    # No listed name has more parts; joining all endings of a hostile name would take quadratic time.
+    depth = 1 + max(name.count("/") for name in listed)
+    budget = MAX_BYTES
+    with _archive_errors():
+        for path, opened in _files(blob):
+            # Archives differ in leading folders.
+            parts = path.rsplit("/", depth)[-depth:]
+            endings = ("/".join(parts[k:]) for k in range(len(parts)))
+            name = next((ending for ending in endings if ending in listed), None)
+            if name is not None:
+                with opened() as stream:
+                    content = _bounded(stream, budget)
+                budget -= len(content)
+                yield name, content
+
+
+def _files(blob: bytes) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield path and way to open every file in a zip, tar or tar.gz."""
+    if zipfile.is_zipfile(io.BytesIO(blob)):
+        with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+            for info in archive.infolist():
+                yield info.filename, partial(archive.open, info)
+        return
+    # Unpacked here, because tarfile would unpack a decompression bomb to its end.
+    if blob[:2] == b"\x1f\x8b":
+        with gzip.open(io.BytesIO(blob)) as packed:
+            blob = _bounded(packed, MAX_BYTES)
+    with tarfile.open(fileobj=io.BytesIO(blob), mode="r:") as tar:
+        for member in tar:
+            if member.isfile():
+                yield member.name, partial(tar.extractfile, member)
+
+
+@contextmanager
+def _archive_errors() -> Iterator[None]:
+    """Turn the errors of a damaged archive into WrongContentError."""
     try:
-        verify(manifest, _read_bounded(file_path(manifest)))
+        yield
     except (OSError, WrongContentError):
-        return False
-    return True
+        raise
+    except Exception as error:
+        # Damaged archives make zipfile, tarfile and zlib raise a dozen unrelated types.
+        msg = f"not a usable zip, tar or tar.gz archive ({type(error).__name__}: {error})"
+        raise WrongContentError(msg) from error
 
 
-def _read_bounded(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return bounded(stream.read(_archive.MAX_BYTES + 1), _archive.MAX_BYTES)
+def _bounded(stream: Any, limit: int) -> bytes:
+    """The content of a stream; WrongContentError if it is longer than `limit` bytes."""
+    content: bytes = stream.read(limit + 1)
+    if len(content) > limit:
+        msg = f"the content is larger than {MAX_BYTES} bytes"
+        raise WrongContentError(msg)
+    return content
 
 
 class _Sink(io.BytesIO):
@@ -155,8 +247,8 @@ class _Sink(io.BytesIO):
         if time.monotonic() > self._deadline:
             msg = f"not complete after {DEADLINE:g} seconds"
             raise TimeoutError(msg)
-        if self.tell() + len(chunk) > _archive.MAX_BYTES:
-            msg = f"the content is larger than {_archive.MAX_BYTES} bytes"
+        if self.tell() + len(chunk) > MAX_BYTES:
+            msg = f"the content is larger than {MAX_BYTES} bytes"
             raise WrongContentError(msg)
         return super().write(chunk)
 
@@ -181,8 +273,10 @@ def _download(source: Source) -> bytes:
         time.sleep(PAUSE)
     if source.member is None:
         return sink.getvalue()
-    with archive_errors(), zipfile.ZipFile(sink) as archive:
-        return zip_member(archive, source.member, _archive.MAX_BYTES)
+    for _, content in _members(sink.getvalue(), [source.member]):
+        return content
+    msg = f"{source.member} is missing"
+    raise WrongContentError(msg)
 
 
 def _is_passing(error: Exception) -> bool:
@@ -215,57 +309,31 @@ def _reason(error: BaseException) -> str:
 
 
 @contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    """Yield the path of a new file in `folder`, and delete the file afterwards."""
-    # tempfile's mode 0600 would hide the file from the other users of a shared folder.
-    path = folder / f".knnccv-{uuid.uuid4().hex}.part"
+def _storing(path: Path, manifest: Manifest) -> Iterator[None]:
+    """Raise DatasetError if the cache folder cannot be written to."""
     try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        # On systems that cannot replace an open file, another process may have just stored the same one.
+        if not is_cached(manifest):
+            msg = (
+                f"{manifest.title} cannot be stored at {path} ({type(error).__name__}: {error}); "
+                "set KNNCCV_DATA_DIR to a folder that can be written to"
+            )
+            raise DatasetError(msg) from error
 
 
 def _require_writable(path: Path, manifest: Manifest) -> None:
     """Raise DatasetError before a download that could not be stored."""
-    folder = cache_folder()
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent  # it is created when there is a file to store
-    try:
-        with _scratch(folder) as probe:
-            probe.touch()
-    except OSError as error:
-        raise DatasetError(_not_writable(path, manifest, error)) from error
+    with _storing(path, manifest):
+        # The others are created when there is a file to store.
+        folder = next(parent for parent in path.parents if parent.exists())
+        check_writable(folder / path.name)
 
 
 def _store(path: Path, blob: bytes, manifest: Manifest) -> None:
     """Put the file in its place in one step, so that no other process reads a part of it."""
-    try:
+    with _storing(path, manifest):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _scratch(path.parent) as scratch:
+        with written_whole(path) as scratch:
             scratch.write_bytes(blob)
-            os.replace(scratch, path)
-    except OSError as error:
-        # On systems that cannot replace an open file, another process may have just stored the same one.
-        if not is_cached(manifest):
-            raise DatasetError(_not_writable(path, manifest, error)) from error
-
-
-def _not_writable(path: Path, manifest: Manifest, error: OSError) -> str:
-    return (
-        f"{manifest.title} cannot be stored at {path} ({type(error).__name__}: {error}); "
-        "set KNNCCV_DATA_DIR to a folder that can be written to"
-    )
-
-
-def _all_failed(manifest: Manifest, path: Path, failures: list[tuple[str, str]]) -> str:
-    tried = "\n".join(f"  {address}\n    {reason}" for address, reason in failures)
-    recognized = (
-        f"with SHA-256 {manifest.sha256}"
-        if manifest.sha256
-        else f"(a zip or tar.gz archive of the {len(manifest.checksums)} original files)"
-    )
-    return (
-        f"{manifest.title} could not be fetched. Tried:\n{tried}\n"
-        "Check the network, or set KNNCCV_DATA_URL to the address of a mirror that has "
-        f"{manifest.path}, or put the file {recognized} at {path}"
-    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 _HERE = Path(__file__).resolve().parent
 
@@ -20,16 +23,35 @@ class Source:
     member: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
-    """The columns of a file of comma-separated values, and how to read them."""
+    """The columns of a text file, and how to read them; ``datasets/README.md`` explains the fields."""
 
-    fields: tuple[str, ...]
-    target: str
+    fields: tuple[str, ...] = ()
+    target: str = ""
     omit: tuple[str, ...] = ()
-    missing: str = "?"
-    header: bool = False
+    separator: str = ","
+    unknown: tuple[str, ...] = ("?", "")
+    skip_lines: int = 0
+    stray_commas: tuple[int, ...] = ()
+    letters: bool = False
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def rows(self, blob: bytes) -> Iterator[list[str]]:
+        """The texts of every line."""
+        for number, line in enumerate(blob.decode("utf-8", errors="replace").splitlines(), 1):
+            if number <= self.skip_lines or not line.strip():
+                continue
+            rest = line.removeprefix(",") if number in self.stray_commas else line
+            row = rest.split() if self.separator == " " else [text.strip() for text in rest.split(",")]
+            if self.letters:
+                row[-1:] = row[-1]
+            yield row
+
+    def numbers(self, name: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The numbers of a column; NaN where they are unknown."""
+        codes = dict.fromkeys(self.unknown, np.nan) | dict(self.codes.get(name, {}))
+        return np.array([codes[text] if text in codes else float(text) for text in texts], dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +73,7 @@ class Manifest:
     homepage: str = ""
     description: str = ""
     quirks: tuple[str, ...] = ()
-    table: Table | None = None
+    table: Table = field(default_factory=Table)
     sources: tuple[Source, ...] = ()
 
     def describe(self, note: str) -> str:
@@ -80,14 +102,17 @@ def load_manifest(name: str) -> Manifest:
     except FileNotFoundError:
         msg = f"there is no data set {name!r}; choose from: {', '.join(manifest_names()) or 'none'}"
         raise ValueError(msg) from None
-    place = raw.pop("file")
-    if "checksums" in place:
-        lines = path.with_name(place["checksums"]).read_text(encoding="ascii").splitlines()
-        place["checksums"] = {name: sha256 for sha256, name in (line.split(maxsplit=1) for line in lines)}
-    raw["sources"] = [Source(**source) for source in raw.pop("sources", ())]
-    if "table" in raw:
-        raw["table"] = Table(**with_tuples(raw["table"]))
-    return Manifest(name=name, **with_tuples(raw), **place)
+    raw |= {"name": name, "table": Table(**with_tuples(raw.get("table", {})))} | raw.pop("file")
+    if "checksums" in raw:
+        lines = path.with_name(raw["checksums"]).read_text(encoding="ascii").splitlines()
+        raw["checksums"] = {name: sha256 for sha256, name in (line.split(maxsplit=1) for line in lines)}
+    return as_manifest(raw)
+
+
+def as_manifest(raw: Mapping[str, Any]) -> Manifest:
+    """The manifest with these entries of TOML."""
+    sources = tuple(Source(**source) for source in raw.get("sources", ()))
+    return Manifest(**with_tuples(raw) | {"sources": sources})
 
 
 def with_tuples(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,57 +1,51 @@
-"""Data sets whose file is a table of comma-separated values, read as their manifests describe it."""
+"""The data sets with manifests of their own: tables, read as the manifests describe them, and the faces."""
 
 from __future__ import annotations
 
-import csv
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_choice
-from . import _download
 from ._dataset import Dataset
+from ._download import fetch
 from ._manifest import Manifest, load_manifest
 
 Columns = dict[str, NDArray[np.float64]]
+
+ORL_SHAPE = (112, 92)
+"""Rows and columns of an ORL image."""
+
+_PGM_HEADER = len(b"P5\n92 112\n255\n")
 
 _CUTS: dict[int, tuple[int, ...]] = {2: (10,), 3: (9, 11)}
 """The smallest number of rings of every class of Abalone but the first, by number of classes."""
 
 
-def _read(name: str) -> tuple[Manifest, Columns]:
-    """The manifest of a data set, and the columns of its table without those that it omits."""
+def _read(name: str) -> tuple[Manifest, Columns, NDArray[np.int64] | NDArray[np.float64]]:
+    """The manifest of a data set, the columns of its features, and its target."""
     manifest = load_manifest(name)
     table = manifest.table
-    assert table is not None
-    (blob,) = _download.fetch(manifest).values()
-    rows = list(filter(None, csv.reader(blob.decode().splitlines())))[table.header :]
-    columns = {}
-    for field, texts in zip(table.fields, zip(*rows, strict=True), strict=True):
-        codes = table.codes.get(field, {})
-        numbers = [
-            codes[text] if text in codes else float(text.replace(table.missing, "nan")) for text in texts
-        ]
-        columns[field] = np.array(numbers, dtype=np.float64)
-    return manifest, {field: column for field, column in columns.items() if field not in table.omit}
-
-
-def _classification(name: str) -> Dataset:
-    """The data set whose labels are the target of its table."""
-    manifest, columns = _read(name)
-    assert manifest.table is not None
-    labels = columns.pop(manifest.table.target).astype(np.int64)
-    return _dataset(manifest, columns, labels, manifest.target_names)
+    (blob,) = fetch(manifest).values()
+    texts = zip(table.fields, zip(*table.rows(blob), strict=True), strict=True)
+    columns = {field: table.numbers(field, column) for field, column in texts if field not in table.omit}
+    target = columns.pop(table.target)
+    return manifest, columns, target.astype(np.int64) if manifest.n_classes else target
 
 
 def _dataset(
-    manifest: Manifest, features: Columns, y: NDArray[Any], target_names: tuple[str, ...], note: str = ""
+    manifest: Manifest,
+    features: Columns,
+    y: NDArray[np.int64] | NDArray[np.float64],
+    note: str = "",
+    target_names: tuple[str, ...] | None = None,
 ) -> Dataset:
     """The data set of these features and targets; `note` describes how they were coded."""
     X = np.stack(list(features.values()), axis=1)
     about = (manifest.describe(note), manifest.citation)
-    return Dataset(X, np.ascontiguousarray(y), tuple(features), target_names, *about)
+    return Dataset(X, y, tuple(features), target_names or manifest.target_names, *about)
 
 
 def load_wine() -> Dataset:
@@ -73,7 +67,7 @@ def load_wine() -> Dataset:
     >>> load_wine()
     <Dataset: 178 samples, 13 features, 3 classes>
     """
-    return _classification("wine")
+    return _dataset(*_read("wine"))
 
 
 def load_diabetes() -> Dataset:
@@ -95,9 +89,7 @@ def load_diabetes() -> Dataset:
     >>> load_diabetes()
     <Dataset: 442 samples, 10 features, regression of progression>
     """
-    manifest, columns = _read("diabetes")
-    target = columns.pop("progression")
-    return _dataset(manifest, columns, target, manifest.target_names)
+    return _dataset(*_read("diabetes"))
 
 
 def fetch_liver_disorders() -> Dataset:
@@ -128,7 +120,7 @@ def fetch_liver_disorders() -> Dataset:
     >>> fetch_liver_disorders()  # doctest: +SKIP
     <Dataset: 345 samples, 6 features, 2 classes>
     """
-    return _classification("liver-disorders")
+    return _dataset(*_read("liver-disorders"))
 
 
 def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] = "drop") -> Dataset:
@@ -168,7 +160,7 @@ def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] 
     <Dataset: 699 samples, 8 features, 2 classes>
     """
     check_choice("bare_nuclei", bare_nuclei, ("drop", "complete-rows", "nan"))
-    manifest, columns = _read("breast-cancer")
+    manifest, columns, labels = _read("breast-cancer")
     note = {
         "drop": "Bare Nuclei, the feature with missing values, is left out.",
         "complete-rows": "The 16 samples without a value of Bare Nuclei are left out.",
@@ -179,8 +171,8 @@ def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] 
     elif bare_nuclei == "complete-rows":
         complete = ~np.isnan(columns["bare_nuclei"])
         columns = {name: column[complete] for name, column in columns.items()}
-    labels = columns.pop("class").astype(np.int64)
-    return _dataset(manifest, columns, labels, manifest.target_names, note)
+        labels = labels[complete]
+    return _dataset(manifest, columns, labels, note)
 
 
 def fetch_abalone(
@@ -230,22 +222,109 @@ def fetch_abalone(
         msg = f"n_classes must be one of None, {', '.join(map(repr, _CUTS))}, got {n_classes!r}"
         raise ValueError(msg)
     check_choice("sex", sex, ("integer", "one-hot", "drop"))
-    manifest, columns = _read("abalone")
-    rings = columns.pop("rings").astype(np.int64)
-    if sex != "integer":
-        code = columns.pop("sex")
+    manifest, columns, rings = _read("abalone")
     note = {
         "integer": "Sex is coded I = 0, M = 1, F = 2.",
         "one-hot": "Sex is coded as three features of 0 and 1.",
         "drop": "Sex is left out.",
     }[sex]
+    if sex != "integer":
+        code = columns.pop("sex")
     if sex == "one-hot":
         columns = {f"sex={letter}": (code == k) * 1.0 for k, letter in enumerate("IMF")} | columns
     if n_classes is None:
-        names = tuple(f"{r} rings" for r in np.unique(rings))
-        return _dataset(manifest, columns, rings, names, note)
+        return _dataset(manifest, columns, rings, note, tuple(f"{r} rings" for r in np.unique(rings)))
     cuts = _CUTS[n_classes]
     bounds = [1, *cuts, int(rings.max()) + 1]
     names = tuple(f"{lo} to {hi - 1} rings" for lo, hi in pairwise(bounds))
     note += f" The classes 0 to {n_classes - 1} are {', '.join(names)}."
-    return _dataset(manifest, columns, np.digitize(rings, cuts).astype(np.int64), names, note)
+    return _dataset(manifest, columns, np.digitize(rings, cuts).astype(np.int64), note, names)
+
+
+def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
+    """Fetch the ORL Database of Faces: 10 photographs of each of 40 people.
+
+    Parameters
+    ----------
+    size : tuple of two ints (height, width) or None, default (16, 16)
+        The images are reduced to this size; a pixel is the mean over the rectangle that it
+        covers in the original, where pixels count by their covered area. None: the
+        original 112 rows of 92 pixels.
+
+    Returns
+    -------
+    Dataset
+        `X` of shape (400, height * width), gray levels 0 to 255 row by row; `y` int64, the number
+        of the person, 1 to 40, ten samples each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `size` is neither None nor two integers up to the size of the original.
+    DatasetError
+        If the archive cannot be fetched; the message lists every address tried and what to do.
+
+    References
+    ----------
+    .. [1] Samaria, F. & Harter, A. (1994). Parameterisation of a stochastic model for human face
+       identification. 2nd IEEE Workshop on Applications of Computer Vision.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import fetch_orl
+    >>> fetch_orl()  # doctest: +SKIP
+    <Dataset: 400 samples, 256 features, 40 classes>
+    """
+    shape = ORL_SHAPE if size is None else _check_size(size)
+    manifest = load_manifest("orl")
+    content = fetch(manifest)
+    pixels = [np.frombuffer(blob, np.uint8, offset=_PGM_HEADER) for blob in content.values()]
+    images = np.stack(pixels).reshape(-1, *ORL_SHAPE).astype(np.float64)
+    subjects = [name.split("/")[0] for name in content]
+    X = area_means(images, shape).reshape(len(images), -1)
+    y = np.array([int(subject[1:]) for subject in subjects], dtype=np.int64)
+    names = tuple(f"pixel_{i}_{j}" for i in range(shape[0]) for j in range(shape[1]))
+    note = "The images are the original ones."
+    if size is not None:
+        note = f"The images are reduced to {shape[0]} rows of {shape[1]} pixels by area averaging."
+    about = (manifest.describe(note), manifest.citation)
+    return Dataset(X, y, names, tuple(dict.fromkeys(subjects)), *about)
+
+
+def _check_size(size: object) -> tuple[int, int]:
+    allowed = (
+        f"size must be None or (height, width) with 1 <= height <= {ORL_SHAPE[0]} "
+        f"and 1 <= width <= {ORL_SHAPE[1]}, got {size!r}"
+    )
+    if not isinstance(size, tuple | list) or not all(
+        isinstance(length, int | np.integer) and not isinstance(length, bool) for length in size
+    ):
+        raise TypeError(allowed)
+    if len(size) != 2 or any(not 1 <= k <= n for k, n in zip(size, ORL_SHAPE, strict=True)):
+        raise ValueError(allowed)
+    return int(size[0]), int(size[1])
+
+
+def area_means(images: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Reduce images to `shape`: each new pixel is the mean over the rectangle that it covers.
+
+    The overlaps are whole numbers in units of 1 / shape. The sums are therefore exact, and the single
+    division rounds every mean correctly, on any machine.
+    """
+    height, width = images.shape[1:]
+    rows, columns = _overlaps(height, shape[0]), _overlaps(width, shape[1])
+    means: NDArray[np.float64] = rows @ images @ columns.T / (height * width)
+    return means
+
+
+def _overlaps(n_source: int, n_target: int) -> NDArray[np.float64]:
+    """The part of every source pixel that each target pixel covers, in units of 1 / n_target.
+
+    The result has shape (n_target, n_source), and every row sums to n_source.
+    """
+    target = np.arange(n_target)[:, None] * n_source
+    source = np.arange(n_source)[None, :] * n_target
+    start = np.maximum(target, source)
+    stop = np.minimum(target + n_source, source + n_target)
+    overlaps: NDArray[np.float64] = np.maximum(stop - start, 0).astype(np.float64)
+    return overlaps

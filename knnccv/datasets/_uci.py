@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_choice, check_random_state
-from . import _download
 from ._dataset import Dataset
-from ._manifest import Manifest, Source, load_manifest, manifest_folder, with_tuples
+from ._download import fetch
+from ._manifest import Manifest, Table, as_manifest, load_manifest, manifest_folder, with_tuples
 
 Row = list[str]
 
@@ -28,27 +28,24 @@ _SEGMENTS = "1110111 0010010 1011101 1011011 0111010 1101011 1101111 1010010 111
 _SEGMENT_NAMES = ("top", "upper_left", "upper_right", "middle", "lower_left", "lower_right", "bottom")
 
 
-@dataclass(frozen=True)
-class UciSet:
+@dataclass(frozen=True, kw_only=True)
+class UciSet(Table):
     """The description of a set; ``datasets/README.md`` explains the fields."""
 
     title: str
     citation: str
     notes: tuple[str, ...]
     files: tuple[Manifest, ...] = ()
-    fields: tuple[str, ...] = ()
-    target: str = ""
-    omit: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
-    separator: str = ","
-    unknown: tuple[str, ...] = ("?", "")
-    skip_lines: int = 0
-    stray_commas: tuple[int, ...] = ()
-    letters: bool = False
     merge: Mapping[str, Sequence[str]] | None = None
     keep: Mapping[str, str] | None = None
     draw: int | None = None
     led: Mapping[str, Any] | None = None
+
+    def column(self, rows: Sequence[Row], name: str) -> tuple[str, ...]:
+        """The texts of a column."""
+        at = self.fields.index(name)
+        return tuple(row[at] for row in rows)
 
 
 @functools.cache
@@ -61,18 +58,16 @@ def load_sets() -> dict[str, UciSet]:
 def _read_set(name: str, raw: dict[str, Any]) -> UciSet:
     if "manifest" in raw:
         whole = load_manifest(raw.pop("manifest"))
-        assert whole.table is not None
-        raw |= {"title": whole.title, "citation": whole.citation, "files": (whole,)}
-        raw |= {"fields": whole.table.fields, "target": whole.table.target, "omit": whole.table.omit}
+        raw |= vars(whole.table) | {"title": whole.title, "citation": whole.citation, "files": (whole,)}
     else:
         both = {"name": name, "title": name, "citation": raw["citation"]}
-        raw["files"] = [
-            Manifest(**both | entry | {"sources": tuple(Source(**source) for source in entry["sources"])})
-            for entry in raw.get("files", ())
-        ]
+        raw["files"] = [as_manifest(both | entry) for entry in raw.get("files", ())]
+    if "led" in raw:
+        others = (f"random_{i}" for i in range(1, raw["led"]["n_random"] + 1))
+        raw |= {"fields": (*_SEGMENT_NAMES, *others, "digit"), "target": "digit"}
     if raw.get("numeric") == "all":
-        others = (raw["target"], *raw.get("omit", ()))
-        raw["numeric"] = [field for field in raw["fields"] if field not in others]
+        rest = (raw["target"], *raw.get("omit", ()))
+        raw["numeric"] = [field for field in raw["fields"] if field not in rest]
     return UciSet(**with_tuples(raw))
 
 
@@ -147,24 +142,16 @@ def fetch_uci(
     <Dataset: 1000 samples, 7 features, 10 classes>
     >>> fetch_uci("Zoo").to_frame()  # doctest: +SKIP
     """
-    known = find_set(name)
+    known = _find_set(name)
     check_choice("rows", rows, ("paper", "all"))
-    return fetch_set(known, rows, check_random_state(random_state))
+    return _fetch_set(known, rows, check_random_state(random_state))
 
 
-def find_set(name: object) -> UciSet:
-    """The description of the set of that name.
-
-    Raises
-    ------
-    TypeError
-        If the name is not a string.
-    ValueError
-        If no set has that name; the message lists the names and suggests the closest.
-    """
+def _find_set(name: object) -> UciSet:
     sets = load_sets()
+    listed = ", ".join(map(repr, sets))
     if not isinstance(name, str):
-        msg = f"name must be a str, one of {', '.join(map(repr, sets))}; got {name!r}"
+        msg = f"name must be a str, one of {listed}; got {name!r}"
         raise TypeError(msg)
     if name not in sets:
         folded = {known.casefold(): known for known in sets}
@@ -173,70 +160,65 @@ def find_set(name: object) -> UciSet:
         if not closest and len(wanted) > 2:
             closest = [known for known in folded if wanted in known]
         hint = f"; did you mean {folded[closest[0]]!r}?" if closest else ""
-        msg = f"there is no UCI set {name!r}; choose from: {', '.join(map(repr, sets))}{hint}"
+        msg = f"there is no UCI set {name!r}; choose from: {listed}{hint}"
         raise ValueError(msg)
     return sets[name]
 
 
-def fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
-    """A set, downloaded unless it is cached, or drawn.
-
-    Raises
-    ------
-    DatasetError
-        If a file cannot be fetched, or is not as the manifest says.
-    """
+def _fetch_set(known: UciSet, rows: str, rng: np.random.Generator) -> Dataset:
+    """A set, downloaded unless it is cached, or drawn."""
     if known.led is not None:
-        return _draw_led(known, rng, **known.led)
-    parts = [
-        list(_read_rows(known, blob))
-        for manifest in known.files
-        for blob in _download.fetch(manifest).values()
-    ]
-    table, comment = _select(known, parts, rng) if rows == "paper" else (_joined(parts), "")
-    at = known.fields.index(known.target)
-    complete = [row for row in table if row[at] not in known.unknown]
-    comments = [comment, _dropped(known, len(table) - len(complete))]
-    columns = dict(zip(known.fields, zip(*complete, strict=True), strict=True))
+        table, comment = _draw_led(rng, **known.led), ""
+    else:
+        blobs = chain.from_iterable(fetch(manifest).values() for manifest in known.files)
+        parts = [list(known.rows(blob)) for blob in blobs]
+        table, comment = _select(known, parts, rng) if rows == "paper" else (list(chain(*parts)), "")
+    comments = [known.title, *known.notes, comment]
+    labels = known.column(table, known.target)
+    complete = [row for row, label in zip(table, labels, strict=True) if label not in known.unknown]
+    if n_dropped := len(table) - len(complete):
+        are = "row without a known {} is" if n_dropped == 1 else "rows without a known {} are"
+        comments.append(f"{n_dropped} {are.format(known.target)} left out.")
     merged = {label: text for text, labels in (known.merge or {}).items() for label in labels}
-    labels, target_names = _encode([merged.get(label, label) for label in columns.pop(known.target)])
-    features = {name: texts for name, texts in columns.items() if name not in known.omit}
-    coded = [_column(known, name, texts) for name, texts in features.items()]
+    y, target_names = _encode([merged.get(label, label) for label in known.column(complete, known.target)])
+    names = tuple(name for name in known.fields if name not in (known.target, *known.omit))
+    texts = [known.column(complete, name) for name in names]
+    coded = [
+        (known.numbers(name, column), None) if name in known.numeric else _encode(column, known.unknown)
+        for name, column in zip(names, texts, strict=True)
+    ]
     X = np.stack([values for values, _ in coded], axis=1)
-    n_numeric = sum(texts is None for _, texts in coded)
+    n_numeric = len(known.numeric)
     are = "attribute is" if n_numeric == 1 else "attributes are"
-    comments.append(f"{n_numeric} {are} numeric and {len(coded) - n_numeric} categorical.")
+    comments.append(f"{n_numeric} {are} numeric and {len(names) - n_numeric} categorical.")
     if n_unknown := int(np.isnan(X).sum()):
         comments.append(f"{n_unknown} of the {X.size} values are missing (NaN).")
-    return _dataset(known, X, labels.astype(np.int64), features, target_names, coded, comments)
-
-
-def _read_rows(known: UciSet, blob: bytes) -> Iterator[Row]:
-    for number, line in enumerate(blob.decode("utf-8", errors="replace").splitlines(), 1):
-        if number <= known.skip_lines or not line.strip():
-            continue
-        rest = line.removeprefix(",") if number in known.stray_commas else line
-        row = rest.split() if known.separator == " " else [text.strip() for text in rest.split(",")]
-        if known.letters:
-            row[-1:] = row[-1]
-        yield row
+    return Dataset(
+        X=X,
+        y=y.astype(np.int64),
+        feature_names=names,
+        target_names=target_names,
+        description="\n\n".join(filter(None, comments)),
+        citation=known.citation,
+        nominal=tuple(found is not None for _, found in coded),
+        categories=tuple(found for _, found in coded),
+    )
 
 
 def _select(known: UciSet, parts: list[list[Row]], rng: np.random.Generator) -> tuple[list[Row], str]:
     """The rows that the paper seems to use, and a remark on them for the description."""
-    table = _joined(parts)
+    table = list(chain(*parts))
     if known.keep is not None:
         ((field, value),) = known.keep.items()
-        at = known.fields.index(field)
-        kept = [row for row in table if row[at] == value]
+        found = known.column(table, field)
+        kept = [row for row, text in zip(table, found, strict=True) if text == value]
         return kept, (
             f"These are the {len(kept)} rows with {field} {value}, which the paper seems to use; "
             f'rows="all" gives all {len(table)}.'
         )
     if known.draw is not None:
-        at = known.fields.index(known.target)
-        others = _joined(parts[1:])
-        labels = np.array([row[at] for row in others])
+        others = list(chain(*parts[1:]))
+        labels = np.array(known.column(others, known.target))
         drawn = [
             rng.choice(np.flatnonzero(labels == label), known.draw, replace=False)
             for label in np.unique(labels)
@@ -252,24 +234,14 @@ def _select(known: UciSet, parts: list[list[Row]], rng: np.random.Generator) -> 
     return table, ""
 
 
-def _joined(parts: list[list[Row]]) -> list[Row]:
-    return list(chain.from_iterable(parts))
-
-
-def _dropped(known: UciSet, number: int) -> str:
-    if not number:
-        return ""
-    rows, are = ("row", "is") if number == 1 else ("rows", "are")
-    return f"{number} {rows} without a known {known.target} {are} left out."
-
-
-def _column(
-    known: UciSet, name: str, texts: Sequence[str]
-) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """A column's values, and the texts of its codes if it is categorical."""
-    if name not in known.numeric:
-        return _encode(texts, known.unknown)
-    return np.array([np.nan if text in known.unknown else float(text) for text in texts]), None
+def _draw_led(rng: np.random.Generator, n_items: int, noise: float, n_random: int) -> list[Row]:
+    """Draw the segments that show digits, with some errors, attributes without meaning, and the digits."""
+    shown = np.array([[int(bit) for bit in segments] for segments in _SEGMENTS.split()])
+    digits = rng.integers(0, len(shown), n_items)
+    wrong = rng.random((n_items, shown.shape[1])) < noise
+    others = rng.integers(0, 2, (n_items, n_random))
+    rows: list[Row] = np.column_stack([shown[digits] ^ wrong, others, digits]).astype(str).tolist()
+    return rows
 
 
 def _encode(
@@ -283,39 +255,3 @@ def _encode(
         names = tuple(sorted(found))
     codes = {text: float(code) for code, text in enumerate(names)}
     return np.array([codes.get(text, np.nan) for text in texts]), names
-
-
-def _draw_led(
-    known: UciSet, rng: np.random.Generator, n_items: int, noise: float, n_random: int
-) -> Dataset:
-    """Draw digits, the segments that show them with some errors, and attributes without meaning."""
-    shown = np.array([[int(bit) for bit in segments] for segments in _SEGMENTS.split()])
-    digits = rng.integers(0, len(shown), n_items)
-    wrong = rng.random((n_items, shown.shape[1])) < noise
-    others = rng.integers(0, 2, (n_items, n_random))
-    X = np.concatenate([shown[digits] ^ wrong, others], axis=1).astype(np.float64)
-    names = [*_SEGMENT_NAMES, *(f"random_{i}" for i in range(1, n_random + 1))]
-    coded = [(column, ("0", "1")) for column in X.T]
-    target_names = tuple(str(digit) for digit in range(len(shown)))
-    return _dataset(known, X, digits.astype(np.int64), names, target_names, coded, [])
-
-
-def _dataset(
-    known: UciSet,
-    X: NDArray[np.float64],
-    y: NDArray[np.int64],
-    names: Collection[str],
-    target_names: tuple[str, ...],
-    coded: Sequence[tuple[NDArray[np.float64], tuple[str, ...] | None]],
-    comments: Sequence[str],
-) -> Dataset:
-    return Dataset(
-        X=X,
-        y=y,
-        feature_names=tuple(names),
-        target_names=target_names,
-        description="\n\n".join(part for part in (known.title, *known.notes, *comments) if part),
-        citation=known.citation,
-        nominal=tuple(texts is not None for _, texts in coded),
-        categories=tuple(texts for _, texts in coded),
-    )

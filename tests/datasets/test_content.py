@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from knnccv import datasets
-from knnccv.datasets import _manifest, _orl
+from knnccv.datasets import _manifest, _tables
 
 LIVER = "liver-disorders/bupa.data"
 pytestmark = pytest.mark.usefixtures("only_this_machine", "cache")
@@ -169,7 +169,7 @@ class TestAreaAveraging:
         factors = [lcm(n, k) // n for n, k in zip(source, shape, strict=True)]
         large = np.kron(image, np.ones(factors, dtype=int))
         block = [n // k for n, k in zip(large.shape, shape, strict=True)]
-        means = _orl.area_means(image[None].astype(float), shape)[0]
+        means = _tables.area_means(image[None].astype(float), shape)[0]
         for i in range(shape[0]):
             for j in range(shape[1]):
                 cells = large[i * block[0] : (i + 1) * block[0], j * block[1] : (j + 1) * block[1]]
@@ -177,7 +177,7 @@ class TestAreaAveraging:
 
     def test_16_by_16_equals_the_rational_mean(self):
         image = np.random.default_rng(1).integers(0, 256, (112, 92))
-        means = _orl.area_means(image[None].astype(float), (16, 16))[0]
+        means = _tables.area_means(image[None].astype(float), (16, 16))[0]
         for i, j in [(0, 0), (3, 15), (15, 0), (7, 9), (15, 15)]:
             total = Fraction(0)
             left, right = Fraction(92 * j, 16), Fraction(92 * (j + 1), 16)

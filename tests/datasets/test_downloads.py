@@ -13,7 +13,7 @@ import pytest
 from mirror import files_in, pack_tar, pack_zip
 
 from knnccv import datasets
-from knnccv.datasets import _archive, _download, _manifest
+from knnccv.datasets import _download, _manifest
 from knnccv.datasets._manifest import Source
 
 LIVER = "liver-disorders/bupa.data"
@@ -74,7 +74,7 @@ class TestBrokenServers:
             self.fails(server.url, monkeypatch, cache, "not complete after")
 
     def test_too_large(self, monkeypatch, cache, liver):
-        monkeypatch.setattr(_archive, "MAX_BYTES", 3000)
+        monkeypatch.setattr(_download, "MAX_BYTES", 3000)
         with local.serve(local.content(liver)) as server:
             self.fails(server.url, monkeypatch, cache, "larger than 3000 bytes")
 
@@ -213,5 +213,5 @@ class TestFaceArchives:
 
     def test_only_listed_members_are_unpacked(self, monkeypatch, images):
         # Unpacking the large one would exceed the bound.
-        monkeypatch.setattr(_archive, "MAX_BYTES", 2**23)
+        monkeypatch.setattr(_download, "MAX_BYTES", 2**23)
         self.fetch(pack_zip({"movie": bytes(2**24), **images}), monkeypatch)

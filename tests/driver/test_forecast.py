@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, monte_carlo_cv, surface
-from knnccv._parallel.threads import Stop, Threads, aside, heeding, stop_flag
+from knnccv._parallel.threads import Threads, aside, having, stop_flag
 from knnccv.driver import _forecast
 from knnccv.driver._forecast import SlowComputationWarning, in_words
 
@@ -190,24 +190,21 @@ def test_times_in_words():
 
 
 def test_threads_hand_back_results_and_errors():
-    threads = Threads(2)
-    futures = [threads.submit(divmod, 7, n) for n in (2, 0, 3)]
-    threads.close()
-    assert futures[0].result() == (3, 1)
-    assert futures[2].result() == (2, 1)
-    with pytest.raises(ZeroDivisionError):
-        futures[1].result()
+    with Threads(2) as threads:
+        futures = [threads.submit(divmod, 7, n) for n in (2, 0, 3)]
+        assert futures[0].result() == (3, 1)
+        assert futures[2].result() == (2, 1)
+        with pytest.raises(ZeroDivisionError):
+            futures[1].result()
     with pytest.raises(ZeroDivisionError):
         aside(divmod, 1, 0)
 
 
 def test_a_stop_is_seen_only_where_it_is_heeded():
-    stop = Stop()
-    stop.set()
-    with heeding(stop):
+    with having(flag=np.ones(1, bool)):
         assert stop_flag()[0]
     assert not stop_flag()[0]
-    assert not aside(stop_flag)[0]
+    assert not aside(lambda: stop_flag().any())
 
 
 def test_the_compiler_is_not_timed(monkeypatch):

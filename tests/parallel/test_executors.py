@@ -18,7 +18,6 @@ import workers
 from recorded_bars import bars
 from threadpoolctl import threadpool_info
 
-import knnccv._parallel.dask_backend
 import knnccv._parallel.pool
 from knnccv import (
     KFold,
@@ -164,7 +163,7 @@ def test_a_worker_keeps_few_functions():
     _known.clear()
     for _ in range(2 * KEPT_FUNCTIONS):
         pickle.loads(
-            pickle.dumps(FunctionReference(ShippedFunction(CountingFunction()), True, threading.Event()))
+            pickle.dumps(FunctionReference(ShippedFunction(CountingFunction()), True, np.zeros(1, bool)))
         )
     assert len(_known) == KEPT_FUNCTIONS
     assert _receive("nobody's", None) is None
@@ -339,11 +338,9 @@ def test_workers_may_die(cluster, n_killed, monkeypatch):
         return kept(self, task, size, done)
 
     scattered = []
-    scatter = knnccv._parallel.dask_backend.DaskBackend._scatter
+    scatter = cluster.scatter
     monkeypatch.setattr(
-        knnccv._parallel.dask_backend.DaskBackend,
-        "_scatter",
-        lambda self: scattered.append(1) or scatter(self),
+        cluster, "scatter", lambda *args, **options: scattered.append(1) or scatter(*args, **options)
     )
     monkeypatch.setattr(knnccv._parallel.pool.WorkerPool, "_results", results)
     assert_same(complete_cv(X, y, "knn", 5, metric=metric, executor=cluster), expected)

@@ -10,7 +10,7 @@ import pytest
 
 import knnccv
 from knnccv import KFold, Neighbors, complete_cv
-from knnccv._parallel import for_each
+from knnccv._parallel import check_wanted, for_each
 from knnccv.retrieval import sampled_retrieval
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are others there")
@@ -67,6 +67,21 @@ def galleries(monkeypatch):
     between = Neighbors.between(X[::2], X[1::2])
     ids = np.arange(160) // 4
     return slow, lambda: sampled_retrieval(between, ids, ids, n_repeats=3, n_jobs=2)
+
+
+def test_an_error_ends_the_other_pieces_and_is_the_one_raised():
+    until = time.monotonic() + 60
+
+    def work(piece):
+        if piece == 1:
+            raise ValueError("this one")
+        while time.monotonic() < until:
+            check_wanted()
+            time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="this one"):
+        for_each(work, range(2), 2)
+    assert time.monotonic() < until
 
 
 @pytest.mark.parametrize("work", [values, nested_scores, nested_pieces, galleries])

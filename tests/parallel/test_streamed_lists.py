@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-import knnccv._parallel.dask_backend
 import knnccv._parallel.pool
 from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv, monte_carlo_cv, surface
 from knnccv._parallel.pool import WorkerPool
@@ -63,9 +62,9 @@ def test_a_task_brings_its_chunk_and_the_function_no_lists(cluster, monkeypatch)
     monkeypatch.setattr(
         ShippedFunction, "packed", lambda self: sizes.append(len(found := packed(self))) or found
     )
-    submit = knnccv._parallel.dask_backend.DaskBackend.submit
+    submit = knnccv._parallel.pool.Cluster.submit
     monkeypatch.setattr(
-        knnccv._parallel.dask_backend.DaskBackend,
+        knnccv._parallel.pool.Cluster,
         "submit",
         lambda self, *task: tasks.append(task[0]) or submit(self, *task),
     )
