@@ -11,11 +11,9 @@ from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_tol
 from ..neighbors import Between, Neighbors, between_distances
-from ._gallery import CONVENTIONS, Gallery, Protocol
-from ._identities import as_names, check_alike, codes_in
-from ._masks import Block, Mask, as_masks, excludes_self
-from ._pool import always_drawn
-from ._scores import MOST_RANKS, Score, parse
+from ._forms import MOST_RANKS, Score, parse
+from ._gallery import CONVENTIONS, Gallery, Protocol, always_drawn
+from ._masks import Block, Mask, as_masks, as_names, check_alike, codes_in, excludes_self
 
 
 class Asked(NamedTuple):

@@ -14,8 +14,8 @@ from .._formatting import bound_text, data_frame, html_table, plain, plain_field
 from .._training_set_count import TrainingSetCount
 from .._typing import Array
 from .._validation import check_integer
+from ._gallery import Draws
 from ._jackknife import IdentityGroups
-from ._pool import Choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,8 +212,8 @@ class Retrieval:
         Number of queries with right items that are not in their lists of the nearest; 0 without lists.
     per_query : bool
         Whether a gallery is drawn for every query, so that `cmc_std` is known.
-    draws : tuple of (int, int, int), or Choice
-        Sizes of strata, number of drawn items, and number of such strata; or the choice of identities.
+    draws : Draws or None
+        The strata, and what is drawn of them.
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.
@@ -241,7 +241,7 @@ class Retrieval:
     average: str
     tied: int = 0
     per_query: bool = False
-    draws: tuple[tuple[int, int, int], ...] | Choice = ()
+    draws: Draws | None = None
     truncated: int = 0
     paired_by: tuple[Array, ...] = ()
 
@@ -268,11 +268,7 @@ class Retrieval:
     @functools.cached_property
     def n_galleries(self) -> int:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
-        if isinstance(self.draws, Choice):
-            return TrainingSetCount(self.draws.n_galleries())
-        return TrainingSetCount(
-            math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
-        )
+        return TrainingSetCount(1 if self.draws is None else self.draws.n_galleries())
 
     def cmc_std(self, n_repeats: int = 1) -> Array:
         """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.
@@ -410,6 +406,67 @@ class Retrieval:
         return html_table(
             f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledRetrieval:
+    """Scores of random galleries.
+
+    Attributes
+    ----------
+    trials : dict of str to ndarray of shape (n_repeats,), or (n_repeats, max_rank) for "cmc"
+        The score of every trial.
+    protocol, gallery, mask : str
+        What was evaluated, in words.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import Gallery, sampled_retrieval
+    >>> found = sampled_retrieval([[0.1, 0.4, 0.2]], [7], [7, 7, 8], Gallery(per_identity=1), n_repeats=20)
+    >>> found.trials["ap"].shape
+    (20,)
+    """
+
+    trials: dict[str, Array]
+    protocol: str
+    gallery: str
+    mask: str
+
+    def mean(self, name: str) -> Any:
+        """The mean over the trials."""
+        return self.trials[name].mean(axis=0)
+
+    def std(self, name: str) -> Any:
+        """The standard deviation of one trial."""
+        return self.trials[name].std(axis=0, ddof=1)
+
+    def standard_error(self, name: str, n_repeats: int = 10) -> Any:
+        """The standard deviation of a mean of `n_repeats` trials, such as that of published tables."""
+        return self.std(name) / np.sqrt(check_integer("n_repeats", n_repeats, 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean and the scatter of every score in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return {
+            name: {
+                "mean": plain(self.mean(name)),
+                "std_of_one": plain(self.std(name)),
+                "std_of_mean_of_ten": plain(self.standard_error(name, 10)),
+            }
+            for name in self.trials
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"SampledRetrieval: {self.protocol}", f"  gallery: {self.gallery}", f"  mask: {self.mask}"]
+        for name, values in self.trials.items():
+            first = values.reshape(len(values), -1)[:, 0]
+            spread = f"one of {len(first)} trials scatters by {100 * first.std(ddof=1):.2f} points"
+            lines.append(
+                f"  {name}{' at rank 1' * (values.ndim > 1)}: {100 * first.mean():.2f} %, {spread}"
+            )
+        return "\n".join(lines)
 
 
 def _luck(found: RetrievalScore) -> str:
