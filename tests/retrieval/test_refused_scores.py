@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knnccv.retrieval import AtRank, First, Reciprocal, Table, _scores, expected_retrieval
+from knnccv.retrieval import AtRank, First, Reciprocal, Table, _forms, expected_retrieval
 
 NAN = float("nan")
 CASES = {
