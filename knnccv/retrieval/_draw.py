@@ -80,7 +80,7 @@ class Draw:
         if gallery.random or problem.asked.ties == "random":
             most = most_drawn(self.draws, pool, gallery.n_others)
         self.plan = ScorePlan(scores, pool, problem.asked, most)
-        self._tables: dict[int, tuple[Array, Array]] = {}  # of sizes
+        self._tables: dict[int, Array] = {}  # of sizes
 
     def found(self, n_jobs: int | None) -> tuple[Found, Found]:
         """Score all queries: the smallest and the largest results that agree with lists of the nearest."""
@@ -111,15 +111,14 @@ class Draw:
         """The plan with the tables for strata of these sizes; row 0 is an item that is always drawn."""
         plan, shots, length = self.plan.plan, self.gallery.n_drawn, 1
         rows = np.zeros(int(self.pool.sizes.max()) + 1, np.int64)
-        parts = [(plan.nodes[None], plan.nodes[None])]
+        parts = [plan.nodes[None]]
         for size in np.unique(sizes[sizes > shots]).tolist() if plan.integrals and shots else ():
             if size not in self._tables:
                 self._tables[size] = ratio_tables(size, shots, plan.nodes)
             rows[size] = length
             length += size + 1
             parts.append(self._tables[size])
-        ratios, values = map(np.concatenate, zip(*parts, strict=True))
-        return plan._replace(ratios=ratios, rows=rows, values=values)
+        return plan._replace(ratios=np.concatenate(parts), rows=rows)
 
     def block(self, start: int, stop: int) -> Rows:
         """Distances and the checked mask of some queries, and the plan with the tables that they need."""

@@ -33,8 +33,7 @@ Worth = Callable[[int, int], Fraction]
 class _Joint(NamedTuple):
     """Expected numbers of right items by (right, wrong) items before them.
 
-    Of "every" and of the "last" one; of the "first", and of "each" as if it were the only one, by (0, those
-    ahead).
+    Of "every" one; of the "first", and of "each" as if it were the only one, by (0, those ahead).
     """
 
     laws: dict[str, dict[tuple[int, int], Fraction]]
@@ -138,7 +137,7 @@ class _Query:
 
     def joint(self, rank: str) -> _Joint:
         """The joint law of the numbers of right and wrong items before a right one."""
-        names = ("every", "last", "first", "each")
+        names = ("every", "first", "each")
         laws: dict[str, defaultdict[tuple[int, int], Fraction]] = {n: defaultdict(Fraction) for n in names}
         for group in self.groups():
             for time, share in zip(*tie_times(self._n_times(group[0]), Fraction(1)), strict=True):
@@ -150,8 +149,6 @@ class _Query:
                     for (a, p), (b, other) in product(enumerate(mine), enumerate(wrong)):
                         if p and other:
                             laws["every"][a, b] += weight * p * other
-                            if a == self.relevant - 1:
-                                laws["last"][a, b] += weight * p * other
                     for b, other in enumerate(ahead):
                         laws["first"][0, b] += weight * mine[0] * other
                         laws["each"][0, b] += weight * other
@@ -262,10 +259,12 @@ def _value(score: Score, joint: _Joint, max_rank: int) -> Any:
 
 
 def _value_of(form: Form, joint: _Joint) -> Fraction:
-    of = getattr(form, "of", "every")
-    shares = joint.laws["each" if isinstance(form, First) and of == "every" else of]
+    of, last = getattr(form, "of", "every"), joint.relevant - 1
+    if isinstance(form, First) and of == "every":
+        of = "each"
+    shares = joint.laws["every" if of == "last" else of].items()
     worth = _worth(form, joint.relevant)
-    return sum((share * worth(a, b) for (a, b), share in shares.items()), Fraction(0))
+    return sum((p * worth(a, b) for (a, b), p in shares if of != "last" or a == last), Fraction(0))
 
 
 def _worth(form: Form, relevant: int) -> Worth:

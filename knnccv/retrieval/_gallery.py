@@ -81,6 +81,71 @@ class Protocol:
             raise ValueError(msg)
 
 
+def market1501(ap: str = "rectangle") -> Protocol:
+    """The protocol of Market-1501, DukeMTMC and MSMT17: nothing is drawn.
+
+    Gallery items of the query's identity and camera are removed, and those with the identity -1. Queries
+    without a right item are left out.
+
+    Parameters
+    ----------
+    ap : {"rectangle", "trapezoid"}, default "rectangle"
+        "rectangle" as in torchreid and fast-reid, "trapezoid" as in the Matlab code of Market-1501.
+
+    Returns
+    -------
+    Protocol
+        For `expected_retrieval`.
+
+    References
+    ----------
+    Zheng, Shen, Tian, Wang, Wang & Tian, Scalable Person Re-identification: A Benchmark, ICCV 2015.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import expected_retrieval, market1501
+    >>> distances = [[0.1, 0.2, 0.3]]
+    >>> found = expected_retrieval(distances, [7], [7, 8, 7], market1501(), [1], [1, 1, 2])
+    >>> found["ap"].score
+    0.5
+    """
+    check_choice("ap", ap, CONVENTIONS)
+    return Protocol("Market-1501", _whole, _same_place_or_junk, "whole gallery", ap=ap)
+
+
+def cuhk03() -> Protocol:
+    """The single-gallery-shot protocol of CUHK03 in torchreid and fast-reid.
+
+    Gallery items of the query's identity and camera are removed. Then one item of every identity is drawn,
+    for every query anew. As in those codes, AP (rectangle) is that of the whole gallery.
+
+    Returns
+    -------
+    Protocol
+        For `expected_retrieval`.
+
+    References
+    ----------
+    Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification,
+    CVPR 2014.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import cuhk03, expected_retrieval
+    >>> distances = [[0.1, 0.2, 0.3]]
+    >>> found = expected_retrieval(distances, [7], [7, 8, 7], cuhk03(), [1], [1, 1, 2])
+    >>> found.cmc[:2].tolist()
+    [0.0, 1.0]
+    """
+    return Protocol(
+        "CUHK03",
+        _one_per_identity,
+        _same_place,
+        "1 per identity, anew for every query; AP: whole gallery",
+        whole=("ap",),
+    )
+
+
 @dataclass(repr=False, eq=False)
 class Gallery:
     """How a random gallery is drawn from the pool of gallery items.
@@ -142,6 +207,8 @@ class Gallery:
     mask: str | None = None
     short: str = "refuse"
     n_identities: int | None = None
+    market1501 = staticmethod(market1501)
+    cuhk03 = staticmethod(cuhk03)
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -207,16 +274,6 @@ class Gallery:
         return f"Gallery({self.words()})"
 
     @staticmethod
-    def market1501(ap: str = "rectangle") -> Protocol:
-        """As `market1501`."""
-        return market1501(ap)
-
-    @staticmethod
-    def cuhk03() -> Protocol:
-        """As `cuhk03`."""
-        return cuhk03()
-
-    @staticmethod
     def sysu(search: str = "all-search", shots: int = 1) -> Protocol:
         """The protocol of SYSU-MM01: infrared probes, a gallery of visible images.
 
@@ -250,71 +307,6 @@ class Gallery:
             rank="identity",
             gallery_cameras=SYSU_CAMERAS[search],
         )
-
-
-def market1501(ap: str = "rectangle") -> Protocol:
-    """The protocol of Market-1501, DukeMTMC and MSMT17: nothing is drawn.
-
-    Gallery items of the query's identity and camera are removed, and those with the identity -1. Queries
-    without a right item are left out.
-
-    Parameters
-    ----------
-    ap : {"rectangle", "trapezoid"}, default "rectangle"
-        "rectangle" as in torchreid and fast-reid, "trapezoid" as in the Matlab code of Market-1501.
-
-    Returns
-    -------
-    Protocol
-        For `expected_retrieval`.
-
-    References
-    ----------
-    Zheng, Shen, Tian, Wang, Wang & Tian, Scalable Person Re-identification: A Benchmark, ICCV 2015.
-
-    Examples
-    --------
-    >>> from knnccv.retrieval import expected_retrieval, market1501
-    >>> distances = [[0.1, 0.2, 0.3]]
-    >>> found = expected_retrieval(distances, [7], [7, 8, 7], market1501(), [1], [1, 1, 2])
-    >>> found["ap"].score
-    0.5
-    """
-    check_choice("ap", ap, CONVENTIONS)
-    return Protocol("Market-1501", _whole, _same_place_or_junk, "whole gallery", ap=ap)
-
-
-def cuhk03() -> Protocol:
-    """The single-gallery-shot protocol of CUHK03 in torchreid and fast-reid.
-
-    Gallery items of the query's identity and camera are removed. Then one item of every identity is drawn,
-    for every query anew. As in those codes, AP (rectangle) is that of the whole gallery.
-
-    Returns
-    -------
-    Protocol
-        For `expected_retrieval`.
-
-    References
-    ----------
-    Li, Zhao, Xiao & Wang, DeepReID: Deep Filter Pairing Neural Network for Person Re-identification,
-    CVPR 2014.
-
-    Examples
-    --------
-    >>> from knnccv.retrieval import cuhk03, expected_retrieval
-    >>> distances = [[0.1, 0.2, 0.3]]
-    >>> found = expected_retrieval(distances, [7], [7, 8, 7], cuhk03(), [1], [1, 1, 2])
-    >>> found.cmc[:2].tolist()
-    [0.0, 1.0]
-    """
-    return Protocol(
-        "CUHK03",
-        _one_per_identity,
-        _same_place,
-        "1 per identity, anew for every query; AP: whole gallery",
-        whole=("ap",),
-    )
 
 
 # Plain functions: a protocol must be picklable.

@@ -12,7 +12,7 @@ from .._typing import Array
 from .._validation import rectangular
 
 Block = Callable[[int, int], Array]
-KINDS = "biuUS"
+KINDS, SELF = "biuUS", "self"
 
 
 class Mask:
@@ -46,6 +46,8 @@ class SameCamera(Mask):
     def __repr__(self) -> str:
         return "same camera"
 
+    by_identity = False
+
     def _cameras(self, n_queries: int, n_gallery: int) -> tuple[Array, Array]:
         first = as_names("query_cams", self.query_cams, n_queries, "query")
         second = as_names("gallery_cams", self.gallery_cams, n_gallery, "gallery item")
@@ -53,8 +55,12 @@ class SameCamera(Mask):
         return first, second
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
-        """Compare the cameras."""
+        """Compare the cameras, or identity and camera at once."""
         first, second = shared_codes(*self._cameras(len(query_ids), len(gallery_ids)))
+        if self.by_identity:
+            n_cameras = max(int(first.max()), int(second.max())) + 1
+            ids = shared_codes(query_ids, gallery_ids)
+            first, second = ids[0] * n_cameras + first, ids[1] * n_cameras + second
         return lambda start, stop: first[start:stop, None] == second
 
 
@@ -74,16 +80,10 @@ class SameIdentityAndCamera(SameCamera):
     0.5
     """
 
+    by_identity = True
+
     def __repr__(self) -> str:
         return "same identity and camera"
-
-    def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
-        """Compare identity and camera at once."""
-        cameras = shared_codes(*self._cameras(len(query_ids), len(gallery_ids)))
-        n_cameras = max(int(part.max()) for part in cameras) + 1
-        identities = shared_codes(query_ids, gallery_ids)
-        first, second = (ids * n_cameras + cams for ids, cams in zip(identities, cameras, strict=True))
-        return lambda start, stop: first[start:stop, None] == second
 
 
 class CameraPairs(SameCamera):
@@ -211,19 +211,19 @@ def _kind(name: Any) -> str:
     return next((kind for kind, known in kinds.items() if isinstance(name, known)), "")
 
 
-def as_masks(exclude: Any) -> list[Mask]:
-    """The masks of the argument `exclude`, without "self".
+def as_masks(exclude: Any) -> list[Any]:
+    """The masks of the argument `exclude`; "self" stays.
 
     Raises
     ------
     TypeError
         If it is no mask.
     """
-    if exclude is None or (isinstance(exclude, str) and exclude == "self"):
+    if exclude is None:
         return []
     if isinstance(exclude, (list, tuple)):
         return [mask for one in exclude for mask in as_masks(one)]
-    if isinstance(exclude, Mask):
+    if isinstance(exclude, Mask) or (isinstance(exclude, str) and exclude == SELF):
         return [exclude]
     if callable(exclude) and not isinstance(exclude, type):
         return [_Function(exclude)]
@@ -235,13 +235,6 @@ def as_masks(exclude: Any) -> list[Mask]:
         f"function of a block of queries, or a list of these, got {exclude!r}{hint}"
     )
     raise TypeError(msg)
-
-
-def excludes_self(exclude: Any) -> bool:
-    """Return True if `exclude` is or contains "self"."""
-    if isinstance(exclude, (list, tuple)):
-        return any(excludes_self(one) for one in exclude)
-    return isinstance(exclude, str) and exclude == "self"
 
 
 def as_names(name: str, values: Any, n_items: int, of: str) -> Array:

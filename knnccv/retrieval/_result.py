@@ -96,7 +96,7 @@ class RetrievalScore:
     def standard_error(self) -> Any:
         """The jackknife standard error over identities; NaN without ``jackknife="identity"``."""
         if self.score_without is None or self.groups is None:
-            return np.full(np.shape(self.score), math.nan) if np.ndim(self.score) else math.nan
+            return self.score * math.nan
         return self.groups.error(self.score_without, self.score)
 
     @property
@@ -329,7 +329,30 @@ class Retrieval:
         if not isinstance(other, Retrieval):
             msg = f"other must be a Retrieval, got {other!r}"
             raise TypeError(msg)
-        return _paired_difference(self, other, name)
+        one, two = self[name], other[name]
+        for attribute, words in SAME:
+            a, b = getattr(self, attribute), getattr(other, attribute)
+            if a != b:
+                msg = f"the results have different {words}: {a!r} and {b!r}"
+                raise ValueError(msg)
+        pairs = zip((self.query_ids, *self.paired_by), (other.query_ids, *other.paired_by), strict=True)
+        for (a, b), words in zip(pairs, ARRAYS, strict=True):
+            if not np.array_equal(a, b):
+                msg = f"the results have different {words}; a paired difference needs the same data"
+                raise ValueError(msg)
+        if np.shape(one.score) != np.shape(two.score):
+            msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
+            raise ValueError(msg)
+        without, difference, of = None, one.score - two.score, ""
+        error = difference * math.nan
+        if one.groups is not None and two.groups is not None:
+            if not one.groups.same(two.groups):
+                msg = f"the jackknifes have different groups: {one.groups!r}, and {two.groups!r}"
+                raise ValueError(msg)
+            without = one.score_without - two.score_without
+            error, of = one.groups.error(without, difference), repr(one.groups)
+        per_item, bound = one.per_item - two.per_item, one.error_bound + two.error_bound
+        return RetrievalDifference(name, difference, error, per_item, without, bound, of)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores and what they mean in types that JSON has.
@@ -362,12 +385,8 @@ class Retrieval:
         weights = next(iter(self.scores.values())).weights
         columns: dict[str, Array] = {"query_id": self.query_ids, "valid": self.valid, "weight": weights}
         for name, found in self.scores.items():
-            if found.per_item.ndim == 1:
-                columns[name] = found.per_item
-                continue
-            for rank in SHOWN_RANKS:
-                if rank <= found.per_item.shape[1]:
-                    columns[f"{name}@{rank}"] = found.per_item[:, rank - 1]
+            for rank, values in _shown(found, found.per_item):
+                columns[f"{name}@{rank}" if rank else name] = values
         return data_frame(columns)
 
     def __repr__(self) -> str:
@@ -382,12 +401,13 @@ class Retrieval:
         if self.truncated:
             lines.append(f"  lists: {self.truncated} queries have right items that are not listed")
         for name, found in self.scores.items():
-            if np.ndim(found.score):
-                ranks = [r for r in SHOWN_RANKS if r <= len(found.score)]
-                shown = ", ".join(f"rank-{r} {100 * found.score[r - 1]:.2f} %" for r in ranks)
-            else:
-                shown = f"{100 * found.score:.2f} %"
-            lines.append(f"  {name}: {shown} (error at most {bound_text(found.error_bound)}){_luck(found)}")
+            shown = [f"{f'rank-{r} ' * (r > 0)}{100 * x:.2f} %" for r, x in _shown(found, found.score)]
+            luck = ""
+            if found.groups is not None:
+                error, at = np.ravel(found.standard_error)[0], " at rank 1" * (np.ndim(found.score) > 0)
+                luck = f", standard error over identities {100 * error:.2f} points{at}"
+            bound = bound_text(found.error_bound)
+            lines.append(f"  {name}: {', '.join(shown)} (error at most {bound}){luck}")
         groups = next(iter(self.scores.values())).groups
         if groups is not None:
             lines.append(f"  jackknife: {groups!r}")
@@ -395,13 +415,11 @@ class Retrieval:
 
     def _repr_html_(self) -> str:
         """Return the scores as a small table, for notebooks."""
-        rows = []
-        for name, found in self.scores.items():
-            values = np.atleast_1d(found.score)
-            ranks = [r for r in SHOWN_RANKS if r <= len(values)] if np.ndim(found.score) else [1]
-            for rank in ranks:
-                title = f"{name} at rank {rank}" if np.ndim(found.score) else name
-                rows.append((title, f"{100 * values[rank - 1]:.2f} %", bound_text(found.error_bound)))
+        rows = [
+            (f"{name} at rank {r}" if r else name, f"{100 * x:.2f} %", bound_text(found.error_bound))
+            for name, found in self.scores.items()
+            for r, x in _shown(found, found.score)
+        ]
         queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
         return html_table(
             f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
@@ -469,40 +487,8 @@ class SampledRetrieval:
         return "\n".join(lines)
 
 
-def _luck(found: RetrievalScore) -> str:
-    if found.groups is None:
-        return ""
-    at = " at rank 1" if np.ndim(found.score) else ""
-    return f", standard error over identities {100 * np.ravel(found.standard_error)[0]:.2f} points{at}"
-
-
-def _paired_difference(first: Any, second: Any, name: str) -> RetrievalDifference:
-    """The difference of one score of two `Retrieval` results; errors as in `Retrieval.difference`."""
-    one, two = first[name], second[name]
-    for attribute, words in SAME:
-        a, b = getattr(first, attribute), getattr(second, attribute)
-        if a != b:
-            msg = f"the results have different {words}: {a!r} and {b!r}"
-            raise ValueError(msg)
-    for a, b, words in zip(_arrays(first), _arrays(second), ARRAYS, strict=True):
-        if not np.array_equal(a, b):
-            msg = f"the results have different {words}; a paired difference needs the same data"
-            raise ValueError(msg)
-    if np.shape(one.score) != np.shape(two.score):
-        msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
-        raise ValueError(msg)
-    without, difference = None, one.score - two.score
-    error = np.full(np.shape(difference), math.nan) if np.ndim(difference) else math.nan
-    of = ""
-    if one.groups is not None and two.groups is not None:
-        if not one.groups.same(two.groups):
-            msg = f"the jackknifes have different groups: {one.groups!r}, and {two.groups!r}"
-            raise ValueError(msg)
-        without = one.score_without - two.score_without
-        error, of = one.groups.error(without, difference), repr(one.groups)
-    bound = one.error_bound + two.error_bound
-    return RetrievalDifference(name, difference, error, one.per_item - two.per_item, without, bound, of)
-
-
-def _arrays(result: Any) -> tuple[Array, ...]:
-    return (result.query_ids, *result.paired_by)
+def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:
+    """Values of a curve at the ranks that are shown, the last axis; others as of rank 0."""
+    if np.ndim(found.score) == 0:
+        return [(0, values)]
+    return [(rank, values[..., rank - 1]) for rank in SHOWN_RANKS if rank <= values.shape[-1]]

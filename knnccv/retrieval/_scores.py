@@ -123,7 +123,6 @@ class ScorePlan:
             nodes=nodes,
             ratios=None,
             rows=None,
-            values=None,
             of=np.array([OF[getattr(form, "of", "every")] for form in self._integrals], np.int64),
             terms=terms,
             mass=mass,

@@ -52,7 +52,6 @@ class Plan(NamedTuple):
     nodes: Any  # of the quadrature, one for each persistence, and 0
     ratios: Any  # H(g + 1) / H(g); row 0: of an item that is always drawn
     rows: Any  # of strata with this many items: the row of g = 0
-    values: Any  # H(g), in the same rows
     of: Any  # of each integral
     terms: Any  # of each: c, constant, slope, at_top, 1 if R divides, persistence or 0
     mass: Any  # of each: weights of the nodes
@@ -121,8 +120,6 @@ class Room(NamedTuple):
     chosen: Any
     other: Any
     none: Any  # probabilities of 0 of indicators
-    kept: Any  # laws of own strata, and the numbers of nearer items for which they hold
-    known: Any
 
 
 class Trials(NamedTuple):

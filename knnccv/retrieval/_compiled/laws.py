@@ -76,31 +76,20 @@ def none_left(size, nearer, drawn):
 def fill_own_law(mine, family, strata, member, time, room):
     """Fill the law of the number of drawn own items before one of them, which is drawn.
 
-    The item counts among the tied ones of its stratum `member`. Laws of strata of which no item is tied are
-    kept while the number of nearer ones is the same; `room.known` has this number, and 1 more.
+    The item counts among the tied ones of its stratum `member`.
     """
     for r in range(len(mine)):
         mine[r] = 0.0
     mine[0] = 1.0
     length = ONE
-    for f in range(len(family)):
-        s = family[f]
-        size, drawn, tied, nearer = strata.sizes[s], strata.draws[s], strata.tied[s], strata.counts[s]
-        law = room.law
+    for s in family:
+        size, drawn, tied = strata.sizes[s], strata.draws[s], strata.tied[s]
         if s == member:
             size, drawn, tied = size - 1, drawn - 1, tied - 1
-            if drawn > 0:
-                fill_law(law, strata, s, size, drawn, tied, time, room)
-        elif tied > 0 and drawn > 0:
-            fill_law(law, strata, s, size, drawn, tied, time, room)
-        elif drawn > 0 and nearer > 0:
-            law = room.kept[f]
-            if room.known[f] != nearer + 1:
-                room.known[f] = nearer + 1
-                fill_law(law, strata, s, size, drawn, tied, time, room)
-        n_terms = min(drawn, nearer + tied) + 1
+        n_terms = min(drawn, strata.counts[s] + tied) + 1
         if n_terms > 1:
-            length = convolve(mine, length, law, n_terms, room.other)
+            fill_law(room.law, strata, s, size, drawn, tied, time, room)
+            length = convolve(mine, length, room.law, n_terms, room.other)
 
 
 @inner
@@ -222,13 +211,7 @@ def identities_ahead(product, none, touched, nodes):
     """The generating function of the number of identities ahead."""
     for k in range(len(nodes)):
         product[k] = 1.0
-    whole = len(touched) - len(touched) % 2
-    for at in range(0, whole, 2):  # two at once
-        first, second = none[touched[at]], none[touched[at + 1]]
-        for k in range(len(nodes)):
-            t = nodes[k]
-            product[k] *= (t + first * (1.0 - t)) * (t + second * (1.0 - t))
-    for j in touched[whole:]:
+    for j in touched:
         for k in range(len(nodes)):
             product[k] *= nodes[k] + none[j] * (1.0 - nodes[k])
 
@@ -306,7 +289,7 @@ def _largest_error(found: Rule, degrees: Array) -> float:
 
 @jit
 def ratio_tables(size, drawn, nodes):
-    """Ratios ``H(g + 1) / H(g)`` and values H(g) at every node, g = 0 .. size; O(size * drawn * nodes).
+    """Ratios ``H(g + 1) / H(g)`` at every node, g = 0 .. size; O(size * drawn * nodes).
 
     H(g) is the generating function of the number of drawn items among g of `size` items, of which `drawn`
     are drawn. At the node 0 it is P(none of them is drawn). The last row of the ratios is 0.
@@ -324,4 +307,4 @@ def ratio_tables(size, drawn, nodes):
     for g in range(size):
         for k in range(n_nodes):
             ratios[g, k] = values[g + 1, k] / values[g, k] if values[g, k] > 1e-290 else 0.0
-    return ratios, values
+    return ratios

@@ -186,9 +186,8 @@ def nothing_yet(met, relevant, plan):
     for size in met.strata.sizes:
         widest = max(widest, size)
     table = np.zeros((4, max(widest + 1, length + 4, plan.ahead + 4, relevant + 4)))
-    none, n_own = np.zeros(len(met.strata.sizes) + 4), len(met.family)
-    kept, known = np.zeros((n_own, widest + 1)), np.zeros(n_own, np.int64)
-    return sums, Room(table[0], table[1], table[2], table[3], none, kept, known), length
+    none = np.zeros(len(met.strata.sizes) + 4)
+    return sums, Room(table[0], table[1], table[2], table[3], none), length
 
 
 @inner
@@ -297,7 +296,7 @@ def walk_rows(distances, masked, codes, pool, plan, found):
         sizes, draws, counts, tied = strata.sizes, strata.draws, strata.counts, strata.tied
         sums, room, length = nothing_yet(met, relevant, plan)
         mine, others, ahead_law = np.empty(relevant), np.empty(length), np.empty(n_ahead)
-        rows = np.empty(len(items) + n_strata, np.int64)
+        rows = np.empty(len(items), np.int64)
         for s in range(n_strata):
             seen[s], first_rows[s] = 0, 0
             shares[s] = draws[s] / max(sizes[s], 1)
@@ -338,20 +337,10 @@ def walk_rows(distances, masked, codes, pool, plan, found):
                 mean += shares[s]
                 counts[s] += 1
             if integrals:
-                table, n_sure = plan.ratios, middle - begin - n
-                if n > n_touched:
-                    table, n, n_sure = plan.values, 0, 0
-                    for s in touched[:n_touched]:
-                        rows[n] = first_rows[s] + counts[s]
-                        n += first_rows[s] > 0
-                        n_sure += 0 if first_rows[s] > 0 else counts[s]
-                    for k in range(n_nodes):
-                        images[k] = 1.0
-                multiply(images, table, rows[:n])
-                if n_sure > 0:
-                    fill_powers(powers, nodes, n_sure)
-                    for k in range(n_nodes):
-                        images[k] *= powers[k]
+                multiply(images, plan.ratios, rows[:n])
+                fill_powers(powers, nodes, middle - begin - n)
+                for k in range(n_nodes):
+                    images[k] *= powers[k]
             if identity_integrals:
                 identities_ahead(product, none, ahead[:n_seen], nodes)
             limit = least(mean, length, images if integrals else nothing, last)
