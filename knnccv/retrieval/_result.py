@@ -329,7 +329,8 @@ class Retrieval:
         if not isinstance(other, Retrieval):
             msg = f"other must be a Retrieval, got {other!r}"
             raise TypeError(msg)
-        one, two = self[name], other[name]
+        one: Any = self[name]
+        two: Any = other[name]
         for attribute, words in SAME:
             a, b = getattr(self, attribute), getattr(other, attribute)
             if a != b:
