@@ -11,10 +11,9 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import check_integer
-from ._expected import expected_retrieval
-from ._forms import Form
+from ._forms import Form, parse
 from ._gallery import Gallery
-from ._scores import parse
+from ._retrieval import expected_retrieval
 
 LARGEST = 7
 

@@ -7,11 +7,10 @@ Laws are lists of integers, the numbers of ways, so that a law divided by its su
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +18,11 @@ import numpy as np
 from .._parallel import counted, expect
 from .._typing import Array
 from ..sampling import tie_times
-from ._compiled.tables import Pool
+from ._compiled import PRECISIONS, Pool
 from ._draw import Draw
-from ._forms import AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
-from ._pool import others_of
-from ._problem import Problem
-from ._result import RetrievalScore
-from ._scores import AVERAGE_WITHIN, Score
+from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within
+from ._gallery import others_of
+from ._scores import ranked
 
 MOST_STEPS = 100_000_000
 Law = list[int]
@@ -34,16 +31,19 @@ Worth = Callable[[int, int], Fraction]
 
 
 class _Joint(NamedTuple):
-    """Expected numbers of right items by (right, wrong) items before them, of first ones by those ahead."""
+    """Expected numbers of right items by (right, wrong) items before them.
 
-    pairs: dict[tuple[int, int], Fraction]
-    firsts: dict[int, Fraction]
-    every: dict[int, Fraction]  # by those ahead, over the number of right items
+    Of "every" one; of the "first", and of "each" as if it were the only one, by (0, those ahead).
+    """
+
+    laws: dict[str, dict[tuple[int, int], Fraction]]
     relevant: int
 
 
-def exact_scores(draw: Draw) -> dict[str, list[Any]]:
-    """Every score of every query: a Fraction, a tuple of Fractions for "cmc", None without a right item.
+def exact_scores(draw: Draw) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Every score and its values for the queries: a Fraction, or a tuple of them for "cmc".
+
+    Queries without a right item have None.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
     steps = 0.0
     expect(near.n_queries)
     for start, stop in draw.blocks(near.rows_at_once):
-        masked = draw.removed(start, stop)
+        masked, _ = draw.removed(start, stop)
         others = others_of(masked, problem.codes[start:stop], pool, gallery)
         rows = zip(near.block(start, stop), masked, problem.codes[start:stop], others, strict=True)
         for row, out, code, n_others in counted(rows, stop - start):
@@ -76,21 +76,10 @@ def exact_scores(draw: Draw) -> dict[str, list[Any]]:
                     raise ValueError(msg)
                 joint = query.joint(problem.asked.rank)
             for score in scores:
-                found[score.name].append(None if joint is None else _value(score, joint, problem))
-    return found
-
-
-def add_exact(result: dict[str, RetrievalScore], draw: Draw) -> dict[str, RetrievalScore]:
-    """The scores, also as rational numbers; errors as `exact_scores`."""
-    found, problem = exact_scores(draw), draw.problem
-    return {
-        name: replace(
-            score,
-            exact=_mean(problem.codes, problem.asked.average, found[name]),
-            per_item_exact=tuple(found[name]),
-        )
-        for name, score in result.items()
-    }
+                value = None if joint is None else _value(score, joint, problem.asked.max_rank)
+                found[score.name].append(value)
+    average = problem.asked.average
+    return {name: (_mean(problem.codes, average, all_), tuple(all_)) for name, all_ in found.items()}
 
 
 def _mean(codes: Array, average: str, values: list[Any]) -> Any:
@@ -148,9 +137,8 @@ class _Query:
 
     def joint(self, rank: str) -> _Joint:
         """The joint law of the numbers of right and wrong items before a right one."""
-        pairs: dict[tuple[int, int], Fraction] = {}
-        firsts: dict[int, Fraction] = {}
-        every: dict[int, Fraction] = {}
+        names = ("every", "first", "each")
+        laws: dict[str, defaultdict[tuple[int, int], Fraction]] = {n: defaultdict(Fraction) for n in names}
         for group in self.groups():
             for time, share in zip(*tie_times(self._n_times(group[0]), Fraction(1)), strict=True):
                 wrong, ahead = self._wrong(group[0], time)
@@ -158,14 +146,13 @@ class _Query:
                 for s, times in Counter(int(self.pool.stratum[i]) for i in group).items():
                     mine = self._mine(group[0], s, time)
                     weight = share * times * Fraction(self.draws[s], len(self.strata[s]))
-                    for a, p in enumerate(mine):
-                        for b, other in enumerate(wrong):
-                            if p and other:
-                                pairs[a, b] = pairs.get((a, b), Fraction(0)) + weight * p * other
+                    for (a, p), (b, other) in product(enumerate(mine), enumerate(wrong)):
+                        if p and other:
+                            laws["every"][a, b] += weight * p * other
                     for b, other in enumerate(ahead):
-                        firsts[b] = firsts.get(b, Fraction(0)) + weight * mine[0] * other
-                        every[b] = every.get(b, Fraction(0)) + weight * other / self.relevant
-        return _Joint(pairs, firsts, every, self.relevant)
+                        laws["first"][0, b] += weight * mine[0] * other
+                        laws["each"][0, b] += weight * other
+        return _Joint({name: dict(law) for name, law in laws.items()}, self.relevant)
 
     def _nearer(self, s: int, item: int) -> tuple[int, int]:
         """Items of a stratum that are nearer than an item, and others at its distance."""
@@ -261,27 +248,23 @@ def _shares(law: Law) -> list[Fraction]:
     return [Fraction(ways, total) for ways in law]
 
 
-def _value(score: Score, joint: _Joint, problem: Problem) -> Any:
+def _value(score: Score, joint: _Joint, max_rank: int) -> Any:
     """A score from the joint law."""
     if score.curve:
-        shares = joint.firsts if score.curve == "first" else joint.every
-        return tuple(accumulate(shares.get(r, Fraction(0)) for r in range(problem.asked.max_rank)))
+        shares = joint.laws["first" if score.curve == "first" else "each"]
+        over = Fraction(1 if score.curve == "first" else joint.relevant)
+        return tuple(accumulate(shares.get((0, r), Fraction(0)) / over for r in range(max_rank)))
     values = [_value_of(form, joint) for form in score.forms]
     return sum(values, Fraction(0)) / len(values)
 
 
 def _value_of(form: Form, joint: _Joint) -> Fraction:
-    relevant = joint.relevant
-    if isinstance(form, First):
-        shares = joint.firsts if form.of == "first" else joint.every
-        weights = [Fraction(weight) for weight in form.weights]
-        return _weighted(weights, [shares.get(b, Fraction(0)) for b in range(len(weights))])
-    worth = _worth(form, relevant)
-    if isinstance(form, Reciprocal) and form.of == "first":
-        return sum((share * worth(0, b) for b, share in joint.firsts.items()), Fraction(0))
-    last = isinstance(form, Reciprocal) and form.of == "last"
-    pairs = ((a, b, share) for (a, b), share in joint.pairs.items() if not last or a == relevant - 1)
-    return sum((share * worth(a, b) for a, b, share in pairs), Fraction(0))
+    of, last = getattr(form, "of", "every"), joint.relevant - 1
+    if isinstance(form, First) and of == "every":
+        of = "each"
+    shares = joint.laws["every" if of == "last" else of].items()
+    worth = _worth(form, joint.relevant)
+    return sum((p * worth(a, b) for (a, b), p in shares if of != "last" or a == last), Fraction(0))
 
 
 def _worth(form: Form, relevant: int) -> Worth:
@@ -289,36 +272,16 @@ def _worth(form: Form, relevant: int) -> Worth:
     if isinstance(form, Geometric):
         p = Fraction(form.text)
         return lambda a, b: (1 - p) * p ** (a + b)
-    if isinstance(form, WithinR):
-        precise = form.precise
-        return lambda a, b: (
-            Fraction(1 + a if precise else 1, (1 + a + b if precise else 1) * relevant) * (a + b < relevant)
-        )
-    if isinstance(form, AtRank):
-        return _at_rank(form, relevant)
-    average = AVERAGE_WITHIN.fullmatch(form.name)
-    if average is not None:  # the table has floats
-        n = int(average[1])
-        divisor = relevant if average[2] == "r" else min(n, relevant)
-        return lambda a, b: Fraction(1 + a, (1 + a + b) * divisor) * (a + b < n)
     if isinstance(form, Reciprocal):
         constant, slope, at_top = Fraction(form.constant), Fraction(form.slope), Fraction(form.at_top)
         c, over = form.c, relevant if form.normalize == "R" else 1
         return lambda a, b: ((constant + slope * a) / (c + a + b) if c + a + b else at_top) / over
-    assert isinstance(form, Table)
-    table = form.values(relevant)
-    n_rows, n_columns = table.shape
-    return lambda a, b: Fraction(float(table[a, b])) if a < n_rows and b < n_columns else Fraction(0)
-
-
-def _at_rank(form: AtRank, relevant: int) -> Worth:
-    weights = [Fraction(weight) for weight in form.weights]
-    k = len(weights)
-    divisor = {
-        "1": Fraction(1),
-        "k": Fraction(k),
-        "R": Fraction(relevant),
-        "min(k,R)": Fraction(min(k, relevant)),
-        "ideal": sum(weights[:relevant], Fraction(0)),
-    }[form.normalize]
-    return lambda a, b: weights[a + b] / divisor if a + b < k else Fraction(0)
+    if isinstance(form, Table):
+        table = form.values(relevant)
+        rows, columns = table.shape
+        return lambda a, b: Fraction(float(table[a, b])) if a < rows and b < columns else Fraction(0)
+    assert isinstance(form, AtRank | First | Within)
+    one = ranked(form, relevant, Fraction)
+    precise, over = one.law == PRECISIONS, one.divisors.tolist()[relevant]  # no integers of NumPy
+    gains: list[Fraction] = [weight / over for weight in one.weights]
+    return lambda a, b: gains[a + b] * (1 + a if precise else 1) if a + b < len(gains) else Fraction(0)

@@ -1,15 +1,18 @@
-"""Scores as forms, whose expectation over random galleries is known: four public ones, two of names alone.
+"""Scores as forms, whose expectation over random galleries is known, and the names that stand for them.
 
 Each is a sum over the right items of a ranking, or of the first or last of them, of a term that depends on
-the number a of right and b of wrong items before it, and on the number R of right items.
+the number a of right and b of wrong items before it, and on the number R of right items. Four forms are
+public; three more have names alone.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +21,39 @@ from .._validation import as_reals, check_choice, check_integer, check_real
 
 MOST = 10_000
 OF = ("every", "first", "last")
+GROUP = "knnccv.retrieval_scores"
+AT_RANK = ("precision", "recall", "ndcg")
+PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
+PERSISTENCE = "0.8"
+MOST_RANKS, MOST_PRECISIONS = 10**6, 10**4
+REFUSED = {
+    r"ap@\d+|map@\d+": (
+        "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
+        "number R of right items, or 'ap@k/min', which divides by min(k, R)"
+    ),
+    r"f1@\d+|f1": "F1 is a ratio of two random numbers; take 'precision@k' and 'recall@k'",
+    r"(ap|map)[-_ ]?(11|11pt|11-?points?|interpolated)|11-?point.*|interpolated.*": (
+        "interpolated precision is a maximum over the later ranks, whose expectation has no closed form; "
+        "take 'ap'"
+    ),
+    r"ndcg": "it needs a depth, such as 'ndcg@10'",
+    r"precision|recall": "it needs a depth, such as 'precision@5'",
+    r".*re-?rank.*|.*query.?expansion.*": (
+        "re-ranking and query expansion change the distances with the gallery that is drawn; the distances "
+        "must not depend on the draw"
+    ),
+}
+
+OTHER_NAMES = {
+    r"map|mean average precision|average.precision": "'ap' here, whose mean over the queries is the mAP",
+    r"minp": "'inp' here, whose mean over the queries is mINP",
+    r"mrr": "'rr' here, whose mean over the queries is the MRR",
+    r"rank-?\d+|r-?\d+|cmc@\d+|top-?\d+|hit@\d+|success@\d+": (
+        "one point of the curve 'cmc' here, such as r.cmc[0] for rank 1"
+    ),
+    r"p@\d+": "'precision@k' here",
+    r"r@\d+": "'recall@k' here, or, as the hit rate of metric learning, one point of the curve 'cmc'",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,17 +200,6 @@ class AtRank(Named):
                 )
                 raise ValueError(msg)
 
-    def divisors(self, largest: int) -> Array:
-        """What the sum is divided by for R = 0 .. largest right items; R = 0 as R = 1."""
-        relevant = np.maximum(np.arange(largest + 1), 1)
-        within = np.minimum(relevant, len(self.weights))
-        if self.normalize == "ideal":
-            sums: Array = np.cumsum(self.weights)[within - 1]
-            return sums
-        of = {"1": np.ones_like(relevant), "k": np.full_like(relevant, len(self.weights)), "R": relevant}
-        divisors: Array = of.get(self.normalize, within).astype(float)
-        return divisors
-
 
 @dataclass(frozen=True)
 class First(Named):
@@ -290,14 +315,35 @@ class Geometric(Named):
 
 
 @dataclass(frozen=True)
-class WithinR(Named):
-    """Right items among the first R, each with 1 or its precision ``(1 + a) / (1 + a + b)``, over R."""
+class Within(Named):
+    """Right items among the first ones, each with 1 or its precision ``(1 + a) / (1 + a + b)``."""
 
     precise: bool
+    depth: int = 0  # 0: the first R
+    normalize: str = "R"  # or "min(k,R)"
 
 
-Form: TypeAlias = Reciprocal | AtRank | First | Table | Geometric | WithinR
+@dataclass(frozen=True)
+class Curve(Named):
+    """`First` at all ranks, each with the weight 1 up to it."""
+
+    of: str = "first"
+
+
+Form: TypeAlias = Reciprocal | AtRank | First | Table | Geometric | Within | Curve
 FORMS = (Reciprocal, AtRank, First, Table)
+
+
+class Score(NamedTuple):
+    """One score, the mean of its forms."""
+
+    name: str
+    forms: tuple[Form, ...]
+
+    @property
+    def curve(self) -> str:
+        """Of which right items it is a curve, or ""."""
+        return next((form.of for form in self.forms if isinstance(form, Curve)), "")
 
 
 def _set(form: Any, **values: Any) -> None:
@@ -333,3 +379,131 @@ def _refuse_shape(values: Array, ndim: int, must: str) -> None:
     if values.ndim != ndim or values.size == 0:
         msg = f"{must}, got an array of shape {values.shape}"
         raise ValueError(msg)
+
+
+def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
+    """The scores of the argument `scores`.
+
+    Raises
+    ------
+    ValueError, TypeError, ImportError
+        If one is unknown, refused, or occurs twice; the message has the reason. If a package offers one
+        that cannot be used.
+    """
+    kinds = (str, *FORMS)
+    wanted = (scores,) if isinstance(scores, kinds) else scores
+    if not isinstance(wanted, (tuple, list)) or not wanted or not all(isinstance(n, kinds) for n in wanted):
+        msg = (
+            "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and "
+            f"Table, got {scores!r}"
+        )
+        raise TypeError(msg)
+    found = tuple(_named(one, ap) if isinstance(one, str) else _given(one) for one in wanted)
+    names = [score.name for score in found]
+    if len(set(names)) < len(names):
+        msg = f"scores must be different and have different names, got {tuple(names)!r}"
+        raise ValueError(msg)
+    return found
+
+
+def _given(form: Any) -> Score:
+    if _built_in(form.name, "rectangle"):
+        msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
+        raise ValueError(msg)
+    return Score(form.name, (form,))
+
+
+def _named(name: str, ap: str) -> Score:
+    forms = _built_in(name, ap) or load(name)
+    if forms:
+        return Score(name, forms)
+    for pattern, reason in REFUSED.items():
+        if re.fullmatch(pattern, name.lower()):
+            msg = f"score {name!r} is refused: {reason}"
+            raise ValueError(msg)
+    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *_offered())
+    msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
+    for pattern, meant in OTHER_NAMES.items():
+        if re.fullmatch(pattern, name.lower()):
+            msg += f"; it is {meant}"
+    raise ValueError(msg)
+
+
+def _built_in(name: str, ap: str) -> tuple[Form, ...]:
+    """The forms of a built-in score, or none."""
+    plain: dict[str, tuple[Form, ...]] = {
+        "cmc": (Curve(),),
+        "cmc_all_shots": (Curve("every"),),
+        "ap": (Reciprocal(1), Reciprocal(0, constant=0))[: 1 if ap == "rectangle" else 2],
+        "rr": (Reciprocal(1, of="first"),),
+        "inp": (Reciprocal(1, of="last"),),
+        "r_precision": (Within(precise=False),),
+        "map@r": (Within(precise=True),),
+        "rbp": (Geometric(PERSISTENCE),),
+    }
+    found = re.fullmatch(r"(\w+)@(.*?)(/(?:r|min))?", name)
+    if found is None:
+        return plain.get(name, ())
+    family, digits, over = found.groups()
+    if family == "rbp" and not over:
+        return (_biased(name, digits),)
+    if not re.fullmatch(r"[1-9]\d*", digits) or (family not in AT_RANK if over is None else family != "ap"):
+        return plain.get(name, ())
+    depth = check_integer(f"the depth of {name!r}", int(digits), 1, MOST_PRECISIONS if over else MOST_RANKS)
+    if over:
+        return (Within(precise=True, depth=depth, normalize="R" if over == "/r" else "min(k,R)"),)
+    if family == "ndcg":
+        return (AtRank(1 / np.log2(np.arange(2, depth + 2)), normalize="ideal"),)
+    return (AtRank((1.0,) * depth, normalize="k" if family == "precision" else "R"),)
+
+
+def _biased(name: str, text: str) -> Geometric:
+    try:
+        persistence = check_real(name, float(text))
+    except ValueError:
+        persistence = 0.0
+    if not 0 < persistence < 1:
+        msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
+        raise ValueError(msg)
+    return Geometric(text)
+
+
+def _offered() -> list[str]:
+    """Names of the scores that installed packages offer."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load(name: str) -> tuple[Form, ...]:
+    """The score that an installed package offers under this name, or nothing.
+
+    Raises
+    ------
+    ValueError
+        If two packages offer different scores under the name.
+    ImportError
+        If the score cannot be imported.
+    TypeError
+        If it is not of one of the forms, or has another name.
+    """
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        return ()
+    if len(points) > 1:
+        owners = " and ".join(_owner(point) for point in points.values())
+        msg = f"two installed packages offer a score named {name!r}: {owners}; uninstall one of them"
+        raise ValueError(msg)
+    (point,) = points.values()
+    try:
+        form: Form = point.load()
+    except Exception as error:
+        msg = f"the score {name!r} of {_owner(point)} cannot be imported: {error}"
+        raise ImportError(msg) from error
+    if not isinstance(form, FORMS) or form.name != name:
+        msg = f"{_owner(point)} must be a Reciprocal, AtRank, First or Table named {name!r}, got {form!r}"
+        raise TypeError(msg)
+    return (form,)
+
+
+def _owner(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else "an unnamed package"
+    return f"{point.value} (package {package})"

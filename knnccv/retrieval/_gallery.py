@@ -1,20 +1,24 @@
-"""How galleries are drawn: `Gallery`, and protocols by name."""
+"""How galleries are drawn: `Gallery`, protocols by name, and the strata of gallery items they draw from."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_bool, check_choice, check_integer
-from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera
+from .._validation import check_bool, check_choice, check_integer, rectangular
+from ._compiled import Plan, Pool
+from ._compiled.walk import count_left
+from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera, as_names
 
 MOST_DRAWN = 2**31 - 1
+MOST_STEPS = 1e14
 CONVENTIONS = ("rectangle", "trapezoid")
 SYSU_CAMERAS = {"all-search": (1, 2, 4, 5), "indoor-search": (1, 2)}
 
@@ -75,188 +79,6 @@ class Protocol:
                 f"{', '.join(map(repr, other[:5].tolist()))}; leave them out"
             )
             raise ValueError(msg)
-
-
-class Gallery:
-    """How a random gallery is drawn from the pool of gallery items.
-
-    Parameters
-    ----------
-    which : "all", optional
-        Every item is in the gallery; nothing is random.
-    per_identity : int, optional
-        Items drawn of every identity, for every query anew (`per_query`), after its mask.
-    shots : int, optional
-        Items drawn of every stratum, once for all queries.
-    strata : array or tuple of arrays of shape (n_gallery,), optional
-        With `shots`: what defines a stratum, such as ``(ids, cams)``. Each stratum must lie within one
-        identity. Default: the identities.
-    per_query : bool, optional
-        Whether every query has a gallery of its own. The expectation is the same; a mask may then cut
-        strata. Default: True for `per_identity`, False for `shots`.
-    mask : "before", optional
-        Allows a mask that cuts strata of a gallery shared by the queries. It is then applied before the
-        draw, as if every query had a gallery of its own.
-    short : {"refuse", "all"}, default "refuse"
-        Strata with fewer items than are drawn, or queries with fewer identities to draw from: an error, or
-        all of them are taken.
-    n_identities : int, optional
-        Identities in a gallery, drawn at random from those of the gallery items: the query's own, and
-        ``n_identities - 1`` others, each set equally likely. Then items are drawn of them as above; without
-        `which`, `per_identity` and `shots` all their items are in the gallery. Items that are in every
-        gallery (`always`) do not depend on it. An identity that the mask removes as a whole is not drawn
-        from; where one gallery serves all queries, it is, and adds nothing.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
-
-    Notes
-    -----
-    With `n_identities`, scores are means over the queries, each over the galleries that have its identity.
-    For one gallery that serves all queries this is a ratio of expectations: of the sum of the scores of the
-    queries whose identity is in the gallery, and of their number. The mean of the scores that random
-    galleries report is another number if identities have unequal numbers of queries.
-
-    Examples
-    --------
-    >>> from knnccv.retrieval import Gallery
-    >>> Gallery(per_identity=1)
-    Gallery(1 per identity, anew for every query)
-    >>> Gallery(n_identities=100, per_identity=1)
-    Gallery(100 random identities, one of them the query's, 1 per identity, anew for every query)
-    """
-
-    def __init__(
-        self,
-        which: str | None = None,
-        *,
-        per_identity: int | None = None,
-        shots: int | None = None,
-        strata: Any = None,
-        per_query: bool | None = None,
-        mask: str | None = None,
-        short: str = "refuse",
-        n_identities: int | None = None,
-    ) -> None:
-        if isinstance(which, str) and which.lower() in RETRAINED:
-            msg = (
-                f"{RETRAINED[which.lower()]}: the model is trained again for every split, so the mean over "
-                "the splits is no expectation over galleries; only the draw within one split is, as "
-                "Gallery(per_identity=1)"
-            )
-            raise ValueError(msg)
-        n_ways = sum(value is not None for value in (which, per_identity, shots))
-        if n_ways != 1 and not (n_ways == 0 and n_identities is not None):
-            msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
-            raise ValueError(msg)
-        if which is not None:
-            check_choice("which", which, ("all",))
-        if strata is not None and shots is None:
-            msg = "strata needs shots=..., the number of items drawn of every stratum"
-            raise ValueError(msg)
-        if mask is not None:
-            check_choice("mask", mask, ("before",))
-        check_choice("short", short, ("refuse", "all"))
-        self.per_identity = (
-            None if per_identity is None else check_integer("per_identity", per_identity, 1, MOST_DRAWN)
-        )
-        self.shots = None if shots is None else check_integer("shots", shots, 1, MOST_DRAWN)
-        self.n_identities = (
-            None if n_identities is None else check_integer("n_identities", n_identities, 1, MOST_DRAWN)
-        )
-        self.strata = strata
-        default = per_identity is not None
-        self.per_query = default if per_query is None else check_bool("per_query", per_query)
-        self.mask = mask
-        self.short = short
-
-    @property
-    def n_drawn(self) -> int:
-        """Items drawn of every stratum; 0 if all are."""
-        return self.per_identity or self.shots or 0
-
-    @property
-    def n_others(self) -> int:
-        """Random identities besides the query's own; -1 if all identities are in every gallery."""
-        return -1 if self.n_identities is None else self.n_identities - 1
-
-    @property
-    def random(self) -> bool:
-        """Whether anything is drawn."""
-        return self.n_drawn > 0 or self.n_identities is not None
-
-    @property
-    def shared(self) -> bool:
-        """Whether one random gallery serves all queries."""
-        return self.random and not self.per_query and self.mask is None
-
-    def with_per_query(self, per_query: bool) -> Gallery:
-        """A copy that draws for every query, or once for all of them."""
-        other = copy(self)
-        other.per_query = per_query
-        return other
-
-    def words(self) -> str:
-        """The draw in words."""
-        if not self.random:
-            return "whole gallery"
-        of = "identity" if self.strata is None else "stratum"
-        when = "anew for every query" if self.per_query else "one gallery for all queries"
-        each = f"{self.n_drawn or 'all items'} per {of}"
-        if self.n_identities is None:
-            return f"{each}, {when}"
-        ratio = " (scores: ratios of expectations)" if self.shared else ""
-        return f"{self.n_identities} random identities, one of them the query's, {each}, {when}{ratio}"
-
-    def __repr__(self) -> str:
-        return f"Gallery({self.words()})"
-
-    @staticmethod
-    def market1501(ap: str = "rectangle") -> Protocol:
-        """As `market1501`."""
-        return market1501(ap)
-
-    @staticmethod
-    def cuhk03() -> Protocol:
-        """As `cuhk03`."""
-        return cuhk03()
-
-    @staticmethod
-    def sysu(search: str = "all-search", shots: int = 1) -> Protocol:
-        """The protocol of SYSU-MM01: infrared probes, a gallery of visible images.
-
-        `shots` images are drawn of every identity and camera, one gallery for all probes. Identities are
-        ranked by their nearest drawn image in CMC and reciprocal rank; AP (rectangle) and INP rank images.
-        Camera 2 is removed for probes of camera 3, which is at the same place. Cells with fewer images than
-        shots give all of them.
-
-        Parameters
-        ----------
-        search : {"all-search", "indoor-search"}, default "all-search"
-            Gallery of the cameras 1, 2, 4 and 5, or 1 and 2.
-        shots : int, default 1
-            Published tables use 1 and 10.
-
-        Returns
-        -------
-        Protocol
-            For `expected_retrieval`.
-
-        References
-        ----------
-        Wu, Zheng, Yu, Gong & Lai, RGB-Infrared Cross-Modality Person Re-Identification, ICCV 2017.
-        """
-        check_choice("search", search, tuple(SYSU_CAMERAS))
-        return Protocol(
-            f"SYSU-MM01 {search}",
-            partial(_per_cell, check_integer("shots", shots, 1, MOST_DRAWN)),
-            _other_place,
-            f"{shots} per identity and camera, one gallery for all queries",
-            rank="identity",
-            gallery_cameras=SYSU_CAMERAS[search],
-        )
 
 
 def market1501(ap: str = "rectangle") -> Protocol:
@@ -324,6 +146,169 @@ def cuhk03() -> Protocol:
     )
 
 
+@dataclass(repr=False, eq=False)
+class Gallery:
+    """How a random gallery is drawn from the pool of gallery items.
+
+    Parameters
+    ----------
+    which : "all", optional
+        Every item is in the gallery; nothing is random.
+    per_identity : int, optional
+        Items drawn of every identity, for every query anew (`per_query`), after its mask.
+    shots : int, optional
+        Items drawn of every stratum, once for all queries.
+    strata : array or tuple of arrays of shape (n_gallery,), optional
+        With `shots`: what defines a stratum, such as ``(ids, cams)``. Each stratum must lie within one
+        identity. Default: the identities.
+    per_query : bool, optional
+        Whether every query has a gallery of its own. The expectation is the same; a mask may then cut
+        strata. Default: True for `per_identity`, False for `shots`.
+    mask : "before", optional
+        Allows a mask that cuts strata of a gallery shared by the queries. It is then applied before the
+        draw, as if every query had a gallery of its own.
+    short : {"refuse", "all"}, default "refuse"
+        Strata with fewer items than are drawn, or queries with fewer identities to draw from: an error, or
+        all of them are taken.
+    n_identities : int, optional
+        Identities in a gallery, drawn at random from those of the gallery items: the query's own, and
+        ``n_identities - 1`` others, each set equally likely. Then items are drawn of them as above; without
+        `which`, `per_identity` and `shots` all their items are in the gallery. Items that are in every
+        gallery (`always`) do not depend on it. An identity that the mask removes as a whole is not drawn
+        from; where one gallery serves all queries, it is, and adds nothing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
+
+    Notes
+    -----
+    With `n_identities`, scores are means over the queries, each over the galleries that have its identity.
+    For one gallery that serves all queries this is a ratio of expectations: of the sum of the scores of the
+    queries whose identity is in the gallery, and of their number. The mean of the scores that random
+    galleries report is another number if identities have unequal numbers of queries.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import Gallery
+    >>> Gallery(per_identity=1)
+    Gallery(1 per identity, anew for every query)
+    >>> Gallery(n_identities=100, per_identity=1)
+    Gallery(100 random identities, one of them the query's, 1 per identity, anew for every query)
+    """
+
+    which: str | None = None
+    _: KW_ONLY
+    per_identity: int | None = None
+    shots: int | None = None
+    strata: Any = None
+    per_query: bool | None = None
+    mask: str | None = None
+    short: str = "refuse"
+    n_identities: int | None = None
+    market1501 = staticmethod(market1501)
+    cuhk03 = staticmethod(cuhk03)
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if isinstance(self.which, str) and self.which.lower() in RETRAINED:
+            msg = (
+                f"{RETRAINED[self.which.lower()]}: the model is trained again for every split, so the mean "
+                "over the splits is no expectation over galleries; only the draw within one split is, as "
+                "Gallery(per_identity=1)"
+            )
+            raise ValueError(msg)
+        n_ways = sum(value is not None for value in (self.which, self.per_identity, self.shots))
+        if n_ways != 1 and not (n_ways == 0 and self.n_identities is not None):
+            msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
+            raise ValueError(msg)
+        if self.which is not None:
+            check_choice("which", self.which, ("all",))
+        if self.strata is not None and self.shots is None:
+            msg = "strata needs shots=..., the number of items drawn of every stratum"
+            raise ValueError(msg)
+        if self.mask is not None:
+            check_choice("mask", self.mask, ("before",))
+        check_choice("short", self.short, ("refuse", "all"))
+        for name in ("per_identity", "shots", "n_identities"):
+            if getattr(self, name) is not None:
+                setattr(self, name, check_integer(name, getattr(self, name), 1, MOST_DRAWN))
+        if self.per_query is None:
+            self.per_query = self.per_identity is not None
+        check_bool("per_query", self.per_query)
+
+    @property
+    def n_drawn(self) -> int:
+        """Items drawn of every stratum; 0 if all are."""
+        return self.per_identity or self.shots or 0
+
+    @property
+    def n_others(self) -> int:
+        """Random identities besides the query's own; -1 if all identities are in every gallery."""
+        return -1 if self.n_identities is None else self.n_identities - 1
+
+    @property
+    def random(self) -> bool:
+        """Whether anything is drawn."""
+        return self.n_drawn > 0 or self.n_identities is not None
+
+    @property
+    def shared(self) -> bool:
+        """Whether one random gallery serves all queries."""
+        return self.random and not self.per_query and self.mask is None
+
+    def words(self) -> str:
+        """The draw in words."""
+        if not self.random:
+            return "whole gallery"
+        of = "identity" if self.strata is None else "stratum"
+        when = "anew for every query" if self.per_query else "one gallery for all queries"
+        each = f"{self.n_drawn or 'all items'} per {of}"
+        if self.n_identities is None:
+            return f"{each}, {when}"
+        ratio = " (scores: ratios of expectations)" if self.shared else ""
+        return f"{self.n_identities} random identities, one of them the query's, {each}, {when}{ratio}"
+
+    def __repr__(self) -> str:
+        return f"Gallery({self.words()})"
+
+    @staticmethod
+    def sysu(search: str = "all-search", shots: int = 1) -> Protocol:
+        """The protocol of SYSU-MM01: infrared probes, a gallery of visible images.
+
+        `shots` images are drawn of every identity and camera, one gallery for all probes. Identities are
+        ranked by their nearest drawn image in CMC and reciprocal rank; AP (rectangle) and INP rank images.
+        Camera 2 is removed for probes of camera 3, which is at the same place. Cells with fewer images than
+        shots give all of them.
+
+        Parameters
+        ----------
+        search : {"all-search", "indoor-search"}, default "all-search"
+            Gallery of the cameras 1, 2, 4 and 5, or 1 and 2.
+        shots : int, default 1
+            Published tables use 1 and 10.
+
+        Returns
+        -------
+        Protocol
+            For `expected_retrieval`.
+
+        References
+        ----------
+        Wu, Zheng, Yu, Gong & Lai, RGB-Infrared Cross-Modality Person Re-Identification, ICCV 2017.
+        """
+        check_choice("search", search, tuple(SYSU_CAMERAS))
+        return Protocol(
+            f"SYSU-MM01 {search}",
+            partial(_per_cell, check_integer("shots", shots, 1, MOST_DRAWN)),
+            _other_place,
+            f"{shots} per identity and camera, one gallery for all queries",
+            rank="identity",
+            gallery_cameras=SYSU_CAMERAS[search],
+        )
+
+
 # Plain functions: a protocol must be picklable.
 
 
@@ -349,3 +334,226 @@ def _same_place_or_junk(query_cams: Any, gallery_cams: Any) -> list[Mask]:
 
 def _other_place(query_cams: Any, gallery_cams: Any) -> list[Mask]:
     return [CameraPairs({3: (2,)}, query_cams, gallery_cams)]
+
+
+def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any) -> Pool:
+    """Strata and identities of the gallery items.
+
+    Parameters
+    ----------
+    gallery : Gallery
+    gallery_ids : ndarray of shape (n_gallery,)
+    identities : ndarray
+        The sorted identities of the gallery.
+    always : None, bool array of shape (n_gallery,), or sequence of identities
+        Items that are in every gallery.
+    """
+    n_items = len(gallery_ids)
+    codes = np.searchsorted(identities, gallery_ids).astype(np.int64)
+    sure = always_drawn(always, gallery_ids)
+    strata = codes
+    if gallery.strata is not None:
+        parts = gallery.strata if isinstance(gallery.strata, tuple) else (gallery.strata,)
+        if not parts:
+            msg = "strata must hold at least one array, got ()"
+            raise ValueError(msg)
+        names = [as_names("strata", part, n_items, "gallery item") for part in parts]
+        strata = _nested(names, codes)
+    _, first, stratum, sizes = np.unique(
+        strata * 2 + sure, return_index=True, return_inverse=True, return_counts=True
+    )
+    owners = codes[first]
+    if gallery.n_drawn and gallery.short == "refuse":
+        few = np.flatnonzero((sizes < gallery.n_drawn) & ~sure[first])
+        if len(few):
+            refuse_short(identities[owners[few[0]]], int(sizes[few[0]]), gallery.n_drawn)
+    by_item, by_stratum = np.argsort(codes, kind="stable"), np.argsort(owners, kind="stable")
+    numbers = np.arange(len(identities) + 1)
+    return Pool(
+        stratum.ravel().astype(np.int32),
+        owners,
+        np.searchsorted(codes[by_item], numbers),
+        by_item,
+        np.searchsorted(owners[by_stratum], numbers),
+        by_stratum,
+        sizes.astype(np.int64),
+        sure[first],
+        np.int64(gallery.n_drawn),
+        codes.astype(np.int32),
+    )
+
+
+def items_left(masked: Array, pool: Pool) -> Array:
+    """Numbers of items that are not masked, int64 (n_queries, n_strata)."""
+    left = np.empty((len(masked), len(pool.sizes)), np.int64)
+    count_left(masked, pool, left)
+    return left
+
+
+def draws_from(left: Array, pool: Pool) -> Array:
+    """How many items are drawn of strata of these sizes; strata are on the last axis."""
+    draws: Array = np.where(pool.always | (pool.shots == 0), left, np.minimum(left, pool.shots))
+    return draws
+
+
+def refuse_short(identity: Any, size: int, drawn: int) -> None:
+    """Raise ValueError: a stratum has too few items."""
+    msg = (
+        f"a stratum of identity {identity} has {size} items, but {drawn} are drawn; "
+        'Gallery(..., short="all") takes all items of such strata'
+    )
+    raise ValueError(msg)
+
+
+def _nested(names: list[Array], codes: Array) -> Array:
+    """Codes of the strata; ValueError if one holds several identities."""
+    strata = np.zeros(len(codes), np.int64)
+    for part in names:
+        _, at = np.unique(part, return_inverse=True)
+        _, strata = np.unique(strata * (int(at.max()) + 1) + at.ravel(), return_inverse=True)
+        strata = strata.ravel().astype(np.int64)
+    pairs = np.unique(np.stack([strata, codes], axis=1), axis=0)
+    if len(pairs) > int(strata.max()) + 1:
+        msg = (
+            "each stratum must lie within one identity, but a stratum of the given strata holds several; "
+            "pass strata=(gallery_ids, ...)"
+        )
+        raise ValueError(msg)
+    return strata
+
+
+def always_drawn(always: Any, gallery_ids: Array) -> Array:
+    """Which gallery items are in every gallery."""
+    if always is None:
+        return np.zeros(len(gallery_ids), np.bool_)
+    must = (
+        "always must be a bool array with one value for each gallery item, or different identities of the "
+        "gallery"
+    )
+    given = np.atleast_1d(rectangular(always, must))
+    if given.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in given.flat):
+        given = given.astype(np.bool_)
+    if given.dtype == np.bool_:
+        if given.shape != gallery_ids.shape:
+            msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
+            raise ValueError(msg)
+        return given
+    if given.ndim != 1 or isinstance(always, (dict, set, frozenset)):
+        msg = f"{must}, got {always!r}"
+        raise TypeError(msg)
+    left = set(gallery_ids.tolist())
+    for name in given.tolist():
+        if name not in left:
+            msg = f"{must}, got {name!r}{' twice' if (given == name).sum() > 1 else ''}"
+            raise ValueError(msg)
+        left.remove(name)
+    return np.isin(gallery_ids, given)
+
+
+class Draws(NamedTuple):
+    """What is drawn: strata, and perhaps a number of random identities."""
+
+    identity: Array
+    sizes: Array
+    drawn: Array
+    n_identities: int | None
+
+    def n_galleries(self) -> int:
+        """Number of different galleries, the elementary symmetric polynomial of the identities' numbers."""
+        strata = list(zip(self.sizes.tolist(), self.drawn.tolist(), strict=True))
+        if self.n_identities is None:
+            return math.prod(math.comb(*pair) ** count for pair, count in Counter(strata).items())
+        ways = dict.fromkeys(self.identity.tolist(), 1)
+        for identity, pair in zip(self.identity.tolist(), strata, strict=True):
+            ways[identity] *= math.comb(*pair)
+        most = min(self.n_identities, len(ways))
+        sums = [1, *([0] * most)]
+        for each, count in Counter(ways.values()).items():
+            terms = [math.comb(count, j) * each**j for j in range(min(count, most) + 1)]
+            sums = [
+                sum(sums[k - j] * term for j, term in enumerate(terms[: k + 1])) for k in range(most + 1)
+            ]
+        return sums[most]
+
+
+def most_drawn(drawn: Array, pool: Pool, n_chosen: int) -> int:
+    """The largest number of items in a gallery with `n_chosen` identities besides the query's; -1: all."""
+    if n_chosen < 0:
+        return int(drawn.sum())
+    each = np.bincount(pool.identity, np.where(pool.always, 0, drawn), minlength=len(pool.item_starts) - 1)
+    return int(drawn[pool.always].sum() + np.sort(each)[::-1][: n_chosen + 1].sum())
+
+
+def others_of(
+    masked: Array, codes: Array, pool: Pool, gallery: Gallery, without: Array | None = None
+) -> Array:
+    """For every query, the number of identities besides its own that can be chosen.
+
+    Items in `without` are taken out before any gallery is drawn. Masked items are, too, unless one gallery
+    serves all queries.
+    """
+    others = np.zeros(len(codes), np.int64)
+    if gallery.n_identities is not None:
+        out = np.zeros_like(masked) if gallery.shared else masked
+        if gallery.shared and without is not None:
+            out |= without
+        free = (items_left(out, pool) > 0) & ~pool.always
+        choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
+        others += choosable.sum(axis=1) - (choosable[np.arange(len(codes)), codes] & (codes >= 0))
+    return others
+
+
+def refuse_few(
+    start: int | None,
+    masked: Array,
+    codes: Array,
+    pool: Pool,
+    gallery: Gallery,
+    without: Array | None = None,
+) -> None:
+    """Raise ValueError if a query has too few identities to choose from; `start` is the first query."""
+    if gallery.n_identities is None or gallery.short == "all":
+        return
+    most = others_of(masked, codes, pool, gallery, without) + 1
+    few = np.flatnonzero((most < gallery.n_identities) & (codes >= 0))
+    if len(few):
+        who = "without a group of the jackknife, a query" if start is None else f"query {start + few[0]}"
+        after = " after the mask" * bool(start is not None and masked[few[0]].any())
+        msg = (
+            f"n_identities={gallery.n_identities}: {who} can have at most {most[few[0]]} identities in its "
+            f'gallery{after}; Gallery(..., short="all") takes all of them'
+        )
+        raise ValueError(msg)
+
+
+def refuse_always(codes: Array, identities: Array, pool: Pool, gallery: Gallery) -> None:
+    """Raise ValueError if shared galleries that are drawn without a query's identity have its items."""
+    if gallery.n_identities is None or not gallery.shared:
+        return
+    sure = np.zeros(len(identities), np.bool_)
+    sure[pool.identity[pool.always]] = True
+    at = np.flatnonzero((codes >= 0) & sure[codes])
+    if len(at):
+        msg = (
+            f"identity {identities[codes[at[0]]]} of query {at[0]} has items in always: it would have "
+            "right items in galleries that are drawn without its identity, unlike other queries. Draw "
+            "anew for every query, Gallery(..., per_query=True)"
+        )
+        raise ValueError(msg)
+
+
+def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
+    """Raise ValueError if the walk takes too many steps."""
+    if gallery.n_identities is None:
+        return
+    own = np.diff(pool.item_starts)
+    columns = len(plan.nodes) + int(plan.length) + int(plan.ahead)
+    states = min(gallery.n_identities, len(own))
+    steps = float(own[codes[codes >= 0]].sum()) * len(own) * states * columns
+    if steps > MOST_STEPS:
+        msg = (
+            f"n_identities={gallery.n_identities} of {len(own)} needs about {steps:.1g} steps for "
+            f"{len(codes)} queries, more than the {MOST_STEPS:.0g} that are allowed; take fewer identities "
+            "or queries, or sampled_retrieval"
+        )
+        raise ValueError(msg)

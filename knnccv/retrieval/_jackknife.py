@@ -15,7 +15,6 @@ from ..driver import callers_level
 from ..inference import InferenceWarning, jackknife_error
 from ._draw import Draw
 from ._problem import Problem
-from ._scores import values_of
 
 ROWS = 64
 """Queries that are scored at once: the same for all problems, so that sums have the same bits."""
@@ -176,7 +175,7 @@ def groups_of(draw: Draw, valid: Array, n_groups: int) -> IdentityGroups:
     if problem.masks or problem.near.same is not None:
         found[:] = False
         for rows in draw.blocks(ROWS):
-            found |= ~draw.removed(*rows)[valid[slice(*rows)]].all(axis=0)
+            found |= ~draw.removed(*rows)[0][valid[slice(*rows)]].all(axis=0)
     n = len(problem.identities)
     owner = pool.identity[pool.stratum]
     counts = np.bincount(owner[found], minlength=n)
@@ -201,16 +200,14 @@ def scores_without(
     -------
     dict of str to ndarray of shape (n_groups,), or (n_groups, max_rank) for "cmc"
     """
-    problem, pool, scores = draw.problem, draw.pool, draw.scores
+    problem, pool = draw.problem, draw.pool
     n_groups = len(groups.sizes)
     of = np.full(len(problem.identities), -1, np.int64)
     of[np.searchsorted(problem.identities, groups.identities)] = groups.groups
     of_items = of[pool.identity[pool.stratum]]
     of_queries = np.where(problem.codes >= 0, of[problem.codes], -1)
-    widths = [problem.asked.max_rank if score.curve else 1 for score in scores]
-    starts = np.concatenate([[0], np.cumsum(widths)])
     blocks = draw.blocks(ROWS)
-    sums = np.zeros((len(blocks), n_groups, int(starts[-1])))
+    sums = np.zeros((len(blocks), n_groups, draw.plan.n_columns))
 
     def fill(b: int) -> None:
         rows = slice(*blocks[b])
@@ -224,16 +221,9 @@ def scores_without(
                 block._replace(masked=block.masked | (of_items == g), codes=codes, without=of_items == g),
                 found,
             )
-            for c, score in enumerate(scores):
-                values = values_of(score, found, draw.columns)
-                kept = np.where(shares[:, None] > 0, values.reshape(len(shares), -1), 0.0)
-                sums[b, g, starts[c] : starts[c + 1]] = (shares[:, None] * kept).sum(axis=0)
+            sums[b, g] = (shares[:, None] * found.values).sum(axis=0)
 
     for_each(fill, list(range(len(blocks))), n_jobs)
     left = np.array([weights[of_queries != g].sum() for g in range(n_groups)])
     without = sums.sum(axis=0) / left[:, None]
-    result = {}
-    for c, score in enumerate(scores):
-        part = without[:, starts[c] : starts[c + 1]]
-        result[score.name] = part if score.curve else part[:, 0]
-    return result
+    return {score.name: draw.plan.values_of(score, without) for score in draw.scores}

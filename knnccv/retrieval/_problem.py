@@ -11,11 +11,9 @@ from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_tol
 from ..neighbors import Between, Neighbors, between_distances
-from ._gallery import CONVENTIONS, Gallery, Protocol
-from ._identities import as_names, check_alike, codes_in
-from ._masks import Block, Mask, as_masks, excludes_self
-from ._pool import always_drawn
-from ._scores import MOST_RANKS, Score, parse
+from ._forms import MOST_RANKS, Score, parse
+from ._gallery import CONVENTIONS, Gallery, Protocol, always_drawn
+from ._masks import SELF, Block, as_masks, as_names, check_alike, codes_in
 
 
 class Asked(NamedTuple):
@@ -86,7 +84,7 @@ def check_problem(
     check_choice("average", asked.average, ("query", "identity"))
     check_pool(n_jobs, None, progress)
     max_rank = check_integer("max_rank", asked.max_rank, 1, MOST_RANKS)
-    masks: list[Mask] = as_masks(asked.exclude)
+    masks = as_masks(asked.exclude)
     rank, ap = asked.rank, asked.ap
     name, drawn = "no named protocol", ""
     whole: tuple[str, ...] = ()
@@ -104,7 +102,8 @@ def check_problem(
     check_choice("rank", rank, ("image", "identity"))
     check_choice("ap", ap, CONVENTIONS)
     wanted = parse(asked.scores, ap)
-    near = _without_self(near, asked.exclude)
+    if SELF in masks:
+        near, masks = _without_self(near), [mask for mask in masks if mask != SELF]
     parts = [
         (gallery, tuple(score for score in wanted if score.name not in whole)),
         (Gallery("all"), tuple(score for score in wanted if score.name in whole)),
@@ -112,7 +111,7 @@ def check_problem(
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
     identities = np.unique(items)
     kept = int(always_drawn(asked.always, items).sum())
-    if kept and (gallery.n_drawn or gallery.n_identities is not None):
+    if kept and gallery.random:
         drawn += f"; {kept} item{'s' * (kept > 1)} in every gallery"
     return Problem(
         near=near,
@@ -189,9 +188,9 @@ def _settled(name: str, given: str | None, fixed: str) -> str:
     return fixed
 
 
-def _without_self(near: Between, exclude: Any) -> Between:
-    """Distances from which the query itself is removed, if `exclude` says so."""
-    if not excludes_self(exclude) or near.same is not None:
+def _without_self(near: Between) -> Between:
+    """Distances from which the query itself is removed."""
+    if near.same is not None:
         return near
     if near.n_queries != near.n_gallery:
         msg = (

@@ -13,8 +13,8 @@ import numpy as np
 from .._formatting import TrainingSetCount, bound_text, data_frame, html_table, plain, plain_fields
 from .._typing import Array
 from .._validation import check_integer
+from ._gallery import Draws
 from ._jackknife import IdentityGroups
-from ._pool import Choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ class RetrievalScore:
     def standard_error(self) -> Any:
         """The jackknife standard error over identities; NaN without ``jackknife="identity"``."""
         if self.score_without is None or self.groups is None:
-            return np.full(np.shape(self.score), math.nan) if np.ndim(self.score) else math.nan
+            return self.score * math.nan
         return self.groups.error(self.score_without, self.score)
 
     @property
@@ -211,8 +211,8 @@ class Retrieval:
         Number of queries with right items that are not in their lists of the nearest; 0 without lists.
     per_query : bool
         Whether a gallery is drawn for every query, so that `cmc_std` is known.
-    draws : tuple of (int, int, int), or Choice
-        Sizes of strata, number of drawn items, and number of such strata; or the choice of identities.
+    draws : Draws or None
+        The strata, and what is drawn of them.
     paired_by : tuple of ndarray
         Gallery identities, strata, and the number of drawn right items of every query: what results must
         share in `difference`.
@@ -240,7 +240,7 @@ class Retrieval:
     average: str
     tied: int = 0
     per_query: bool = False
-    draws: tuple[tuple[int, int, int], ...] | Choice = ()
+    draws: Draws | None = None
     truncated: int = 0
     paired_by: tuple[Array, ...] = ()
 
@@ -267,11 +267,7 @@ class Retrieval:
     @functools.cached_property
     def n_galleries(self) -> int:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
-        if isinstance(self.draws, Choice):
-            return TrainingSetCount(self.draws.n_galleries())
-        return TrainingSetCount(
-            math.prod(math.comb(size, drawn) ** count for size, drawn, count in self.draws)
-        )
+        return TrainingSetCount(1 if self.draws is None else self.draws.n_galleries())
 
     def cmc_std(self, n_repeats: int = 1) -> Array:
         """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.
@@ -332,7 +328,31 @@ class Retrieval:
         if not isinstance(other, Retrieval):
             msg = f"other must be a Retrieval, got {other!r}"
             raise TypeError(msg)
-        return _paired_difference(self, other, name)
+        one: Any = self[name]
+        two: Any = other[name]
+        for attribute, words in SAME:
+            a, b = getattr(self, attribute), getattr(other, attribute)
+            if a != b:
+                msg = f"the results have different {words}: {a!r} and {b!r}"
+                raise ValueError(msg)
+        pairs = zip((self.query_ids, *self.paired_by), (other.query_ids, *other.paired_by), strict=True)
+        for (a, b), words in zip(pairs, ARRAYS, strict=True):
+            if not np.array_equal(a, b):
+                msg = f"the results have different {words}; a paired difference needs the same data"
+                raise ValueError(msg)
+        if np.shape(one.score) != np.shape(two.score):
+            msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
+            raise ValueError(msg)
+        without, difference, of = None, one.score - two.score, ""
+        error = difference * math.nan
+        if one.groups is not None and two.groups is not None:
+            if not one.groups.same(two.groups):
+                msg = f"the jackknifes have different groups: {one.groups!r}, and {two.groups!r}"
+                raise ValueError(msg)
+            without = one.score_without - two.score_without
+            error, of = one.groups.error(without, difference), repr(one.groups)
+        per_item, bound = one.per_item - two.per_item, one.error_bound + two.error_bound
+        return RetrievalDifference(name, difference, error, per_item, without, bound, of)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores and what they mean in types that JSON has.
@@ -365,12 +385,8 @@ class Retrieval:
         weights = next(iter(self.scores.values())).weights
         columns: dict[str, Array] = {"query_id": self.query_ids, "valid": self.valid, "weight": weights}
         for name, found in self.scores.items():
-            if found.per_item.ndim == 1:
-                columns[name] = found.per_item
-                continue
-            for rank in SHOWN_RANKS:
-                if rank <= found.per_item.shape[1]:
-                    columns[f"{name}@{rank}"] = found.per_item[:, rank - 1]
+            for rank, values in _shown(found, found.per_item):
+                columns[f"{name}@{rank}" if rank else name] = values
         return data_frame(columns)
 
     def __repr__(self) -> str:
@@ -385,12 +401,13 @@ class Retrieval:
         if self.truncated:
             lines.append(f"  lists: {self.truncated} queries have right items that are not listed")
         for name, found in self.scores.items():
-            if np.ndim(found.score):
-                ranks = [r for r in SHOWN_RANKS if r <= len(found.score)]
-                shown = ", ".join(f"rank-{r} {100 * found.score[r - 1]:.2f} %" for r in ranks)
-            else:
-                shown = f"{100 * found.score:.2f} %"
-            lines.append(f"  {name}: {shown} (error at most {bound_text(found.error_bound)}){_luck(found)}")
+            shown = [f"{f'rank-{r} ' * (r > 0)}{100 * x:.2f} %" for r, x in _shown(found, found.score)]
+            luck = ""
+            if found.groups is not None:
+                error, at = np.ravel(found.standard_error)[0], " at rank 1" * (np.ndim(found.score) > 0)
+                luck = f", standard error over identities {100 * error:.2f} points{at}"
+            bound = bound_text(found.error_bound)
+            lines.append(f"  {name}: {', '.join(shown)} (error at most {bound}){luck}")
         groups = next(iter(self.scores.values())).groups
         if groups is not None:
             lines.append(f"  jackknife: {groups!r}")
@@ -398,53 +415,80 @@ class Retrieval:
 
     def _repr_html_(self) -> str:
         """Return the scores as a small table, for notebooks."""
-        rows = []
-        for name, found in self.scores.items():
-            values = np.atleast_1d(found.score)
-            ranks = [r for r in SHOWN_RANKS if r <= len(values)] if np.ndim(found.score) else [1]
-            for rank in ranks:
-                title = f"{name} at rank {rank}" if np.ndim(found.score) else name
-                rows.append((title, f"{100 * values[rank - 1]:.2f} %", bound_text(found.error_bound)))
+        rows = [
+            (f"{name} at rank {r}" if r else name, f"{100 * x:.2f} %", bound_text(found.error_bound))
+            for name, found in self.scores.items()
+            for r, x in _shown(found, found.score)
+        ]
         queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
         return html_table(
             f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
         )
 
 
-def _luck(found: RetrievalScore) -> str:
-    if found.groups is None:
-        return ""
-    at = " at rank 1" if np.ndim(found.score) else ""
-    return f", standard error over identities {100 * np.ravel(found.standard_error)[0]:.2f} points{at}"
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledRetrieval:
+    """Scores of random galleries.
+
+    Attributes
+    ----------
+    trials : dict of str to ndarray of shape (n_repeats,), or (n_repeats, max_rank) for "cmc"
+        The score of every trial.
+    protocol, gallery, mask : str
+        What was evaluated, in words.
+
+    Examples
+    --------
+    >>> from knnccv.retrieval import Gallery, sampled_retrieval
+    >>> found = sampled_retrieval([[0.1, 0.4, 0.2]], [7], [7, 7, 8], Gallery(per_identity=1), n_repeats=20)
+    >>> found.trials["ap"].shape
+    (20,)
+    """
+
+    trials: dict[str, Array]
+    protocol: str
+    gallery: str
+    mask: str
+
+    def mean(self, name: str) -> Any:
+        """The mean over the trials."""
+        return self.trials[name].mean(axis=0)
+
+    def std(self, name: str) -> Any:
+        """The standard deviation of one trial."""
+        return self.trials[name].std(axis=0, ddof=1)
+
+    def standard_error(self, name: str, n_repeats: int = 10) -> Any:
+        """The standard deviation of a mean of `n_repeats` trials, such as that of published tables."""
+        return self.std(name) / np.sqrt(check_integer("n_repeats", n_repeats, 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mean and the scatter of every score in types that JSON has.
+
+        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
+        """
+        return {
+            name: {
+                "mean": plain(self.mean(name)),
+                "std_of_one": plain(self.std(name)),
+                "std_of_mean_of_ten": plain(self.standard_error(name, 10)),
+            }
+            for name in self.trials
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"SampledRetrieval: {self.protocol}", f"  gallery: {self.gallery}", f"  mask: {self.mask}"]
+        for name, values in self.trials.items():
+            first = values.reshape(len(values), -1)[:, 0]
+            spread = f"one of {len(first)} trials scatters by {100 * first.std(ddof=1):.2f} points"
+            lines.append(
+                f"  {name}{' at rank 1' * (values.ndim > 1)}: {100 * first.mean():.2f} %, {spread}"
+            )
+        return "\n".join(lines)
 
 
-def _paired_difference(first: Any, second: Any, name: str) -> RetrievalDifference:
-    """The difference of one score of two `Retrieval` results; errors as in `Retrieval.difference`."""
-    one, two = first[name], second[name]
-    for attribute, words in SAME:
-        a, b = getattr(first, attribute), getattr(second, attribute)
-        if a != b:
-            msg = f"the results have different {words}: {a!r} and {b!r}"
-            raise ValueError(msg)
-    for a, b, words in zip(_arrays(first), _arrays(second), ARRAYS, strict=True):
-        if not np.array_equal(a, b):
-            msg = f"the results have different {words}; a paired difference needs the same data"
-            raise ValueError(msg)
-    if np.shape(one.score) != np.shape(two.score):
-        msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
-        raise ValueError(msg)
-    without, difference = None, one.score - two.score
-    error = np.full(np.shape(difference), math.nan) if np.ndim(difference) else math.nan
-    of = ""
-    if one.groups is not None and two.groups is not None:
-        if not one.groups.same(two.groups):
-            msg = f"the jackknifes have different groups: {one.groups!r}, and {two.groups!r}"
-            raise ValueError(msg)
-        without = one.score_without - two.score_without
-        error, of = one.groups.error(without, difference), repr(one.groups)
-    bound = one.error_bound + two.error_bound
-    return RetrievalDifference(name, difference, error, one.per_item - two.per_item, without, bound, of)
-
-
-def _arrays(result: Any) -> tuple[Array, ...]:
-    return (result.query_ids, *result.paired_by)
+def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:
+    """Values of a curve at the ranks that are shown, the last axis; others as of rank 0."""
+    if np.ndim(found.score) == 0:
+        return [(0, values)]
+    return [(rank, values[..., rank - 1]) for rank in SHOWN_RANKS if rank <= values.shape[-1]]

@@ -1,281 +1,240 @@
-"""Scores by name and by form: how they are read, and how they and their errors follow from the walk."""
+"""Scores as arrays for the compiled code, and how they and their errors follow from its results."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_integer, check_real
-from ._compiled.tables import Found
-from ._forms import FORMS, AtRank, First, Form, Geometric, Reciprocal, Table, WithinR
+from ._compiled import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Found, Plan, Pool
+from ._compiled.laws import Rule, rule
+from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within
+from ._gallery import draws_from, items_left
 
-GROUP = "knnccv.retrieval_scores"
-AT_RANK = ("precision", "recall", "ndcg")
-CURVES = {"cmc": "first", "cmc_all_shots": "every"}
-PLAIN = (*CURVES, "ap", "rr", "inp", "r_precision", "map@r", "rbp")
-PERSISTENCE = "0.8"
 EPS = 2.3e-16
-MOST_RANKS, MOST_COLUMNS = 10**6, 10**4
-AVERAGE_WITHIN = re.compile(r"ap@([1-9]\d*)/(r|min)")
-REFUSED = {
-    r"ap@\d+|map@\d+": (
-        "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
-        "number R of right items, or 'ap@k/min', which divides by min(k, R)"
-    ),
-    r"f1@\d+|f1": "F1 is a ratio of two random numbers; take 'precision@k' and 'recall@k'",
-    r"(ap|map)[-_ ]?(11|11pt|11-?points?|interpolated)|11-?point.*|interpolated.*": (
-        "interpolated precision is a maximum over the later ranks, whose expectation has no closed form; "
-        "take 'ap'"
-    ),
-    r"ndcg": "it needs a depth, such as 'ndcg@10'",
-    r"precision|recall": "it needs a depth, such as 'precision@5'",
-    r".*re-?rank.*|.*query.?expansion.*": (
-        "re-ranking and query expansion change the distances with the gallery that is drawn; the distances "
-        "must not depend on the draw"
-    ),
-}
-
-OTHER_NAMES = {
-    r"map|mean average precision|average.precision": "'ap' here, whose mean over the queries is the mAP",
-    r"minp": "'inp' here, whose mean over the queries is mINP",
-    r"mrr": "'rr' here, whose mean over the queries is the MRR",
-    r"rank-?\d+|r-?\d+|cmc@\d+|top-?\d+|hit@\d+|success@\d+": (
-        "one point of the curve 'cmc' here, such as r.cmc[0] for rank 1"
-    ),
-    r"p@\d+": "'precision@k' here",
-    r"r@\d+": "'recall@k' here, or, as the hit rate of metric learning, one point of the curve 'cmc'",
-}
+MOST_NUMBERS = 2**23
+OF = {"every": EVERY, "first": FIRST, "last": LAST}
+NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
-@dataclass(frozen=True)
-class Score:
-    """One score: the mean of its forms; or a curve, the CMC of the "first" or of "every" right item."""
+class Ranked(NamedTuple):
+    """A form that is linear in a law of ranks; if `within`, only the first R weights count."""
 
-    name: str
-    forms: tuple[Form, ...] = ()
-    curve: str = ""
-
-    @property
-    def integral(self) -> bool:
-        """Whether the score is an integral over the generating function."""
-        return any(isinstance(form, (Reciprocal, Geometric)) for form in self.forms)
-
-    @property
-    def of_first_ranks(self) -> bool:
-        """Whether ranks of first right items matter, which may count identities."""
-        return bool(self.curve) or any(
-            isinstance(form, First) or (isinstance(form, Reciprocal) and form.of == "first")
-            for form in self.forms
-        )
+    law: int
+    weights: Array
+    divisors: Array  # for every R
+    within: bool
 
 
-def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
-    """The scores of the argument `scores`.
-
-    Raises
-    ------
-    ValueError, TypeError, ImportError
-        If one is unknown, refused, or occurs twice; the message has the reason. If a package offers one
-        that cannot be used.
-    """
-    kinds = (str, *FORMS)
-    wanted = (scores,) if isinstance(scores, kinds) else scores
-    if not isinstance(wanted, (tuple, list)) or not wanted or not all(isinstance(n, kinds) for n in wanted):
-        msg = (
-            "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and "
-            f"Table, got {scores!r}"
-        )
-        raise TypeError(msg)
-    found = tuple(_named(one, ap) if isinstance(one, str) else _given(one) for one in wanted)
-    names = [score.name for score in found]
-    if len(set(names)) < len(names):
-        msg = f"scores must be different and have different names, got {tuple(names)!r}"
-        raise ValueError(msg)
-    return found
-
-
-def _given(form: Any) -> Score:
-    if _built_in(form.name, "rectangle") is not None:
-        msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
-        raise ValueError(msg)
-    return Score(form.name, (form,))
-
-
-def _named(name: str, ap: str) -> Score:
-    found = _built_in(name, ap)
-    if found is not None:
-        return found
-    form = load(name)
-    if form is not None:
-        return Score(name, (form,))
-    for pattern, reason in REFUSED.items():
-        if re.fullmatch(pattern, name.lower()):
-            msg = f"score {name!r} is refused: {reason}"
-            raise ValueError(msg)
-    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *_offered())
-    msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
-    for pattern, meant in OTHER_NAMES.items():
-        if re.fullmatch(pattern, name.lower()):
-            msg += f"; it is {meant}"
-    raise ValueError(msg)
-
-
-def _built_in(name: str, ap: str) -> Score | None:
-    """The built-in score of a name, or None."""
-    if name in CURVES:
-        return Score(name, curve=CURVES[name])
-    family, at, depth = name.partition("@")
-    within = AVERAGE_WITHIN.fullmatch(name)
-    plain: dict[str, tuple[Form, ...]] = {
-        "ap": (Reciprocal(1), Reciprocal(0, constant=0))[: 1 if ap == "rectangle" else 2],
-        "rr": (Reciprocal(1, of="first"),),
-        "inp": (Reciprocal(1, of="last"),),
-        "r_precision": (WithinR(precise=False),),
-        "map@r": (WithinR(precise=True),),
-        "rbp": (Geometric(PERSISTENCE),),
-    }
-    forms = plain.get(name, ())
-    if at and family == "rbp":
-        forms = (_biased(name, depth),)
-    elif at and family in AT_RANK and re.fullmatch(r"[1-9]\d*", depth):
-        forms = (_at_rank(name, family, _depth(name, depth)),)
-    elif within is not None:
-        forms = (_average_within(name, _depth(name, within[1], MOST_COLUMNS), within[2]),)
-    return Score(name, forms) if forms else None
-
-
-def _biased(name: str, text: str) -> Geometric:
-    try:
-        persistence = check_real(name, float(text))
-    except ValueError:
-        persistence = 0.0
-    if not 0 < persistence < 1:
-        msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
-        raise ValueError(msg)
-    return Geometric(text)
-
-
-def _at_rank(name: str, family: str, depth: int) -> AtRank:
-    if family == "ndcg":
-        return AtRank(1 / np.log2(np.arange(2, depth + 2)), normalize="ideal", name=name)
-    return AtRank((1.0,) * depth, normalize="k" if family == "precision" else "R", name=name)
-
-
-def _average_within(name: str, depth: int, over: str) -> Table:
-    def phi(relevant: int) -> Array:
-        a, b = np.ogrid[: min(depth, relevant), :depth]
-        precisions: Array = np.where(a + b < depth, (1 + a) / (1 + a + b), 0.0)
-        return precisions / (relevant if over == "r" else min(depth, relevant))
-
-    return Table(phi, name=name)
-
-
-def _depth(name: str, digits: str, most: int = MOST_RANKS) -> int:
-    return check_integer(f"the depth of {name!r}", int(digits), 1, most)
-
-
-def _offered() -> list[str]:
-    """Names of the scores that installed packages offer."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
-
-
-def load(name: str) -> Form | None:
-    """The score that an installed package offers under this name, or None.
-
-    Raises
-    ------
-    ValueError
-        If two packages offer different scores under the name.
-    ImportError
-        If the score cannot be imported.
-    TypeError
-        If it is not of one of the forms, or has another name.
-    """
-    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
-    if not points:
-        return None
-    if len(points) > 1:
-        owners = " and ".join(_owner(point) for point in points.values())
-        msg = f"two installed packages offer a score named {name!r}: {owners}; uninstall one of them"
-        raise ValueError(msg)
-    (point,) = points.values()
-    try:
-        form: Form = point.load()
-    except Exception as error:
-        msg = f"the score {name!r} of {_owner(point)} cannot be imported: {error}"
-        raise ImportError(msg) from error
-    if not isinstance(form, FORMS) or form.name != name:
-        msg = f"{_owner(point)} must be a Reciprocal, AtRank, First or Table named {name!r}, got {form!r}"
-        raise TypeError(msg)
-    return form
-
-
-def _owner(point: EntryPoint) -> str:
-    package = point.dist.name if point.dist is not None else "an unnamed package"
-    return f"{point.value} (package {package})"
-
-
-def values_of(score: Score, found: Found, columns: list[Form]) -> Array:
-    """The score of every query, (n_queries,) or (n_queries, max_rank); `columns` are those of the walk."""
-    if score.curve:
-        curve: Array = np.minimum(found.cmc if score.curve == "first" else found.shots, 1.0)
-        return curve
-    values: Array = np.mean([found.values[:, column_of(form, columns)] for form in score.forms], axis=0)
-    return values
-
-
-def column_of(form: Form, columns: list[Form]) -> int:
-    """The column of a form."""
-    return next(column for column, other in enumerate(columns) if other is form)
-
-
-def errors_of(score: Score, found: Found, columns: list[Form], quadrature: float) -> Array:
-    """Bound of the error of every query's score: quadrature, rounding and terms that were left out."""
-    if score.curve:
-        curve: Array = found.rounding + found.skipped
-        return curve
-    errors: Array = np.mean([_error_of(form, found, columns, quadrature) for form in score.forms], axis=0)
-    return errors
-
-
-def _error_of(form: Form, found: Found, columns: list[Form], quadrature: float) -> Array:
-    """By the largest number that a right item adds, and that all add where some are negative."""
-    values, relevant = found.values[:, column_of(form, columns)], np.maximum(found.relevant, 1)
-    peaks, most, depth, rounding = np.zeros(len(values)), np.zeros(len(values)), 0, found.rounding
-    if isinstance(form, (Reciprocal, Geometric)):
-        rounding = rounding + quadrature
-    elif isinstance(form, WithinR):
-        peaks = 1 / relevant
-    elif isinstance(form, Table):
-        peaks, most = _by_number(form.values, relevant)
+def ranked(form: AtRank | First | Within, largest: int, number: Callable[[Any], Any] = float) -> Ranked:
+    """A form as a law of ranks times weights, for up to `largest` right items, in floats or Fractions."""
+    relevant = np.maximum(np.arange(largest + 1), 1)
+    normalize, law, within = "R", RANKS, False
+    if isinstance(form, Within):
+        ranks = range(1, (form.depth or largest) + 1)
+        weights = [1 / number(r) if form.precise else number(1) for r in ranks]
+        normalize, law, within = form.normalize, PRECISIONS if form.precise else RANKS, not form.depth
     else:
-        depth, largest = len(form.weights), float(np.abs(form.weights).max())
-        counted = np.ones(len(values))
-        peaks = largest * counted
+        weights = [number(weight) for weight in form.weights]
         if isinstance(form, AtRank):
-            peaks = peaks / form.divisors(int(relevant.max()))[relevant]
-            counted = np.minimum(relevant, depth)
-        most = peaks * counted * (min(form.weights) < 0)
-    size = np.where(most > 0, most, values)
-    errors: Array = (rounding + EPS * depth) * size + found.skipped * peaks
-    return errors
+            normalize = form.normalize
+        else:
+            normalize, law = ("R", EACH) if form.of == "every" else ("1", FIRSTS)
+    values = np.array(weights, object if number is Fraction else float)
+    some = np.minimum(relevant, len(weights))
+    divisors = {"1": np.ones_like(relevant), "k": np.full_like(relevant, len(weights)), "R": relevant}
+    ideal = np.cumsum(values)[some - 1] if normalize == "ideal" else some  # else "min(k,R)"
+    return Ranked(law, values, divisors.get(normalize, ideal), within)
 
 
-def _by_number(tables: Callable[[int], Array], relevant: Array) -> tuple[Array, Array]:
-    """The largest number of every query's table, and a bound of sums if some are negative."""
-    numbers, at = np.unique(relevant, return_inverse=True)
-    peaks, most = np.zeros(len(numbers)), np.zeros(len(numbers))
-    for n, number in enumerate(numbers.tolist()):
-        table = tables(number)
-        peaks[n] = np.abs(table).max()
-        most[n] = peaks[n] * min(number, len(table)) * (table < 0).any()
-    return peaks[at.ravel()], most[at.ravel()]
+class ScorePlan:
+    """The plan of some scores, for every block of queries.
+
+    The columns of results are those of forms that are integrals, then linear in a law of ranks, then
+    tables, then the values of the curves of every right item, and of the first one.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+    pool : Pool
+    asked : Asked
+    most_drawn : int
+        The largest number of items of a gallery; -1 if there is only one ranking.
+
+    Attributes
+    ----------
+    rule : Rule
+        Of the quadrature.
+    plan : Plan
+        Without the tables that depend on a block.
+    n_columns : int
+    """
+
+    def __init__(self, scores: Sequence[Score], pool: Pool, asked: Any, most_drawn: int) -> None:
+        forms = [form for score in scores for form in score.forms]
+        self._integrals = [form for form in forms if isinstance(form, (Reciprocal, Geometric))]
+        some = [form for form in forms if isinstance(form, (AtRank, First, Within))]
+        self._tables = [form for form in forms if isinstance(form, Table)]
+        self._forms: list[Form] = [*self._integrals, *some, *self._tables]
+        self._varies = any(table.varies for table in self._tables)
+        self._pool, self._largest = pool, int(np.diff(pool.item_starts).max())
+        self._curves, self.n_columns = {}, len(self._forms)
+        for of in ("every", "first"):
+            length = asked.max_rank if of in {score.curve for score in scores} else 0
+            self._curves[of] = slice(self.n_columns, self.n_columns + length)
+            self.n_columns += length
+        self.rule = NO_RULE
+        if most_drawn >= 0 and self._integrals:
+            added = [form.c for form in self._integrals if isinstance(form, Reciprocal)]
+            self.rule = rule(_rounded_up(most_drawn + max(added, default=0)), asked.tol)
+        self.plan = self._plan([ranked(form, self._largest) for form in some], asked, most_drawn >= 0)
+
+    def _plan(self, linear: list[Ranked], asked: Any, random: bool) -> Plan:
+        lengths = dict.fromkeys((RANKS, PRECISIONS, FIRSTS, EACH), 0)
+        every, first = (part.stop - part.start for part in self._curves.values())
+        lengths[FIRSTS], lengths[EACH] = first, every
+        for one in linear:
+            lengths[one.law] = max(lengths[one.law], 0 if one.within else len(one.weights))
+        wanted = np.array([lengths[law] > 0 for law in lengths])
+        for one in linear:
+            wanted[one.law] = True
+        ranks, firsts = max(lengths[RANKS], lengths[PRECISIONS]), max(lengths[FIRSTS], lengths[EACH])
+        of_first = any(isinstance(form, Reciprocal) and form.of == "first" for form in self._integrals)
+        by_identity = asked.rank == "identity" and bool(of_first or wanted[FIRSTS] or wanted[EACH])
+        tables, places = _packed(self._tables, [] if self._varies else [1])
+        weights = np.zeros((len(linear), max([len(one.weights) for one in linear], default=0)))
+        for f, one in enumerate(linear):
+            weights[f, : len(one.weights)] = one.weights
+        nodes, terms, mass = self._of_integrals()
+        integrals = random and len(self._integrals) > 0
+        return Plan(
+            fair=np.bool_(asked.ties == "random"),
+            by_identity=np.bool_(by_identity),
+            integrals=np.bool_(integrals),
+            identity_integrals=np.bool_(integrals and by_identity and of_first),
+            wanted=wanted,
+            length=np.int64(ranks if by_identity else max(ranks, firsts)),
+            ahead=np.int64(firsts if by_identity else 0),
+            ranks=np.int64(ranks),
+            follows=np.bool_(any(one.within for one in linear)),
+            nodes=nodes,
+            ratios=None,
+            rows=None,
+            of=np.array([OF[getattr(form, "of", "every")] for form in self._integrals], np.int64),
+            terms=terms,
+            mass=mass,
+            law=np.array([one.law for one in linear], np.int64),
+            depths=np.array([len(one.weights) for one in linear], np.int64),
+            within=np.array([one.within for one in linear], np.bool_),
+            weights=weights,
+            divisors=np.array([one.divisors for one in linear], float).reshape(-1, self._largest + 1),
+            places=places,
+            row_of=np.zeros(self._largest + 1, np.int64),
+            tables=tables,
+            every=np.int64(every),
+            first=np.int64(first),
+        )
+
+    def _of_integrals(self) -> tuple[Array, Array, Array]:
+        """Nodes, one for each persistence, and 0; the terms; and the weights of the nodes."""
+        ps = [form.persistence for form in self._integrals if isinstance(form, Geometric)]
+        nodes = np.concatenate([self.rule.nodes, ps, [0.0]])
+        terms, mass = np.zeros((len(self._integrals), 6)), np.zeros((len(self._integrals), len(nodes)))
+        at = len(self.rule.nodes)
+        for f, form in enumerate(self._integrals):
+            if isinstance(form, Geometric):
+                terms[f] = 1, 1, 0, 0, 0, form.persistence
+                mass[f, at] = 1 - form.persistence
+                at += 1
+            else:
+                terms[f] = form.c, form.constant, form.slope, form.at_top, form.normalize == "R", 0
+                mass[f, : len(self.rule.nodes)] = self.rule.weights * self.rule.nodes ** (form.c - 1)
+        return nodes, terms, mass
+
+    def rows_at_once(self, most: int, codes: Array) -> int:
+        """At most this many queries of a block, so that its tables have about `MOST_NUMBERS` numbers."""
+        asked = np.unique(codes[codes >= 0])
+        if not self._varies or len(asked) == 0:
+            return most
+        drawn = draws_from(self._pool.sizes, self._pool)
+        largest = int(np.bincount(self._pool.identity, weights=drawn)[asked].max())
+        size = sum(table.values(largest).size for table in self._tables)
+        return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
+
+    def for_block(self, plan: Plan, masked: Array, codes: Array) -> Plan:
+        """The plan for some queries, with the tables of the numbers of right items that occur."""
+        if not self._varies:
+            return plan
+        pool = self._pool
+        draws = draws_from(items_left(masked, pool), pool)
+        relevant = (draws * (pool.identity == codes[:, None])).sum(axis=1)
+        occur = np.unique(relevant[relevant > 0])
+        tables, places = _packed(self._tables, occur.tolist())
+        row_of = np.zeros(self._largest + 1, np.int64)
+        row_of[occur] = np.arange(len(occur))
+        return plan._replace(tables=tables, places=places, row_of=row_of)
+
+    def values_of(self, score: Score, values: Array) -> Array:
+        """One score from all columns, the last axis of `values`; that of a curve are its ranks."""
+        if score.curve:
+            curve: Array = np.minimum(values[..., self._curves[score.curve]], 1.0)
+            return curve
+        columns = [values[..., self._forms.index(form)] for form in score.forms]
+        mean: Array = np.mean(columns, axis=0)
+        return mean
+
+    def errors_of(self, score: Score, found: Found) -> Array:
+        """Bound of the error of every query's score: quadrature, rounding and terms left out."""
+        if score.curve:
+            curve: Array = found.rounding + found.skipped
+            return curve
+        errors: Array = np.mean([self._error_of(form, found) for form in score.forms], axis=0)
+        return errors
+
+    def _error_of(self, form: Form, found: Found) -> Array:
+        """By the largest number that a right item adds, and that all add where some are negative."""
+        values, relevant = found.values[:, self._forms.index(form)], np.maximum(found.relevant, 1)
+        rounding, peaks, most = found.rounding, np.zeros(len(values)), np.zeros(len(values))
+        if isinstance(form, (Reciprocal, Geometric)):
+            rounding = rounding + self.rule.error
+        elif isinstance(form, Table):
+            numbers, at = np.unique(relevant, return_inverse=True)
+            tables = [form.values(number) for number in numbers.tolist()]
+            peaks = np.array([np.abs(table).max() for table in tables])[at.ravel()]
+            most = np.array([len(table) * (table < 0).any() for table in tables])[at.ravel()]
+        elif isinstance(form, (AtRank, First, Within)):
+            one = ranked(form, self._largest)
+            rounding = rounding + EPS * (0 if one.within else len(one.weights))
+            peaks = np.abs(one.weights).max() / one.divisors[relevant]
+            most += (1 if one.law == FIRSTS else len(one.weights)) * (one.weights.min() < 0)
+        size = np.where(most > 0, peaks * np.minimum(most, relevant), values)
+        errors: Array = rounding * size + found.skipped * peaks
+        return errors
+
+
+def _rounded_up(degree: int) -> int:
+    """The degree, or a little more, so that similar problems share a rule."""
+    step = 1 << max(degree.bit_length() - 4, 0)
+    return -(-degree // step) * step
+
+
+def _packed(tables: Sequence[Table], occur: Sequence[int]) -> tuple[Array, Array]:
+    """All tables in one array, and their places, for the numbers of right items that occur."""
+    places = np.zeros((len(tables), max(len(occur), 1), 3), np.int64)
+    parts, start = [np.zeros(0)], 0
+    for f, table in enumerate(tables):
+        for row, relevant in enumerate(occur):
+            if row == 0 or table.varies:
+                values = table.values(relevant)
+                parts.append(values.ravel())
+                places[f, row] = start, *values.shape
+                start += values.size
+            else:
+                places[f, row] = places[f, 0]
+    return np.concatenate(parts), places
 
 
 def check_bracketed(score: Score, numbers: Array) -> None:
@@ -290,11 +249,10 @@ def check_bracketed(score: Score, numbers: Array) -> None:
     for form in score.forms:
         tables: Iterable[Array] = ()
         if isinstance(form, (AtRank, First)):
-            tables = [np.append(form.weights, 0.0)[None]]
+            tables = [np.array([form.weights])]
         elif isinstance(form, Table):
-            found = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
-            tables = [np.append(table, np.zeros((len(table), 1)), axis=1) for table in found]
-        if any((np.diff(table, axis=1) > 0).any() for table in tables):
+            tables = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
+        if any((np.diff(table, axis=1, append=0.0) > 0).any() for table in tables):
             msg = (
                 f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a "
                 "right item moves back. Take lists that have all right items, or distances to the whole "

@@ -30,7 +30,6 @@ print(json.dumps({name: number for name, number in own.items() if number}))
 
 
 SEVERAL = {
-    "knnccv.retrieval._compiled.buckets._keep": 2,
     "knnccv.sampling.step_by_thinning": 4,
     "knnccv.voting._fixed_size.position_weights_at": 2,
     "knnccv_variants.regression.mean_inclusion": 2,

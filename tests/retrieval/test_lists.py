@@ -19,7 +19,8 @@ from knnccv.retrieval import (
     expected_retrieval,
     sampled_retrieval,
 )
-from knnccv.retrieval._scores import Score, check_bracketed
+from knnccv.retrieval._forms import Score
+from knnccv.retrieval._scores import check_bracketed
 
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
 

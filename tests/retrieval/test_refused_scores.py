@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knnccv.retrieval import AtRank, First, Reciprocal, Table, _scores, expected_retrieval
+from knnccv.retrieval import AtRank, First, Reciprocal, Table, _forms, expected_retrieval
 
 NAN = float("nan")
 CASES = {
@@ -119,7 +119,7 @@ def test_scores_of_installed_packages(monkeypatch):
         assert group == "knnccv.retrieval_scores"
         return [point for point in points if name in (None, point.name)]
 
-    monkeypatch.setattr(_scores, "entry_points", entry_points)
+    monkeypatch.setattr(_forms, "entry_points", entry_points)
     assert score("half-life")["half-life"].score == 0.5
     assert score("ap")["ap"].score == (1 / 2 + 2 / 3) / 2
     with pytest.raises(ImportError, match=r"'broken' of bad:SCORE \(package an unnamed package\)"):

@@ -16,7 +16,7 @@ from knnccv.retrieval import (
     SameIdentityAndCamera,
     expected_retrieval,
 )
-from knnccv.retrieval._compiled.quadrature import rule
+from knnccv.retrieval._compiled.laws import rule
 
 SCORES = ("cmc", "ap", "rr", "inp", "precision@3", "recall@4", "r_precision", "map@r", "ndcg@5", "rbp@0.7")
 

@@ -13,13 +13,13 @@ from knnccv.retrieval import (
     Gallery,
     Reciprocal,
     Table,
-    _plan,
+    _scores,
     cuhk03,
     expected_retrieval,
     market1501,
     sampled_retrieval,
 )
-from knnccv.retrieval._scores import parse
+from knnccv.retrieval._forms import parse
 
 N_PROBLEMS = 160
 NAMED = (
@@ -28,11 +28,15 @@ NAMED = (
 )  # fmt: skip
 
 
-def within_r(name):
+def within(name):
+    """Precisions, or hits, within the first k or R, over R or min(k, R)."""
+    k = int(name[3]) if name.startswith("ap@") else None
+
     def phi(R):
-        a, b = np.ogrid[:R, :R]
-        values = (1 + a) / (1 + a + b) if name == "map@r" else 1
-        return np.where(a + b < R, values, 0) / R
+        depth = k or R
+        a, b = np.ogrid[:R, :depth]
+        values = 1 if name == "r_precision" else (1 + a) / (1 + a + b)
+        return np.where(a + b < depth, values, 0) / (min(depth, R) if name.endswith("min") else R)
 
     return Table(phi, name=name)
 
@@ -46,8 +50,8 @@ def forms_of(name, ap="rectangle", n_ranks=50):
         return (Reciprocal(1, name="ap"), *((before,) if ap == "trapezoid" else ()))
     if name in ("rr", "inp"):
         return (Reciprocal(1, of="first" if name == "rr" else "last", name=name),)
-    if name in ("r_precision", "map@r"):
-        return (within_r(name),)
+    if name in ("r_precision", "map@r") or name.startswith("ap@"):
+        return (within(name),)
     if name.startswith("rbp"):
         p = float(name.removeprefix("rbp@"))
         return (AtRank((1 - p) * p ** np.arange(np.ceil(np.log(1e-18) / np.log(p))), name=name),)
@@ -254,7 +258,7 @@ def test_large_tables_cut_the_blocks(monkeypatch):
     for gallery in (Gallery("all"), Gallery(shots=2)):
         runs = []
         for most in (2**23, 1):
-            monkeypatch.setattr(_plan, "MOST_NUMBERS", most)
+            monkeypatch.setattr(_scores, "MOST_NUMBERS", most)
             runs.append(
                 expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))["table"]
             )

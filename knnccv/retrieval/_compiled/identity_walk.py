@@ -16,6 +16,7 @@ import numpy as np
 
 from ...kernel import FALSE, TRUE, inner, jit
 from ...sampling import fill_binomial
+from . import EACH, PRECISIONS, RANKS
 from .laws import (
     ONE,
     convolve,
@@ -27,9 +28,7 @@ from .laws import (
     none_of_tied,
     times_of_group,
 )
-from .query import meet
-from .sums import contribute, finish, nothing_yet
-from .tables import EACH, PRECISIONS, RANKS
+from .walk import contribute, finish, meet, nothing_yet
 
 NEGLIGIBLE = 1e-18
 LEAST = 1e-30
@@ -153,7 +152,7 @@ def score_rows_of_chosen(distances, masked, codes, n_chosen, others, pool, plan,
                 tied[stratum[own[at]]] = 0
             for s in equal[:n_equal]:
                 tied[s] = 0
-        finish(sums, plan, found.values[q], found.cmc[q], found.shots[q])
+        finish(sums, plan, found.values[q])
 
 
 @inner

@@ -1,12 +1,69 @@
-"""Random galleries and their scores."""
+"""Scores of single rankings: whole galleries, and random galleries that are drawn."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...kernel import inner, jit
-from .query import own_items, sort_items
-from .sums import add_term
+from . import FIRST, FIRSTS, LAST, PRECISIONS
+from .walk import meet, own_items, sort_items
+
+
+@inner
+def add_term(a, b, counted, relevant, plan, values):
+    """Add a right item of one ranking, with a right and b wrong images before it.
+
+    `counted` is what the ranks of first right items count: wrong images, or identities.
+    """
+    n_integrals, n_linear = len(plan.of), len(plan.law)
+    for f in range(n_integrals):
+        of = plan.of[f]
+        if (of == FIRST and a > 0) or (of == LAST and a < relevant - 1):
+            continue
+        persistence = plan.terms[f, 5]
+        below = plan.terms[f, 0] + a + (counted if of == FIRST else b)
+        if persistence > 0.0:
+            term = (1.0 - persistence) * persistence ** (a + b)
+        elif below > 0.0:
+            term = (plan.terms[f, 1] + plan.terms[f, 2] * a) / below
+        else:
+            term = plan.terms[f, 3]
+        values[f] += term / (relevant if plan.terms[f, 4] > 0.0 else 1)
+    for f in range(n_linear):
+        law = plan.law[f]
+        rank = a + b if law <= PRECISIONS else counted
+        depth = min(plan.depths[f], relevant) if plan.within[f] else plan.depths[f]
+        if rank < depth and (a == 0 or law != FIRSTS):
+            term = plan.weights[f, rank] * (1 + a if law == PRECISIONS else 1)
+            values[n_integrals + f] += term / plan.divisors[f, relevant]
+    for f in range(len(plan.places)):
+        place = plan.places[f, plan.row_of[relevant]]
+        if a < place[1] and b < place[2]:
+            values[n_integrals + n_linear + f] += plan.tables[place[0] + a * place[2] + b]
+    start = n_integrals + n_linear + len(plan.places)
+    for r in range(counted, plan.every):
+        values[start + r] += 1 / relevant
+    for r in range(counted, plan.first if a == 0 else 0):
+        values[start + plan.every + r] = 1.0
+
+
+@jit
+def rank_rows(distances, masked, codes, pool, plan, found, left):
+    """Score whole galleries: queries of which ties matter are not scored, and become True in `left`."""
+    stamp = np.full(len(pool.item_starts) - 1, -1)
+    for q in range(len(distances)):
+        met = meet(distances[q], masked[q], codes[q], pool, plan.fair, found, q)
+        left[q] = met.tied and len(met.own) > 0
+        n_ahead, at = 0, 0
+        for a in range(0 if left[q] else len(met.own)):
+            b = met.events[2 * a + 1]
+            while plan.by_identity and at < b:
+                j = pool.identity[pool.stratum[met.items[at]]]
+                n_ahead += stamp[j] != q
+                stamp[j] = q
+                at += 1
+            counted = n_ahead if plan.by_identity else b
+            add_term(a, b, counted, found.relevant[q], plan, found.values[q])
 
 
 @inner
@@ -124,7 +181,7 @@ def trial_rows(distances, masked, codes, galleries, pool, plan, found):
                 counted = n_ahead if plan.by_identity else b
                 if a == 0:
                     found.firsts[v, q] = counted
-                add_term(a, b, counted, relevant, plan, found.values[v, q], found.shots[v, q])
+                add_term(a, b, counted, relevant, plan, found.values[v, q])
                 a += 1
                 if a == relevant:
                     break
