@@ -27,6 +27,7 @@ from knnccv.runs import (
     RunCounter,
     draw_planes,
     draw_runs,
+    given_runs,
     nearest_in_runs,
     pack,
     unpack,
@@ -173,6 +174,24 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
             np.testing.assert_array_equal(tables[3][run], right, where)
             compared += 1
     assert compared == 600
+
+
+def test_samples_that_train_in_all_folds_are_not_tested():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
+    fold = np.array([rng.permutation(np.arange(40) % 4 - 1) for _ in range(30)])
+    runs = given_runs([(one, np.zeros(3, np.int64)) for one in fold])
+    np.testing.assert_array_equal(runs.all_folds(), fold)
+    problem = validate_problem(y, 40, "knn", KFold(3), "index", "pooled", {"n_neighbors": 3})
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+    expected = [plain_counts(order, y, one, 3)[0] for one in fold]
+    near = Neighbors.from_data(X)
+    np.testing.assert_array_equal(count(problem, near, runs, CONFUSION), expected)
+    found = {}
+    RunCounter(problem, near, runs, CONFUSION, np.zeros(3, np.int64)).count(found.__setitem__)
+    np.testing.assert_array_equal(found[0].counts[:, 0], np.sum(expected, axis=1))
 
 
 @pytest.mark.parametrize("seed", range(6))
