@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_phrase
+from .._formatting import _listed, error_phrase, frame_of_items
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
@@ -151,18 +151,12 @@ class BootstrapScore:
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
         columns = {
-            **labels,
             "oob": self.per_item,
             "resubstitution": self.per_item_resubstitution,
             "weight": self.weights,
         }
-        frame = data_frame(columns)
-        frame.index.name = "item"
-        return frame
+        return frame_of_items(self.labels, columns)
 
     def __repr__(self) -> str:
         bound = error_phrase(self)
