@@ -274,7 +274,6 @@ def bootstrap_score(
     bound, known = (
         problem.largest * float(weights @ tails) + rounding for tails in (found.tails, apparent.tails)
     )
-    is_loss = problem.is_loss
     oob, resubstituted, uninformed = (
         float(weights @ scores) for scores in (per_item, of_item, _uninformed(problem, weights, by_label))
     )
@@ -289,12 +288,8 @@ def bootstrap_score(
         resubstitution_error_bound=np.inf if near.approximate else known,
         n_draws=n_draws,
         depth=found.depth,
-        variant=problem.variant.name,
-        parameters=problem.parameters,
-        ties=problem.ties,
-        average=problem.average,
-        measure=problem.measure,
-        is_loss=is_loss,
+        **problem.described(),
+        is_loss=problem.is_loss,
         labels=problem.targets,
         certified=not near.approximate,
         seconds=time.perf_counter() - started,

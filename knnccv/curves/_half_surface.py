@@ -27,15 +27,13 @@ from ..halves import (
     has_grown,
     score_halves,
     score_in_halves,
-    score_range_of,
     target_of,
     uncertain_lists,
 )
 from ..inference import HalfScores, Halvings, unit_deviations
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
-from ..results import complete_cv
-from ._grid import SurfaceGrid
-from ._profile_surface import Profile, ProfileKind, profile_kind
+from ..results import CompleteCV, complete_cv
+from ._profile_surface import Profile, ProfileKind, SurfaceGrid, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,30 +181,31 @@ class SurfaceEvaluation:
             parameters=problem.parameters | self.grid.setting(self.grid.values[row]),
         )
 
-    def deviations(self, row: int, column: int, groups: Any) -> Array:
-        """Those of `HalfScores` for one cell, from its score for all samples."""
-        problem = self.cell(row, column)
+    def result(self, row: int, column: int, parameters: dict[str, Any], **options: Any) -> CompleteCV:
+        """The result of one cell; `parameters` are those that all cells share."""
+        problem, grid = self.problem, self.grid
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given by `surface`
-            found = complete_cv(
+            return complete_cv(
                 self.neighbors,
                 problem.targets,
                 problem.variant,
-                problem.design,
+                grid.designs[column],
                 ties=problem.ties,
                 average=problem.average,
                 n_jobs=self.n_jobs,
-                **problem.parameters,
+                **options,
+                **parameters | grid.setting(grid.values[row]),
             )
-        return unit_deviations(found.per_item, found.weights, self.request(2, groups, 0).groups)
 
-    def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, or None."""
-        return score_range_of(self.problem)
+    def deviations(self, row: int, column: int, groups: Any) -> Array:
+        """Those of `HalfScores` for one cell, from its score for all samples."""
+        found = self.result(row, column, self.problem.parameters)
+        return unit_deviations(found.per_item, found.weights, self.request(2, groups, 0).groups)
 
     def target(self) -> str:
         """What the scores estimate, in words."""
-        words = target_of(replace(self.problem, parameters=self.problem.parameters | self.symbol))
+        words = target_of(replace(self.problem, parameters=self.problem.parameters | self.grid.symbol))
         return f"{words.split(', trained on')[0]}, for each number of neighbors and each training size"
 
     def _n_answers(self) -> Array:
@@ -218,12 +217,6 @@ class SurfaceEvaluation:
             squares = [n * sum(weights) ** 2 for n, weights in zip(counts, by_class, strict=True)]
             found.append(1 / float(sum(squares)))
         return np.array(found)
-
-    @property
-    def symbol(self) -> dict[str, str]:
-        """The parameter of the rows as a letter, for texts; empty if there is none."""
-        axis = self.grid.axis
-        return {axis: "R" if axis == "rank" else "K"} if axis else {}
 
     def _by_profiles(self, kind: ProfileKind, halvings: Halvings) -> tuple[Array, Array, Array]:
         """All cells of a half from its profile: what is equal for several halves is computed once."""

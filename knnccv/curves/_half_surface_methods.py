@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array
+from ..halves import score_range_of
 from ..inference import (
     Described,
     InferenceWarning,
@@ -192,7 +193,7 @@ class HalvedSurface(KeptHalves):
         level = check_level(confidence_level)
         evaluation = self._reference()
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        limits, target = evaluation.score_range(), evaluation.target()
+        limits, target = score_range_of(evaluation.problem), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
         unequal: list[str] = []
         for at in np.argwhere(halves.known):

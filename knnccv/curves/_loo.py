@@ -14,8 +14,7 @@ from .._validation import check_bool, check_choice
 from ..driver import TIES, usable_lengths
 from ..kernel import jit
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._grid import listed_neighbors
-from ._surface import surface
+from ._surface import listed_neighbors, surface
 
 DEFAULT_MAX_K = 50
 TOO_SHORT = 1e-9  # an error bound above this is not rounding

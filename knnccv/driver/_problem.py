@@ -119,6 +119,11 @@ class ScoringProblem:
         of_shares = self.parameters.get("score") in ("brier", "log_loss")
         return self.variant.target == "values" or of_shares or self.parameters.get("loss") is not None
 
+    def described(self) -> dict[str, Any]:
+        """The fields of a result that tell its problem."""
+        names = ("ties", "average", "parameters", "measure")
+        return {"variant": self.variant.name, **{name: getattr(self, name) for name in names}}
+
     def single_neighbor_scores(self) -> Array:
         """Score of a tested sample of the row's class if one sample of the column's class decides."""
         loss = self.parameters.get("loss")

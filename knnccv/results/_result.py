@@ -485,12 +485,8 @@ def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:
 def described(problem: ScoringProblem) -> dict[str, Any]:
     """The fields of a result that tell its problem."""
     return {
-        "variant": problem.variant.name,
+        **problem.described(),
         "design": repr(problem.design),
-        "ties": problem.ties,
-        "average": problem.average,
-        "parameters": problem.parameters,
-        "measure": problem.measure,
         "classes": problem.labels.classes if problem.variant.target == "classes" else np.empty(0),
         "labels": problem.targets,
     }
