@@ -10,10 +10,8 @@ import numpy as np
 
 from .._labels import labels_of
 from .._typing import Array
-from ..driver import ScoringProblem, all_lists, first_depth, weights_of
+from ..driver import ScoringProblem, all_lists, first_depth
 from ..halves import (
-    FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDECIDED,
     TOLERANCE,
     Half,
@@ -24,7 +22,8 @@ from ..halves import (
     check_request,
     depth_for_halves,
     halvings_of,
-    has_grown,
+    in_cells,
+    known_limits,
     score_halves,
     score_in_halves,
     target_of,
@@ -169,17 +168,9 @@ class SurfaceEvaluation:
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
-        problem, design = self.problem, self.grid.designs[column]
-        kinds = design.training_sets(problem.labels)
-        average = problem.average
-        return replace(
-            problem,
-            design=design,
-            training_sets=kinds,
-            item_weights=design.item_weights(problem.labels, average)
-            or weights_of(kinds, problem.labels, average),
-            parameters=problem.parameters | self.grid.setting(self.grid.values[row]),
-        )
+        parameters = self.problem.parameters | self.grid.setting(self.grid.values[row])
+        problem = self.problem.over(self.grid.designs[column], self.problem.labels)
+        return replace(problem, parameters=parameters)
 
     def result(self, row: int, column: int, parameters: dict[str, Any], **options: Any) -> CompleteCV:
         """The result of one cell; `parameters` are those that all cells share."""
@@ -242,10 +233,9 @@ class SurfaceEvaluation:
 
     def _weights(self, rows: Array) -> Array:
         """The weight of a sample of every class in the score of a half, (1, n_classes)."""
-        labels = labels_of(self.problem.labels, rows)
-        kinds = self.grid.designs[0].halved(self.problem.labels, rows).training_sets(labels)
-        weights = weights_of(kinds, labels, self.problem.average)[0]
-        return np.array([[float(weight) for weight in weights]])
+        problem, labels = self.problem, labels_of(self.problem.labels, rows)
+        reduced = problem.over(self.grid.designs[0].halved(problem.labels, rows), labels)
+        return np.array([[float(weight) for weight in reduced.item_weights[0]]])
 
     def _unsuited(self, grid: SurfaceGrid, rows: Array) -> Array:
         """Cells whose parameters the training sets of a half do not suit, bool (n_rows, n_columns)."""
@@ -288,49 +278,20 @@ class SurfaceEvaluation:
 
         ``unsuited`` and ``cut`` (n_rows, n_columns) are the cells without scores of halves.
         """
-        problem, grid = self.problem, self.grid
-        nearest = [
-            problem.variant.n_nearest(**problem.parameters | grid.setting(value)) for value in grid.values
-        ]
-        unknown = unsuited | cut
-        small = halves.train_sizes < LEAST_TRAIN_PER_NEIGHBOR * np.array(nearest)[:, None]
-        grown = np.array(
-            [
-                [has_grown(problem, score, mean) for score, mean in zip(*each, strict=True)]
-                for each in zip(scores, halves.scores.mean(axis=(0, 1)), strict=True)
-            ]
-        )
+        parameters = [self.problem.parameters | self.grid.setting(value) for value in self.grid.values]
+        nearest = np.array([[self.problem.variant.n_nearest(**each)] for each in parameters])
         texts = []
         if cut.any():
             texts.append(
-                f"{_cells(cut)}: the neighbor lists end too early for halves of the samples, and more than "
+                f"{in_cells(cut)}the neighbor lists end too early for halves of the samples, and more than "
                 f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN"
             )
         if unsuited.any():
             texts.append(
-                f"{_cells(unsuited)}: the rule does not suit training sets of halves of the samples; there "
+                f"{in_cells(unsuited)}the rule does not suit training sets of halves of the samples; there "
                 "the standard error is NaN"
             )
-        if (small & ~unknown).any():
-            texts.append(
-                f"{_cells(small & ~unknown)}: the halves train on fewer than 4 K samples; 95 % intervals "
-                "were found to contain the target in 86 to 97 % of the data sets"
-            )
-        if grown.any():
-            texts.append(
-                f"{_cells(grown)}: halves of the samples score so much worse than all of them that the "
-                "standard error is probably too large"
-            )
-        if halves.of_groups and halves.n_units < FEWEST_GROUPS:
-            texts.append(
-                f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard errors are "
-                "uncertain"
-            )
-        return tuple(texts)
-
-
-def _cells(which: Any) -> str:
-    return f"in {which.sum()} of {which.size} cells"
+        return (*texts, *known_limits(self.problem, halves, scores, nearest, unsuited | cut))
 
 
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:

@@ -150,20 +150,19 @@ class ScoringProblem:
         `source` is a permutation, so that no class gains or loses samples.
         """
         labels, values = self.labels._replace(codes=self.labels.codes[source]), self.values
-        kinds, weights = self.training_sets, self.item_weights
-        if self.design.depends_on not in ("size", "counts"):
-            kinds = self.design.training_sets(labels)
-            weights = self.design.item_weights(labels, self.average) or weights_of(
-                kinds, labels, self.average
-            )
+        moves_kinds = self.design.depends_on not in ("size", "counts")
         return replace(
-            self,
+            self.over(self.design, labels) if moves_kinds else self,
             labels=labels,
             values=values[source] if values.size else values,
             targets=self.targets[source],
-            training_sets=kinds,
-            item_weights=weights,
         )
+
+    def over(self, design: Design, labels: EncodedLabels) -> ScoringProblem:
+        """The problem over another design, whose training sets are those for these labels."""
+        kinds = design.training_sets(labels)
+        weights = design.item_weights(labels, self.average) or weights_of(kinds, labels, self.average)
+        return replace(self, design=design, training_sets=kinds, item_weights=weights)
 
 
 def validate_problem(

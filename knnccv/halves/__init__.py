@@ -18,15 +18,14 @@ from ._half_scores import (
     score_in_halves,
 )
 from ._request import (
-    FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDECIDED,
     HalvesRequest,
     check_finite,
     check_request,
     halves_of,
     halvings_of,
-    has_grown,
+    in_cells,
+    known_limits,
     score_range_of,
     target_of,
     terms_of,
@@ -34,8 +33,6 @@ from ._request import (
 )
 
 __all__ = [
-    "FEWEST_GROUPS",
-    "LEAST_TRAIN_PER_NEIGHBOR",
     "MOST_UNDECIDED",
     "TOLERANCE",
     "Half",
@@ -48,7 +45,8 @@ __all__ = [
     "depth_for_halves",
     "halves_of",
     "halvings_of",
-    "has_grown",
+    "in_cells",
+    "known_limits",
     "score_halves",
     "score_in_halves",
     "score_range_of",

@@ -111,10 +111,11 @@ def halves_of(
         if skewed
         else np.empty(0),
     )
+    nearest = problem.variant.n_nearest(**problem.parameters)
     texts = (
         *uncertain_lists(neighbors, undecided),
-        *_known_limits(problem, found),
-        *_growth(problem, result.score, found.mean),
+        *known_limits(problem, found, result.score, nearest),
+        *_small_classes(problem),
         *unequal_errors(result.score, found.deviations),
     )
     return replace(found, warnings=texts)
@@ -160,15 +161,45 @@ def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
-    """Warnings where intervals were found to be unreliable."""
+def known_limits(
+    problem: ScoringProblem, halves: HalfScores, score: Any, nearest: Any, unknown: Any = False
+) -> list[str]:
+    """Warnings where intervals were found to be unreliable; for a surface with the number of cells.
+
+    The score and K, `nearest`, are numbers, or arrays (n_K, n_sizes) and (n_K, 1); `unknown` are the cells
+    without scores of halves.
+    """
     texts = []
-    nearest = problem.variant.n_nearest(**problem.parameters)
-    if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
+    small = (halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest) & np.logical_not(unknown)
+    if small.any():
+        many = f"{halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}" if not small.ndim else ""
         texts.append(
-            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
-            "intervals were found to contain the target in 86 to 97 % of the data sets"
+            f"{in_cells(small)}the halves train on {many or 'fewer than 4 K samples'}: 95 % intervals were "
+            "found to contain the target in 86 to 97 % of the data sets"
         )
+    grown = np.asarray(_has_grown(problem, score, halves.mean))
+    if grown.any():
+        scores = f"{halves.mean:.4g}, all of them {score:.4g}" if not grown.ndim else ""
+        texts.append(
+            f"{in_cells(grown)}halves of the samples score {scores or 'much worse than all of them'}: the rule "
+            "needs more than half of the data, and the standard error is probably too large"
+        )
+    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
+        texts.append(
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
+        )
+    return texts
+
+
+def in_cells(which: Any) -> str:
+    """The beginning of a warning about some cells of a surface; nothing for a single score."""
+    return f"in {which.sum()} of {which.size} cells: " if which.ndim else ""
+
+
+def _small_classes(problem: ScoringProblem) -> list[str]:
+    """Warnings about classes with few samples that count much."""
+    texts = []
     smallest = int(min(count for count in problem.labels.counts if count))
     rare = _rare_class(problem)
     if rare is not None:
@@ -182,12 +213,7 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
             "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
             "data sets"
         )
-    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
-        texts.append(
-            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
-            "uncertain"
-        )
-    return tuple(texts)
+    return texts
 
 
 def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
@@ -204,17 +230,7 @@ def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
     return None if not raised else min(raised, key=lambda pair: pair[0])[::-1]
 
 
-def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:
-    """A warning if halves score so much worse that their scatter says little about all samples."""
-    if not has_grown(problem, score, half_score):
-        return ()
-    return (
-        f"halves of the samples score {half_score:.4g}, all of them {score:.4g}: the rule needs more than "
-        "half of the data, and the standard error is probably too large",
-    )
-
-
-def has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
+def _has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
     """True where halves score so much worse that their scatter says little about all samples.
 
     The scores are numbers, or arrays of one shape.

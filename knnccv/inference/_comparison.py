@@ -14,7 +14,7 @@ from .._formatting import plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
-from ._interval import ConfidenceInterval, check_level
+from ._interval import ConfidenceInterval, Terms, check_level
 
 HALVES_AGREE = (
     "the halves of both results score the same although the scores differ: halves say nothing about this "
@@ -42,34 +42,6 @@ class Comparable(Protocol):
 
     def half_scores(self, n_halvings: int, groups: Any, random_state: Any) -> HalfScores:
         """The scores of the halves."""
-
-
-class Terms(NamedTuple):
-    """What two results must share to be comparable, and how to read them.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_items,) or (n_items, n_outputs)
-    weights : ndarray of shape (n_items,)
-    design : str
-        The name of its kind.
-    is_loss : bool or None
-        Whether smaller is better; None if neither is.
-    rule : str
-        The rule in words.
-    scale : tuple
-        What else decides the meaning of a score: a loss matrix, an output.
-    error_bound : float
-        Bound of the error of the score.
-    """
-
-    labels: Array
-    weights: Array
-    design: str
-    is_loss: bool | None
-    rule: str
-    scale: tuple[Any, ...] = ()
-    error_bound: float = 0.0
 
 
 class Probabilities(NamedTuple):
