@@ -181,8 +181,8 @@ def known_limits(
     if grown.any():
         scores = f"{halves.mean:.4g}, all of them {score:.4g}" if not grown.ndim else ""
         texts.append(
-            f"{in_cells(grown)}halves of the samples score {scores or 'much worse than all of them'}: the rule "
-            "needs more than half of the data, and the standard error is probably too large"
+            f"{in_cells(grown)}halves of the samples score {scores or 'much worse than all of them'}: the "
+            "rule needs more than half of the data, and the standard error is probably too large"
         )
     if halves.of_groups and halves.n_units < FEWEST_GROUPS:
         texts.append(
