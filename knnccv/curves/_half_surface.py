@@ -125,19 +125,19 @@ class SurfaceEvaluation:
     neighbors: Neighbors
     n_jobs: int | None
 
-    def request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
-        """The checked arguments of `halves`."""
+    def halves_request(
+        self, _surface: Any, n_halvings: Any, groups: Any, random_state: Any
+    ) -> HalvesRequest:
+        """The checked arguments of `half_scores`."""
         return check_request(self.problem, n_halvings, groups, random_state)
 
-    def halves(self, scores: Array, request: HalvesRequest) -> HalfSurface:
-        """Score random halves in all cells, on the same halves; `scores` are those of all samples."""
+    def half_scores(self, surface: Any, request: HalvesRequest) -> HalfSurface:
+        """Score random halves in all cells, on the same halves."""
         self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
         kind = profile_kind(self.problem, self.grid)
-        if kind is None:
-            found, sizes, undecided = self._by_cells(halvings)
-        else:
-            found, sizes, undecided = self._by_profiles(kind, halvings)
+        scored = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
+        found, sizes, undecided = scored
         unsuited: Array = np.logical_or.reduce(np.isnan(found), axis=(0, 1))
         cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
         if unsuited.all():
@@ -164,7 +164,7 @@ class SurfaceEvaluation:
             resolution=TOLERANCE * self.problem.largest,
         )
         of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
-        return replace(halves, warnings=(*of_lists, *self._limits(scores, halves, unsuited, cut)))
+        return replace(halves, warnings=(*of_lists, *self._limits(surface.scores, halves, unsuited, cut)))
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
@@ -192,7 +192,9 @@ class SurfaceEvaluation:
     def deviations(self, row: int, column: int, groups: Any) -> Array:
         """Those of `HalfScores` for one cell, from its score for all samples."""
         found = self.result(row, column, self.problem.parameters)
-        return unit_deviations(found.per_item, found.weights, self.request(2, groups, 0).groups)
+        return unit_deviations(
+            found.per_item, found.weights, check_request(self.problem, 2, groups, 0).groups
+        )
 
     def target(self) -> str:
         """What the scores estimate, in words."""

@@ -1,7 +1,7 @@
 """The surface from a profile of the data: one pass for all K and all training sizes.
 
-`VoteProfile` serves votes and ranks (`_profile`), `PairProfile` squared errors, shares of votes and Brier
-scores (`_pair_profile`). The same profiles, of halves of the samples, are in `_half_surface`.
+`VoteProfile` serves votes and ranks, `PairProfile` squared errors, shares of votes and Brier scores. The
+same profiles, of halves of the samples, are in `_half_surface`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,17 @@ from ..driver import Jobs, ScoringProblem, announce_profile, one_of_alike, usabl
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
-from ._pair_profile import BRIER, ERROR, SHARE, PairSpec
-from ._profile import MAX_NEIGHBORS, Listed, ProfileSpec, pascal_scales, weigh_profile
+from ._profile import (
+    BRIER,
+    ERROR,
+    MAX_NEIGHBORS,
+    SHARE,
+    Listed,
+    PairSpec,
+    ProfileSpec,
+    pascal_scales,
+    weigh_profile,
+)
 
 CHUNK = 128
 KINDS = {"error": ERROR, "share": SHARE, "brier": BRIER}

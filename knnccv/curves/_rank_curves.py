@@ -237,6 +237,28 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
 
 
 @inner
+def _fill_binomial(numbers, terms, chance):
+    """Fill in 0 .. n, from the most probable number up and then down, and their chances; return the sum.
+
+    The chances, of so many of n with this chance each, are relative to that of the most probable number.
+    """
+    n = len(numbers) - 1
+    mode = min(int((n + 1) * chance), n)
+    numbers[0], terms[0] = mode, 1.0
+    total = term = 1.0
+    for j in range(mode, n):
+        term *= (n - j) / (j + 1) * chance / (1 - chance)
+        numbers[j - mode + 1], terms[j - mode + 1] = j + 1, term
+        total += term
+    term = 1.0
+    for j in range(mode, 0, -1):
+        term *= j / (n - j + 1) * (1 - chance) / chance
+        numbers[n - j + 1], terms[n - j + 1] = j - 1, term
+        total += term
+    return total
+
+
+@inner
 def _fill_law(law, strata, design, c, m, members, time):
     """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
@@ -248,34 +270,20 @@ def _fill_law(law, strata, design, c, m, members, time):
     max_degree = min(m + members, n_train, strata.limit)
     for h in range(max_degree + 1):
         law[h] = 0.0
-    mode = min(int((members + 1) * time), members)
-    total = 1.0
-    for side in range(2):  # from the most probable number of members before `time`, up and then down
-        probability = 1.0
-        j = mode
-        while True:
-            if side == 0 or j < mode:
-                top = min(m + j, max_degree)
-                if base >= 0:
-                    start = strata.starts[base + m + j]
-                    for h in range(top + 1):
-                        law[h] += probability * strata.laws[start + h]
-                else:
-                    one = np.zeros(m + j + 1)
-                    fill_hypergeometric(one, m + j, n_train, strata.counts[c], 1.0)
-                    for h in range(top + 1):
-                        law[h] += probability * one[h]
-            if side == 0:
-                if j == members:
-                    break
-                probability *= (members - j) / (j + 1) * time / (1 - time)
-                j += 1
-            else:
-                if j == 0:
-                    break
-                probability *= j / (members - j + 1) * (1 - time) / time
-                j -= 1
-            total += probability
+    numbers, terms = np.empty(members + 1, np.int64), np.empty(members + 1)
+    total = _fill_binomial(numbers, terms, time)
+    for i in range(members + 1):
+        ahead = m + numbers[i]
+        top = min(ahead, max_degree)
+        if base >= 0:
+            start = strata.starts[base + ahead]
+            for h in range(top + 1):
+                law[h] += terms[i] * strata.laws[start + h]
+        else:
+            one = np.zeros(ahead + 1)
+            fill_hypergeometric(one, ahead, n_train, strata.counts[c], 1.0)
+            for h in range(top + 1):
+                law[h] += terms[i] * one[h]
     if members > 0:
         for h in range(max_degree + 1):
             law[h] /= total
@@ -451,26 +459,12 @@ def _density_of_first(size, left, n_own, time):
 
     j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.
     """
-    mode = min(int(size * time), size - 1)
-    total = density = 0.0
-    for step in range(2):
-        probability = 1.0
-        j = mode
-        while True:
-            if step == 0 or j < mode:
-                total += probability
-                value = probability * size * n_own / (left - j)
-                for i in range(j):
-                    value *= max(left - i - n_own, 0) / (left - i)
-                density += value
-            if step == 0:
-                if j == size - 1:
-                    break
-                probability *= (size - 1 - j) / (j + 1) * time / (1 - time)
-                j += 1
-            else:
-                if j == 0:
-                    break
-                probability *= j / (size - j) * (1 - time) / time
-                j -= 1
+    numbers, terms = np.empty(size, np.int64), np.empty(size)
+    total = _fill_binomial(numbers, terms, time)
+    density = 0.0
+    for i in range(size):
+        value = terms[i] * size * n_own / (left - numbers[i])
+        for j in range(numbers[i]):
+            value *= max(left - j - n_own, 0) / (left - j)
+        density += value
     return density / total

@@ -212,19 +212,6 @@ class Surface(HalvedSurface):
             return Best(best, score, regret=regret)
         return Best(int(best[at]), float(score[at]), regret=float(regret[at]))
 
-    def _best_rows(self, allowed: Array | None = None) -> Array:
-        """The row of the best number of neighbors in each column, the smallest within the bounds.
-
-        Only cells that are `allowed` (n_K, n_sizes) are compared, unless a column has none.
-        """
-        by_k = np.argsort(self.n_neighbors, kind="stable")
-        scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
-        gains = -scores if self.is_loss else scores
-        if allowed is not None:
-            gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
-        rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
-        return rows
-
     def _check_simplest(self) -> None:
         if self._reference().grid.axis != "n_neighbors":
             msg = (

@@ -11,14 +11,13 @@ import numpy as np
 
 from .._formatting import _listed
 from .._typing import Array
-from .._validation import check_random_state
+from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
 from ..driver import Scored, ScoringProblem, class_shares
 from ..inference import (
     HalfScores,
     Halvings,
     Terms,
-    check_halvings,
     draw_halvings,
     has_one_bound,
     unequal_errors,
@@ -68,7 +67,11 @@ def check_request(
     """
     codes = _groups(problem, groups)
     n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1
-    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    number = check_integer("n_halvings", n_halvings, 2)
+    if n_units < 4:
+        units = "samples" if codes is None else "groups"
+        msg = f"a standard error needs at least 4 {units}, two for each half, got {n_units}"
+        raise ValueError(msg)
     rng = check_random_state(random_state)
     key = None
     if isinstance(random_state, (int, np.integer)):

@@ -20,7 +20,6 @@ from ._halvings import (
     HalfScores,
     Halvings,
     InferenceWarning,
-    check_halvings,
     degrees_of_freedom,
     draw_halvings,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "ScoredHalves",
     "StandardError",
     "Terms",
-    "check_halvings",
     "check_level",
     "compare",
     "compare_all",

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -390,31 +389,44 @@ class Terms(NamedTuple):
     error_bound: float = 0.0
 
 
-Kept = TypeVar("Kept")
-"""The scores of halves, of one score or of a surface."""
-
-
 class KeptHalves(ABC):
-    """A result that scores halves of its samples, and keeps the scores."""
+    """A result that scores halves of its samples, and keeps the scores.
 
-    @abstractmethod
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Any:
-        """The exact scores of random pairs of disjoint halves; see `standard_error`. Kept for a seed."""
+    It refers to the data by its evaluation, until it is pickled or copied; ``_missing`` says what to do
+    then.
+    """
+
+    _evaluation: ClassVar[Any] = None  # set by the function that makes the result
+    _missing: ClassVar[str]
+
+    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
+        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        evaluation = self._reference()
+        kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
+        request = evaluation.halves_request(self, n_halvings, groups, random_state)
+        found = kept.get(request.key)
+        if found is None:
+            found = evaluation.half_scores(self, request)
+        if request.key is not None:
+            kept[request.key] = found
+        return found
+
+    def _reference(self) -> Any:
+        """The evaluation that made this result; ValueError for a copy."""
+        if self._evaluation is None:
+            raise ValueError(self._missing)
+        return self._evaluation
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the data, and what is kept of further questions."""
+        without = ("_evaluation", "_confusion", "_halves")
+        return {name: value for name, value in self.__dict__.items() if name not in without}
 
     def _halves_with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> Any:
         halves = self.half_scores(n_halvings, groups, random_state)
         for text in halves.warnings:
             warnings.warn(text, InferenceWarning, stacklevel=3)
         return halves
-
-    def _kept_halves(self, key: Any, compute: Callable[[], Kept]) -> Kept:
-        """The halves of an earlier call with the same key, or those of `compute`; None is no key."""
-        kept: dict[Any, Kept] = self.__dict__.setdefault("_halves", {})
-        if key is None:
-            return compute()
-        if key not in kept:
-            kept[key] = compute()
-        return kept[key]
 
 
 class ScoredHalves(KeptHalves):
