@@ -12,7 +12,6 @@ from .._labels import labels_of
 from .._typing import Array
 from ..driver import ScoringProblem, all_lists, first_depth
 from ..halves import (
-    MOST_UNDECIDED,
     TOLERANCE,
     Half,
     HalfScorer,
@@ -21,13 +20,11 @@ from ..halves import (
     Sums,
     check_request,
     depth_for_halves,
+    halves_with_warnings,
     halvings_of,
-    in_cells,
-    known_limits,
     score_halves,
     score_in_halves,
     target_of,
-    uncertain_lists,
 )
 from ..inference import HalfScores, Halvings, unit_deviations
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
@@ -136,35 +133,20 @@ class SurfaceEvaluation:
         self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
         kind = profile_kind(self.problem, self.grid)
-        scored = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
-        found, sizes, undecided = scored
-        unsuited: Array = np.logical_or.reduce(np.isnan(found), axis=(0, 1))
-        cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
-        if unsuited.all():
-            least = f"{self.grid.axis}={min(self.grid.values)} or more"
+        found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
+        if np.isnan(found[0]).any(axis=(0, 1)).all():
             msg = (
                 "a standard error needs scores of halves of the samples, but the rule suits them in no "
-                f"cell: {least}, halves train on at most {max(sizes):g} samples"
+                f"cell: {self.grid.axis}={min(self.grid.values)} or more, halves train on at most "
+                f"{max(found[1]):g} samples"
             )
             raise ValueError(msg)
-        if (unsuited | cut).all():
-            msg = (
-                "a standard error needs scores of halves of the samples, but the neighbor lists end too "
-                f"early for them: at least {undecided[cut].min():.2g} of a half's weight is undecided; "
-                f"give longer lists than {self.neighbors.max_depth} neighbors"
-            )
-            raise ValueError(msg)
-        found[:, :, cut] = np.nan
-        halves = HalfSurface(
-            found,
-            halvings.n_units,
-            halvings.of_groups,
-            sizes,
-            n_answers=self._n_answers(),
-            resolution=TOLERANCE * self.problem.largest,
+        parameters = [self.problem.parameters | self.grid.setting(value) for value in self.grid.values]
+        nearest = np.array([[self.problem.variant.n_nearest(**each)] for each in parameters])
+        halves = halves_with_warnings(
+            self.problem, self.neighbors, halvings, found, surface.scores, nearest
         )
-        of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
-        return replace(halves, warnings=(*of_lists, *self._limits(surface.scores, halves, unsuited, cut)))
+        return HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
@@ -274,26 +256,6 @@ class SurfaceEvaluation:
                 continue
             found[:, :, row, column] = scores
         return found, sizes, undecided
-
-    def _limits(self, scores: Array, halves: HalfSurface, unsuited: Array, cut: Array) -> tuple[str, ...]:
-        """Warnings where intervals were found to be unreliable, with the number of cells.
-
-        ``unsuited`` and ``cut`` (n_rows, n_columns) are the cells without scores of halves.
-        """
-        parameters = [self.problem.parameters | self.grid.setting(value) for value in self.grid.values]
-        nearest = np.array([[self.problem.variant.n_nearest(**each)] for each in parameters])
-        texts = []
-        if cut.any():
-            texts.append(
-                f"{in_cells(cut)}the neighbor lists end too early for halves of the samples, and more than "
-                f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN"
-            )
-        if unsuited.any():
-            texts.append(
-                f"{in_cells(unsuited)}the rule does not suit training sets of halves of the samples; there "
-                "the standard error is NaN"
-            )
-        return (*texts, *known_limits(self.problem, halves, scores, nearest, unsuited | cut))
 
 
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:

@@ -18,22 +18,18 @@ from ._half_scores import (
     score_in_halves,
 )
 from ._request import (
-    MOST_UNDECIDED,
     HalvesRequest,
     check_finite,
     check_request,
     halves_of,
+    halves_with_warnings,
     halvings_of,
-    in_cells,
-    known_limits,
     score_range_of,
     target_of,
     terms_of,
-    uncertain_lists,
 )
 
 __all__ = [
-    "MOST_UNDECIDED",
     "TOLERANCE",
     "Half",
     "HalfScorer",
@@ -44,13 +40,11 @@ __all__ = [
     "check_request",
     "depth_for_halves",
     "halves_of",
+    "halves_with_warnings",
     "halvings_of",
-    "in_cells",
-    "known_limits",
     "score_halves",
     "score_in_halves",
     "score_range_of",
     "target_of",
     "terms_of",
-    "uncertain_lists",
 ]

@@ -94,34 +94,122 @@ def halves_of(
         If halves cannot be scored, or the neighbor lists are much too short for them.
     """
     halvings = halvings_of(problem, request)
-    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
-    if undecided > MOST_UNDECIDED:
+    found = score_halves(problem, neighbors, halvings, n_jobs)
+    deviations = np.empty(0)
+    if has_one_bound(score_range_of(problem)):
+        deviations = unit_deviations(result.per_item, result.weights, request.groups)
+    nearest = problem.variant.n_nearest(**problem.parameters)
+    halves = halves_with_warnings(problem, neighbors, halvings, found, result.score, nearest)
+    return replace(
+        halves,
+        n_answers=1 / float(np.square(result.weights).sum()),
+        deviations=deviations,
+        warnings=(
+            *halves.warnings,
+            *_small_classes(problem),
+            *unequal_errors(result.score, deviations),
+        ),
+    )
+
+
+def halves_with_warnings(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    halvings: Halvings,
+    found: tuple[Array, Any, Any],
+    score: Any,
+    nearest: Any,
+) -> HalfScores:
+    """The scores of halves, with warnings where intervals were found to be unreliable.
+
+    Of a surface, warnings have the number of cells, and cells whose lists end too early have no scores.
+
+    Parameters
+    ----------
+    found : tuple
+        The scores of the halves, (n_halvings, 2, ...), NaN where the rule does not suit them, their mean
+        training size, and the share of a half that is undecided.
+    score, nearest : float and int, or ndarray of shape (n_K, n_sizes) and (n_K, 1)
+        The score of all samples, and K.
+
+    Raises
+    ------
+    ValueError
+        If the neighbor lists are much too short for halves.
+    """
+    scores, train_size, undecided = found
+    unsuited: Array = np.logical_or.reduce(np.isnan(scores), axis=(0, 1))
+    cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
+    unknown = unsuited | cut
+    if cut.any() and unknown.all():
+        least = np.asarray(undecided)[cut].min()
         msg = (
-            f"a standard error needs deeper neighbor lists: they end so early that up to {undecided:.2g} "
-            f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
+            f"a standard error needs deeper neighbor lists: they end so early that {least:.2g} of a half's "
+            f"weight is undecided, at most {MOST_UNDECIDED} is allowed; give longer lists than "
+            f"{neighbors.max_depth} neighbors"
         )
         raise ValueError(msg)
-    skewed = has_one_bound(score_range_of(problem))
-    found = HalfScores(
+    scores[:, :, cut] = np.nan
+    halves = HalfScores(
         scores,
         halvings.n_units,
         halvings.of_groups,
         train_size,
         drawn=halvings.digest,
-        n_answers=1 / float(np.square(result.weights).sum()),
         resolution=TOLERANCE * problem.largest,
-        deviations=unit_deviations(result.per_item, result.weights, request.groups)
-        if skewed
-        else np.empty(0),
     )
-    nearest = problem.variant.n_nearest(**problem.parameters)
-    texts = (
-        *uncertain_lists(neighbors, undecided),
-        *known_limits(problem, found, result.score, nearest),
-        *_small_classes(problem),
-        *unequal_errors(result.score, found.deviations),
+    largest = float(np.where(unknown, 0.0, undecided).max())
+    many = both = ""  # the numbers, where there is one score
+    if np.ndim(score) == 0:
+        many = f"{train_size:.4g} samples, fewer than 4 K = {4 * nearest}"
+        both = f"{halves.mean:.4g}, all of them {score:.4g}"
+    texts = _texts(
+        (
+            neighbors.approximate,
+            "the neighbors are approximate, so the scores of the halves are not certified",
+        ),
+        (
+            largest > NOTEWORTHY,
+            f"the neighbor lists end too early for halves of the samples: up to {largest:.2g} of a half's "
+            "weight is undecided and counts as a score of 0",
+        ),
+        (
+            cut,
+            "the neighbor lists end too early for halves of the samples, and more than "
+            f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN",
+        ),
+        (
+            unsuited,
+            "the rule does not suit training sets of halves of the samples; there the standard error is "
+            "NaN",
+        ),
+        (
+            (train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest) & np.logical_not(unknown),
+            f"the halves train on {many or 'fewer than 4 K samples'}: 95 % intervals were found to contain "
+            "the target in 86 to 97 % of the data sets",
+        ),
+        (
+            _has_grown(problem, score, halves.mean),
+            f"halves of the samples score {both or 'much worse than all of them'}: the rule needs more than "
+            "half of the data, and the standard error is probably too large",
+        ),
+        (
+            halvings.of_groups and halvings.n_units < FEWEST_GROUPS,
+            f"there are {halvings.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain",
+        ),
     )
-    return replace(found, warnings=texts)
+    return replace(halves, warnings=texts)
+
+
+def _texts(*limits: tuple[Any, str]) -> tuple[str, ...]:
+    """The warnings whose condition holds; of conditions for cells of a surface with their number."""
+    found = []
+    for holds, text in limits:
+        cells = f"in {np.sum(holds)} of {np.size(holds)} cells: " if np.ndim(holds) else ""
+        if np.any(holds):
+            found.append(f"{cells}{text}")
+    return tuple(found)
 
 
 def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
@@ -149,55 +237,6 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
         msg = f"groups must have one label for each of the {n_items} samples, got {len(codes)}"
         raise ValueError(msg)
     return codes
-
-
-def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
-    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
-    texts = []
-    if neighbors.approximate:
-        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
-    if undecided > NOTEWORTHY:
-        texts.append(
-            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
-            "half's weight is undecided and counts as a score of 0"
-        )
-    return tuple(texts)
-
-
-def known_limits(
-    problem: ScoringProblem, halves: HalfScores, score: Any, nearest: Any, unknown: Any = False
-) -> list[str]:
-    """Warnings where intervals were found to be unreliable; for a surface with the number of cells.
-
-    The score and K, `nearest`, are numbers, or arrays (n_K, n_sizes) and (n_K, 1); `unknown` are the cells
-    without scores of halves.
-    """
-    texts = []
-    small = (halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest) & np.logical_not(unknown)
-    if small.any():
-        many = f"{halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}" if not small.ndim else ""
-        texts.append(
-            f"{in_cells(small)}the halves train on {many or 'fewer than 4 K samples'}: 95 % intervals were "
-            "found to contain the target in 86 to 97 % of the data sets"
-        )
-    grown = np.asarray(_has_grown(problem, score, halves.mean))
-    if grown.any():
-        scores = f"{halves.mean:.4g}, all of them {score:.4g}" if not grown.ndim else ""
-        texts.append(
-            f"{in_cells(grown)}halves of the samples score {scores or 'much worse than all of them'}: the "
-            "rule needs more than half of the data, and the standard error is probably too large"
-        )
-    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
-        texts.append(
-            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
-            "uncertain"
-        )
-    return texts
-
-
-def in_cells(which: Any) -> str:
-    """The beginning of a warning about some cells of a surface; nothing for a single score."""
-    return f"in {which.sum()} of {which.size} cells: " if which.ndim else ""
 
 
 def _small_classes(problem: ScoringProblem) -> list[str]:
