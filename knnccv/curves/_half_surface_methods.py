@@ -16,7 +16,6 @@ from ..inference import (
     KeptHalves,
     check_level,
     confidence_interval,
-    degrees_of_freedom,
     has_one_bound,
     unequal_errors,
 )
@@ -287,8 +286,7 @@ class HalvedSurface(KeptHalves):
 
         level = check_level(confidence_level)
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
-        near, agree = self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
+        near, agree = self._near(halves, float(stdtrit(halves.degrees_of_freedom, (1 + level) / 2)))
         if agree.any():
             warnings.warn(
                 f"in {agree.sum()} of {agree.size} cells: the halves score the same as those of the best K "

@@ -190,8 +190,8 @@ def halves_with_warnings(
         ),
         (
             _has_grown(problem, score, halves.mean),
-            f"halves of the samples score {both or 'much worse than all of them'}: the rule needs more than "
-            "half of the data, and the standard error is probably too large",
+            f"halves of the samples score {both or 'much worse than all of them'}: the rule needs more "
+            "than half of the data, and the standard error is probably too large",
         ),
         (
             halvings.of_groups and halvings.n_units < FEWEST_GROUPS,

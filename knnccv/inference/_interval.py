@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -433,6 +433,12 @@ class ScoredHalves(KeptHalves):
     """A result with a standard error and confidence intervals for the population: the luck of the data."""
 
     score: float
+    design: str
+    if TYPE_CHECKING:
+
+        @property
+        def measure(self) -> str:
+            """The name of the score."""
 
     @abstractmethod
     def inference_terms(self) -> Terms:
