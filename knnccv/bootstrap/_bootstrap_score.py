@@ -151,11 +151,8 @@ class BootstrapScore:
         ImportError
             If pandas is missing.
         """
-        columns = {
-            "oob": self.per_item,
-            "resubstitution": self.per_item_resubstitution,
-            "weight": self.weights,
-        }
+        apparent = self.per_item_resubstitution
+        columns = {"oob": self.per_item, "resubstitution": apparent, "weight": self.weights}
         return frame_of_items(self.labels, columns)
 
     def __repr__(self) -> str:

@@ -48,43 +48,6 @@ TWO_CLASSES = 1.8  # so many classes fewer count, since two are fast
 TRIALS = 16
 
 
-def announce(
-    problem: ScoringProblem, near: Neighbors, rows: Array, depth: int, n_nearest: int, n_jobs: int | None
-) -> bool:
-    """Warn if votes take more than a minute, judged by the lists of some rows; return True if so."""
-    parameters = problem.parameters
-    plain = parameters.get("vote_ties", "smallest") == "smallest" and parameters.get("loss") is None
-    each = max(len(problem.labels.classes) - TWO_CLASSES, 0.0) * n_nearest**3
-    position = POSITION * each * (1.0 if plain else SHARED_VOTE)
-    group = GROUP * each * n_nearest**2 if problem.ties == "random" else 0.0
-    workers = n_workers(n_jobs)
-    if len(rows) * depth * max(position, group / 2) <= LONG * workers:
-        return False
-    some = rows[np.unique(np.linspace(0, len(rows) - 1, TRIALS).astype(np.int64))]
-    lists = near.search(some, depth)
-    positions, groups = int(lists.lengths.sum()), 0
-    if group:
-        each_list = zip(lists.items, lists.values, lists.lengths, strict=True)
-        counts = [_count(problem.labels.codes[items[:n]], values[:n]) for items, values, n in each_list]
-        positions, groups = map(sum, zip(*counts, strict=True))
-    scale = len(rows) / len(some) / workers
-    by_positions, by_groups = scale * position * positions, scale * group * groups
-    seconds = by_positions + by_groups
-    if seconds <= LONG:
-        return False
-    why = f"votes of {n_nearest} nearest draws among {len(problem.labels.classes)} classes"
-    if by_groups > by_positions:
-        why += (
-            ", averaged over all orders of tied samples; ties='index' takes these in the order of the data"
-        )
-    msg = (
-        f"this will take about {in_words(seconds)} with {workers} worker{'s' if workers > 1 else ''}: "
-        f"{why}. Fewer neighbors are faster, and variant 'confidence', the share of right votes, is fast"
-    )
-    warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
-    return True
-
-
 def _count(codes: Array, values: Array) -> tuple[int, int]:
     """The numbers of samples, and of tied groups of several classes, that are positions of their own."""
     starts = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
@@ -136,10 +99,7 @@ class OutOfBag:
 
     def begin(self, rows: Array, depth: int, workers: Any = None) -> None:  # noqa: ARG002
         """Warn of votes that take long, and weigh the positions of lists of this depth."""
-        n_nearest = self.problem.variant.n_nearest(**self.problem.parameters)
-        self.announced = self.announced or announce(
-            self.problem, self.neighbors, rows, depth, n_nearest, self.n_jobs
-        )
+        self.announced = self.announced or self._announce(rows, depth)
         self.part = _part(self.problem, self.n_draws, self.neighbors.n_items, depth)
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
@@ -149,6 +109,41 @@ class OutOfBag:
         block = Block(lists, lengths, rows, self.problem.kernel_labels(), average_ties)
         tails = self.fixed[lengths]
         return (self.part.scores(block)[None], tails), tails > self.tol / 2
+
+    def _announce(self, rows: Array, depth: int) -> bool:
+        """Warn if votes take more than a minute, judged by the lists of some rows; return True if so."""
+        problem, parameters, near = self.problem, self.problem.parameters, self.neighbors
+        n_nearest = problem.variant.n_nearest(**parameters)
+        plain = parameters.get("vote_ties", "smallest") == "smallest" and parameters.get("loss") is None
+        each = max(len(problem.labels.classes) - TWO_CLASSES, 0.0) * n_nearest**3
+        position = POSITION * each * (1.0 if plain else SHARED_VOTE)
+        group = GROUP * each * n_nearest**2 if problem.ties == "random" else 0.0
+        workers = n_workers(self.n_jobs)
+        if len(rows) * depth * max(position, group / 2) <= LONG * workers:
+            return False
+        some = rows[np.unique(np.linspace(0, len(rows) - 1, TRIALS).astype(np.int64))]
+        lists = near.search(some, depth)
+        positions, groups = int(lists.lengths.sum()), 0
+        if group:
+            each_list = zip(lists.items, lists.values, lists.lengths, strict=True)
+            counts = [_count(problem.labels.codes[items[:n]], values[:n]) for items, values, n in each_list]
+            positions, groups = map(sum, zip(*counts, strict=True))
+        scale = len(rows) / len(some) / workers
+        by_positions, by_groups = scale * position * positions, scale * group * groups
+        seconds = by_positions + by_groups
+        if seconds <= LONG:
+            return False
+        why = f"votes of {n_nearest} nearest draws among {len(problem.labels.classes)} classes"
+        if by_groups > by_positions:
+            why += ", averaged over all orders of tied samples"
+            why += "; ties='index' takes these in the order of the data"
+        msg = (
+            f"this will take about {in_words(seconds)} with {workers} worker{'s' if workers > 1 else ''}: "
+            f"{why}. Fewer neighbors are faster, and variant 'confidence', the share of right votes, is "
+            "fast"
+        )
+        warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
+        return True
 
 
 def out_of_bag(

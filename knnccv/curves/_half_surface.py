@@ -29,7 +29,7 @@ from ..halves import (
 from ..inference import HalfScores, Halvings, unit_deviations
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
-from ._profile_surface import Profile, ProfileKind, SurfaceGrid, profile_kind
+from ._profile_surface import Profile, SurfaceGrid, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +174,8 @@ class SurfaceEvaluation:
     def deviations(self, row: int, column: int, groups: Any) -> Array:
         """Those of `HalfScores` for one cell, from its score for all samples."""
         found = self.result(row, column, self.problem.parameters)
-        return unit_deviations(
-            found.per_item, found.weights, check_request(self.problem, 2, groups, 0).groups
-        )
+        request = check_request(self.problem, 2, groups, 0)
+        return unit_deviations(found.per_item, found.weights, request.groups)
 
     def target(self) -> str:
         """What the scores estimate, in words."""
@@ -193,7 +192,7 @@ class SurfaceEvaluation:
             found.append(1 / float(sum(squares)))
         return np.array(found)
 
-    def _by_profiles(self, kind: ProfileKind, halvings: Halvings) -> tuple[Array, Array, Array]:
+    def _by_profiles(self, kind: type[Profile], halvings: Halvings) -> tuple[Array, Array, Array]:
         """All cells of a half from its profile: what is equal for several halves is computed once."""
         problem, neighbors = self.problem, self.neighbors
         known: dict[int, tuple[ProfileScorer, Array, Array]] = {}

@@ -80,8 +80,15 @@ class Profile(ABC):
     depth: int
     spec: Any
 
-    def __init__(self, grid: SurfaceGrid, n_available: int) -> None:
+    def __init__(
+        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
+    ) -> None:
         self.grid, self.n_available = grid, n_available
+        self._plan(problem, max_depth, tol)
+
+    @abstractmethod
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        """Set the depth that suffices for `tol`, and what is summed."""
 
     @abstractmethod
     def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
@@ -108,10 +115,8 @@ class Profile(ABC):
 class VoteProfile(Profile):
     """The profile of votes and ranks."""
 
-    def __init__(
-        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
-    ) -> None:
-        super().__init__(grid, n_available)
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        grid, n_available = self.grid, self.n_available
         first = smallest_k(grid, n_available, tol, max_depth)
         self.depth, max_k = len(first) - 2, int(grid.nearest.max())
         self.spec = ProfileSpec(
@@ -141,10 +146,8 @@ class PairProfile(Profile):
     ``tails`` (n_rows, n_columns, depth + 1) are the undecided shares of lists of each length.
     """
 
-    def __init__(
-        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
-    ) -> None:
-        super().__init__(grid, n_available)
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        grid, n_available = self.grid, self.n_available
         kind = KINDS[profile_of(problem.variant, problem.parameters)]
         tails = [
             fixed_tail(n_available, grid.sizes[at[1]], int(k)) for at, k in np.ndenumerate(grid.nearest)
@@ -186,10 +189,7 @@ class PairProfile(Profile):
         return scores, tails
 
 
-ProfileKind = type[VoteProfile] | type[PairProfile]
-
-
-def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> ProfileKind | None:
+def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> type[Profile] | None:
     """The profile that serves the cells of a surface, or None."""
     found = profile_of(problem.variant, problem.parameters)
     if problem.training_sets[0].stratified:
