@@ -228,7 +228,7 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     for i in range(len(loose)):
         c = loose[i]
         if near[c] > 0 and group[c] == 0 and low <= high:
-            degree = _fill_law(law, strata, design, c, near[c], ZERO, 0.0)
+            degree = _fill_law(law, np.empty(1), strata, design, c, near[c], ZERO, 0.0)
             high = _times(room[side], low, high, law, ZERO, degree, top, room[1 - side])
             side = 1 - side
             low, high, less = _trim(room[side], low, high, floor)
@@ -237,29 +237,28 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
 
 
 @inner
-def _fill_binomial(numbers, terms, chance):
-    """Fill in 0 .. n, from the most probable number up and then down, and their chances; return the sum.
+def _fill_binomial(terms, n, chance):
+    """Fill in the chances of 0 .. n, from the most probable number, the mode, up and then down from it.
 
-    The chances, of so many of n with this chance each, are relative to that of the most probable number.
+    They are those of so many of n with this `chance` each, relative to the mode's. Returns the mode, and
+    the sum. The number at i is mode + i, or n - i beyond n.
     """
-    n = len(numbers) - 1
     mode = min(int((n + 1) * chance), n)
-    numbers[0], terms[0] = mode, 1.0
-    total = term = 1.0
+    terms[0] = total = term = 1.0
     for j in range(mode, n):
         term *= (n - j) / (j + 1) * chance / (1 - chance)
-        numbers[j - mode + 1], terms[j - mode + 1] = j + 1, term
+        terms[j - mode + 1] = term
         total += term
     term = 1.0
     for j in range(mode, 0, -1):
         term *= j / (n - j + 1) * (1 - chance) / chance
-        numbers[n - j + 1], terms[n - j + 1] = j - 1, term
+        terms[n - j + 1] = term
         total += term
-    return total
+    return mode, total
 
 
 @inner
-def _fill_law(law, strata, design, c, m, members, time):
+def _fill_law(law, terms, strata, design, c, m, members, time):
     """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
     ``m`` samples are ahead, and of `members` more, which have random times, those with a time before
@@ -270,10 +269,9 @@ def _fill_law(law, strata, design, c, m, members, time):
     max_degree = min(m + members, n_train, strata.limit)
     for h in range(max_degree + 1):
         law[h] = 0.0
-    numbers, terms = np.empty(members + 1, np.int64), np.empty(members + 1)
-    total = _fill_binomial(numbers, terms, time)
+    mode, total = _fill_binomial(terms, members, time)
     for i in range(members + 1):
-        ahead = m + numbers[i]
+        ahead = m + (mode + i if mode + i <= members else members - i)
         top = min(ahead, max_degree)
         if base >= 0:
             start = strata.starts[base + ahead]
@@ -430,14 +428,15 @@ def _add_tied_stop(
     top = len(scores) - 2
     pad = top + 1 + 2 * TAPS
     times, weights = tie_times(size + n_tied, 1.0)
+    terms = np.empty(size + n_tied)
     for at in range(len(times)):
-        now = p_none * weights[at] * _density_of_first(size, left, n_own, times[at])
+        now = p_none * weights[at] * _density_of_first(terms, size, left, n_own, times[at])
         for d in range(low, high + 1):
             room[2, pad + d] = room[side, pad + d]
         part, first, last = 2, low, high
         for c in range(len(group)):
             if group[c] > 0 and first <= last:
-                degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
+                degree = _fill_law(law, terms, strata, design, c, near[c], group[c], times[at])
                 last = _times(room[part], first, last, law, ZERO, degree, top, room[5 - part])
                 part = 5 - part
                 first, last, less = _trim(room[part], first, last, floor)
@@ -454,17 +453,17 @@ def _drop(lost, weight, tails):
 
 
 @inner
-def _density_of_first(size, left, n_own, time):
+def _density_of_first(terms, size, left, n_own, time):
     """Density of the time of the nearest training sample of the class, one of `size` tied samples.
 
     j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.
     """
-    numbers, terms = np.empty(size, np.int64), np.empty(size)
-    total = _fill_binomial(numbers, terms, time)
+    mode, total = _fill_binomial(terms, size - 1, time)
     density = 0.0
     for i in range(size):
-        value = terms[i] * size * n_own / (left - numbers[i])
-        for j in range(numbers[i]):
+        earlier = mode + i if mode + i < size else size - 1 - i
+        value = terms[i] * size * n_own / (left - earlier)
+        for j in range(earlier):
             value *= max(left - j - n_own, 0) / (left - j)
         density += value
     return density / total
