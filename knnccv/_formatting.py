@@ -36,6 +36,16 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def frame_of_items(labels: Array, columns: dict[str, Array]) -> pd.DataFrame:
+    """Return one row per sample: its label, or its targets as label_0, label_1, …, and the columns."""
+    named = {"label": labels}
+    if labels.ndim == 2:
+        named = {f"label_{output}": column for output, column in enumerate(labels.T)}
+    frame = data_frame({**named, **columns})
+    frame.index.name = "item"
+    return frame
+
+
 def plain(value: Any) -> Any:
     """The value in types that JSON has.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_phrase
+from .._formatting import _listed, error_phrase, frame_of_items
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
@@ -151,18 +151,9 @@ class BootstrapScore:
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
-        columns = {
-            **labels,
-            "oob": self.per_item,
-            "resubstitution": self.per_item_resubstitution,
-            "weight": self.weights,
-        }
-        frame = data_frame(columns)
-        frame.index.name = "item"
-        return frame
+        apparent = self.per_item_resubstitution
+        columns = {"oob": self.per_item, "resubstitution": apparent, "weight": self.weights}
+        return frame_of_items(self.labels, columns)
 
     def __repr__(self) -> str:
         bound = error_phrase(self)
@@ -280,7 +271,6 @@ def bootstrap_score(
     bound, known = (
         problem.largest * float(weights @ tails) + rounding for tails in (found.tails, apparent.tails)
     )
-    is_loss = problem.is_loss
     oob, resubstituted, uninformed = (
         float(weights @ scores) for scores in (per_item, of_item, _uninformed(problem, weights, by_label))
     )
@@ -295,12 +285,8 @@ def bootstrap_score(
         resubstitution_error_bound=np.inf if near.approximate else known,
         n_draws=n_draws,
         depth=found.depth,
-        variant=problem.variant.name,
-        parameters=problem.parameters,
-        ties=problem.ties,
-        average=problem.average,
-        measure=problem.measure,
-        is_loss=is_loss,
+        **problem.described(),
+        is_loss=problem.is_loss,
         labels=problem.targets,
         certified=not near.approximate,
         seconds=time.perf_counter() - started,

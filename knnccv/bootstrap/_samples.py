@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._parallel import n_workers, stop_flag
-from .._typing import Array, Kernel
+from .._parallel import n_workers
+from .._typing import Array
 from ..driver import (
     LONG,
-    SCORE_ROWS,
     Block,
     Jobs,
     Part,
@@ -23,10 +22,10 @@ from ..driver import (
     deepen,
     in_words,
     known_set_part,
-    score_rows,
+    steps_of,
     usable_lengths,
 )
-from ..kernel import Constraints, Labels, Tables, Task, compile_driver, compile_kernel, constraints_for
+from ..kernel import Labels, Link, Tables, Task
 from ..neighbors import NeighborLists, Neighbors
 from ..voting import BRIER, VOTE_SHARE, tie_quadrature
 from ._kernels import (
@@ -47,44 +46,6 @@ SHARED_VOTE = 4.0  # times as much for votes with losses, or whose ties are shar
 GROUP = 4.5e-10  # seconds of a tied group of several classes per class and K^5
 TWO_CLASSES = 1.8  # so many classes fewer count, since two are fast
 TRIALS = 16
-
-
-def announce(
-    problem: ScoringProblem, near: Neighbors, rows: Array, depth: int, n_nearest: int, n_jobs: int | None
-) -> bool:
-    """Warn if votes take more than a minute, judged by the lists of some rows; return True if so."""
-    parameters = problem.parameters
-    plain = parameters.get("vote_ties", "smallest") == "smallest" and parameters.get("loss") is None
-    each = max(len(problem.labels.classes) - TWO_CLASSES, 0.0) * n_nearest**3
-    position = POSITION * each * (1.0 if plain else SHARED_VOTE)
-    group = GROUP * each * n_nearest**2 if problem.ties == "random" else 0.0
-    workers = n_workers(n_jobs)
-    if len(rows) * depth * max(position, group / 2) <= LONG * workers:
-        return False
-    some = rows[np.unique(np.linspace(0, len(rows) - 1, TRIALS).astype(np.int64))]
-    lists = near.search(some, depth)
-    positions, groups = 0, 0
-    for items, values, length in zip(lists.items, lists.values, lists.lengths, strict=True):
-        alone, mixed = _count(problem.labels.codes[items[:length]], values[:length])
-        positions, groups = positions + alone, groups + mixed
-    if not group:
-        positions, groups = int(lists.lengths.sum()), 0
-    scale = len(rows) / len(some) / workers
-    by_positions, by_groups = scale * position * positions, scale * group * groups
-    seconds = by_positions + by_groups
-    if seconds <= LONG:
-        return False
-    why = f"votes of {n_nearest} nearest draws among {len(problem.labels.classes)} classes"
-    if by_groups > by_positions:
-        why += (
-            ", averaged over all orders of tied samples; ties='index' takes these in the order of the data"
-        )
-    msg = (
-        f"this will take about {in_words(seconds)} with {workers} worker{'s' if workers > 1 else ''}: "
-        f"{why}. Fewer neighbors are faster, and variant 'confidence', the share of right votes, is fast"
-    )
-    warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
-    return True
 
 
 def _count(codes: Array, values: Array) -> tuple[int, int]:
@@ -116,7 +77,8 @@ class Found(NamedTuple):
 class OutOfBag:
     """The expected scores over the bootstrap samples that leave out the tested sample.
 
-    ``fixed`` are the tails of lists of each length, and ``constraints`` those of the current depth.
+    ``fixed`` are the tails of lists of each length; ``part`` has the kernel, and the weights of the
+    positions of lists of the current depth.
     """
 
     neighbors: Neighbors
@@ -128,37 +90,60 @@ class OutOfBag:
     n_scores = 1
 
     def __post_init__(self) -> None:
-        special = _special_kernel(self.problem)
-        self.kernel = compile_kernel(special or bootstrap_votes, "the bootstrap")
-        self.announced = special is not None
-        self.labels = self.problem.kernel_labels()
-        self.compile()
+        self.part = _part(self.problem, self.n_draws, self.neighbors.n_items, 1)
+        self.announced = self.part.steps[0].kernel is not bootstrap_votes  # the others are fast
 
     def compile(self) -> None:
-        """Compile the pass over the rows."""
-        compile_driver(score_rows, SCORE_ROWS)
+        """Compile the kernel, and the pass over the rows."""
+        self.part.compile()
 
     def begin(self, rows: Array, depth: int, workers: Any = None) -> None:  # noqa: ARG002
         """Warn of votes that take long, and weigh the positions of lists of this depth."""
-        n_nearest = self.problem.variant.n_nearest(**self.problem.parameters)
-        self.announced = self.announced or announce(
-            self.problem, self.neighbors, rows, depth, n_nearest, self.n_jobs
-        )
-        self.constraints = _constraints(
-            self.problem, self.n_draws, self.neighbors.n_items, depth, n_nearest
-        )
+        self.announced = self.announced or self._announce(rows, depth)
+        self.part = _part(self.problem, self.n_draws, self.neighbors.n_items, depth)
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
         """Scores and tails of the rows, and the rows whose lists are too short."""
         average_ties = self.problem.ties == "random"
         lengths = usable_lengths(lists, self.neighbors, average_ties)
-        found = np.zeros(len(rows))
-        score_rows(
-            self.kernel, lists.items, lists.values, lengths, rows, average_ties, self.labels,
-            self.constraints, found, stop_flag(),
-        )  # fmt: skip
+        block = Block(lists, lengths, rows, self.problem.kernel_labels(), average_ties)
         tails = self.fixed[lengths]
-        return (found[None], tails), tails > self.tol / 2
+        return (self.part.scores(block)[None], tails), tails > self.tol / 2
+
+    def _announce(self, rows: Array, depth: int) -> bool:
+        """Warn if votes take more than a minute, judged by the lists of some rows; return True if so."""
+        problem, parameters, near = self.problem, self.problem.parameters, self.neighbors
+        n_nearest = problem.variant.n_nearest(**parameters)
+        plain = parameters.get("vote_ties", "smallest") == "smallest" and parameters.get("loss") is None
+        each = max(len(problem.labels.classes) - TWO_CLASSES, 0.0) * n_nearest**3
+        position = POSITION * each * (1.0 if plain else SHARED_VOTE)
+        group = GROUP * each * n_nearest**2 if problem.ties == "random" else 0.0
+        workers = n_workers(self.n_jobs)
+        if len(rows) * depth * max(position, group / 2) <= LONG * workers:
+            return False
+        some = rows[np.unique(np.linspace(0, len(rows) - 1, TRIALS).astype(np.int64))]
+        lists = near.search(some, depth)
+        positions, groups = int(lists.lengths.sum()), 0
+        if group:
+            each_list = zip(lists.items, lists.values, lists.lengths, strict=True)
+            counts = [_count(problem.labels.codes[items[:n]], values[:n]) for items, values, n in each_list]
+            positions, groups = map(sum, zip(*counts, strict=True))
+        scale = len(rows) / len(some) / workers
+        by_positions, by_groups = scale * position * positions, scale * group * groups
+        seconds = by_positions + by_groups
+        if seconds <= LONG:
+            return False
+        why = f"votes of {n_nearest} nearest draws among {len(problem.labels.classes)} classes"
+        if by_groups > by_positions:
+            why += ", averaged over all orders of tied samples"
+            why += "; ties='index' takes these in the order of the data"
+        msg = (
+            f"this will take about {in_words(seconds)} with {workers} worker{'s' if workers > 1 else ''}: "
+            f"{why}. Fewer neighbors are faster, and variant 'confidence', the share of right votes, is "
+            "fast"
+        )
+        warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
+        return True
 
 
 def out_of_bag(
@@ -259,26 +244,21 @@ def _with_itself(lists: NeighborLists, near: Neighbors, block: Array) -> Neighbo
     return NeighborLists(items, values, lists.lengths + 1, lists.may_tie_beyond)
 
 
-def _special_kernel(problem: ScoringProblem) -> Kernel | None:
-    """The kernel of a rule that needs no distribution of all votes, and is fast; None for votes."""
-    special = {"regression": bootstrap_regression, "confidence": bootstrap_shares, "rank": bootstrap_rank}
-    return special.get(problem.variant.name)
-
-
-def _constraints(
-    problem: ScoringProblem, n_draws: int, n_items: int, depth: int, n_nearest: int
-) -> Constraints:
-    """What the kernel reads: the rule, and the weights of all positions of the lists."""
+def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Part:
+    """The kernel of the rule, and what it reads: the weights of all positions of the lists."""
     parameters: dict[str, Any] = problem.parameters
     task = Task((n_draws,), (n_items,), False, held_out=1, n_classes=len(problem.labels.classes))
+    n_nearest = problem.variant.n_nearest(**parameters)
     positions = n_draws, n_items - 1, depth, n_nearest
     name = problem.variant.name
     if name in ("regression", "confidence"):
+        kernel = bootstrap_regression if name == "regression" else bootstrap_shares
         kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
         tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
     elif name == "rank":
-        tables = Tables(weights=log_weights(*positions))
+        kernel, tables = bootstrap_rank, Tables(weights=log_weights(*positions))
     else:
+        kernel = bootstrap_votes
         smallest = parameters.get("vote_ties", "smallest") == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
         loss = parameters.get("loss")
@@ -288,4 +268,4 @@ def _constraints(
             weights=vote_weights(*positions),
             table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
         )
-    return constraints_for(task, tables, n_nearest=n_nearest)
+    return Part(slice(0, 1), steps_of(problem, task, [Link(kernel, tables)]))

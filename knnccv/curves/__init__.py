@@ -1,15 +1,14 @@
 """Learning curves and validation curves: all K and all training sizes from one pass.
 
-- `_surface` has `knnccv.surface`; `_grid` reads its rows and columns, `_surface_result` is its result.
+- `_surface` has `knnccv.surface`, which reads rows and columns; `_surface_result` is its result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
-  sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples.
-  `_pair_profile` does the same for squared errors, shares of votes and Brier scores. `_profile_surface`
-  makes the surface.
+  sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples. It does
+  the same for squared errors, shares of votes and Brier scores. `_profile_surface` makes the surface; it
+  has the grid of the cells, and runs a pass over chunks of samples.
 - `_rank_curves` computes rank-R accuracy over stratified training sets for all R, and
   `_rank_surface` makes the surface.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
   any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
-- `_chunks` runs each pass over chunks of samples.
 - `_loo` has the leave-one-out curves for all K at once.
 """
 

@@ -10,11 +10,8 @@ import numpy as np
 
 from .._labels import labels_of
 from .._typing import Array
-from ..driver import ScoringProblem, all_lists, first_depth, weights_of
+from ..driver import ScoringProblem, all_lists, first_depth
 from ..halves import (
-    FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
-    MOST_UNDECIDED,
     TOLERANCE,
     Half,
     HalfScorer,
@@ -23,19 +20,16 @@ from ..halves import (
     Sums,
     check_request,
     depth_for_halves,
+    halves_with_warnings,
     halvings_of,
-    has_grown,
     score_halves,
     score_in_halves,
-    score_range_of,
     target_of,
-    uncertain_lists,
 )
 from ..inference import HalfScores, Halvings, unit_deviations
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
-from ..results import complete_cv
-from ._grid import SurfaceGrid
-from ._profile_surface import Profile, ProfileKind, profile_kind
+from ..results import CompleteCV, complete_cv
+from ._profile_surface import Profile, SurfaceGrid, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,85 +122,64 @@ class SurfaceEvaluation:
     neighbors: Neighbors
     n_jobs: int | None
 
-    def request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
-        """The checked arguments of `halves`."""
+    def halves_request(
+        self, _surface: Any, n_halvings: Any, groups: Any, random_state: Any
+    ) -> HalvesRequest:
+        """The checked arguments of `half_scores`."""
         return check_request(self.problem, n_halvings, groups, random_state)
 
-    def halves(self, scores: Array, request: HalvesRequest) -> HalfSurface:
-        """Score random halves in all cells, on the same halves; `scores` are those of all samples."""
+    def half_scores(self, surface: Any, request: HalvesRequest) -> HalfSurface:
+        """Score random halves in all cells, on the same halves."""
         self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
         kind = profile_kind(self.problem, self.grid)
-        if kind is None:
-            found, sizes, undecided = self._by_cells(halvings)
-        else:
-            found, sizes, undecided = self._by_profiles(kind, halvings)
-        unsuited: Array = np.logical_or.reduce(np.isnan(found), axis=(0, 1))
-        cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
-        if unsuited.all():
-            least = f"{self.grid.axis}={min(self.grid.values)} or more"
+        found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
+        if np.isnan(found[0]).any(axis=(0, 1)).all():
             msg = (
                 "a standard error needs scores of halves of the samples, but the rule suits them in no "
-                f"cell: {least}, halves train on at most {max(sizes):g} samples"
+                f"cell: {self.grid.axis}={min(self.grid.values)} or more, halves train on at most "
+                f"{max(found[1]):g} samples"
             )
             raise ValueError(msg)
-        if (unsuited | cut).all():
-            msg = (
-                "a standard error needs scores of halves of the samples, but the neighbor lists end too "
-                f"early for them: at least {undecided[cut].min():.2g} of a half's weight is undecided; "
-                f"give longer lists than {self.neighbors.max_depth} neighbors"
-            )
-            raise ValueError(msg)
-        found[:, :, cut] = np.nan
-        halves = HalfSurface(
-            found,
-            halvings.n_units,
-            halvings.of_groups,
-            sizes,
-            n_answers=self._n_answers(),
-            resolution=TOLERANCE * self.problem.largest,
+        parameters = [self.problem.parameters | self.grid.setting(value) for value in self.grid.values]
+        nearest = np.array([[self.problem.variant.n_nearest(**each)] for each in parameters])
+        halves = halves_with_warnings(
+            self.problem, self.neighbors, halvings, found, surface.scores, nearest
         )
-        of_lists = uncertain_lists(self.neighbors, float(undecided[~unsuited & ~cut].max()))
-        return replace(halves, warnings=(*of_lists, *self._limits(scores, halves, unsuited, cut)))
+        return HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""
-        problem, design = self.problem, self.grid.designs[column]
-        kinds = design.training_sets(problem.labels)
-        average = problem.average
-        return replace(
-            problem,
-            design=design,
-            training_sets=kinds,
-            item_weights=design.item_weights(problem.labels, average)
-            or weights_of(kinds, problem.labels, average),
-            parameters=problem.parameters | self.grid.setting(self.grid.values[row]),
-        )
+        parameters = self.problem.parameters | self.grid.setting(self.grid.values[row])
+        problem = self.problem.over(self.grid.designs[column], self.problem.labels)
+        return replace(problem, parameters=parameters)
 
-    def deviations(self, row: int, column: int, groups: Any) -> Array:
-        """Those of `HalfScores` for one cell, from its score for all samples."""
-        problem = self.cell(row, column)
+    def result(self, row: int, column: int, parameters: dict[str, Any], **options: Any) -> CompleteCV:
+        """The result of one cell; `parameters` are those that all cells share."""
+        problem, grid = self.problem, self.grid
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given by `surface`
-            found = complete_cv(
+            return complete_cv(
                 self.neighbors,
                 problem.targets,
                 problem.variant,
-                problem.design,
+                grid.designs[column],
                 ties=problem.ties,
                 average=problem.average,
                 n_jobs=self.n_jobs,
-                **problem.parameters,
+                **options,
+                **parameters | grid.setting(grid.values[row]),
             )
-        return unit_deviations(found.per_item, found.weights, self.request(2, groups, 0).groups)
 
-    def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, or None."""
-        return score_range_of(self.problem)
+    def deviations(self, row: int, column: int, groups: Any) -> Array:
+        """Those of `HalfScores` for one cell, from its score for all samples."""
+        found = self.result(row, column, self.problem.parameters)
+        request = check_request(self.problem, 2, groups, 0)
+        return unit_deviations(found.per_item, found.weights, request.groups)
 
     def target(self) -> str:
         """What the scores estimate, in words."""
-        words = target_of(replace(self.problem, parameters=self.problem.parameters | self.symbol))
+        words = target_of(replace(self.problem, parameters=self.problem.parameters | self.grid.symbol))
         return f"{words.split(', trained on')[0]}, for each number of neighbors and each training size"
 
     def _n_answers(self) -> Array:
@@ -219,13 +192,7 @@ class SurfaceEvaluation:
             found.append(1 / float(sum(squares)))
         return np.array(found)
 
-    @property
-    def symbol(self) -> dict[str, str]:
-        """The parameter of the rows as a letter, for texts; empty if there is none."""
-        axis = self.grid.axis
-        return {axis: "R" if axis == "rank" else "K"} if axis else {}
-
-    def _by_profiles(self, kind: ProfileKind, halvings: Halvings) -> tuple[Array, Array, Array]:
+    def _by_profiles(self, kind: type[Profile], halvings: Halvings) -> tuple[Array, Array, Array]:
         """All cells of a half from its profile: what is equal for several halves is computed once."""
         problem, neighbors = self.problem, self.neighbors
         known: dict[int, tuple[ProfileScorer, Array, Array]] = {}
@@ -249,10 +216,9 @@ class SurfaceEvaluation:
 
     def _weights(self, rows: Array) -> Array:
         """The weight of a sample of every class in the score of a half, (1, n_classes)."""
-        labels = labels_of(self.problem.labels, rows)
-        kinds = self.grid.designs[0].halved(self.problem.labels, rows).training_sets(labels)
-        weights = weights_of(kinds, labels, self.problem.average)[0]
-        return np.array([[float(weight) for weight in weights]])
+        problem, labels = self.problem, labels_of(self.problem.labels, rows)
+        reduced = problem.over(self.grid.designs[0].halved(problem.labels, rows), labels)
+        return np.array([[float(weight) for weight in reduced.item_weights[0]]])
 
     def _unsuited(self, grid: SurfaceGrid, rows: Array) -> Array:
         """Cells whose parameters the training sets of a half do not suit, bool (n_rows, n_columns)."""
@@ -289,55 +255,6 @@ class SurfaceEvaluation:
                 continue
             found[:, :, row, column] = scores
         return found, sizes, undecided
-
-    def _limits(self, scores: Array, halves: HalfSurface, unsuited: Array, cut: Array) -> tuple[str, ...]:
-        """Warnings where intervals were found to be unreliable, with the number of cells.
-
-        ``unsuited`` and ``cut`` (n_rows, n_columns) are the cells without scores of halves.
-        """
-        problem, grid = self.problem, self.grid
-        nearest = [
-            problem.variant.n_nearest(**problem.parameters | grid.setting(value)) for value in grid.values
-        ]
-        unknown = unsuited | cut
-        small = halves.train_sizes < LEAST_TRAIN_PER_NEIGHBOR * np.array(nearest)[:, None]
-        grown = np.array(
-            [
-                [has_grown(problem, score, mean) for score, mean in zip(*each, strict=True)]
-                for each in zip(scores, halves.scores.mean(axis=(0, 1)), strict=True)
-            ]
-        )
-        texts = []
-        if cut.any():
-            texts.append(
-                f"{_cells(cut)}: the neighbor lists end too early for halves of the samples, and more than "
-                f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN"
-            )
-        if unsuited.any():
-            texts.append(
-                f"{_cells(unsuited)}: the rule does not suit training sets of halves of the samples; there "
-                "the standard error is NaN"
-            )
-        if (small & ~unknown).any():
-            texts.append(
-                f"{_cells(small & ~unknown)}: the halves train on fewer than 4 K samples; 95 % intervals "
-                "were found to contain the target in 86 to 97 % of the data sets"
-            )
-        if grown.any():
-            texts.append(
-                f"{_cells(grown)}: halves of the samples score so much worse than all of them that the "
-                "standard error is probably too large"
-            )
-        if halves.of_groups and halves.n_units < FEWEST_GROUPS:
-            texts.append(
-                f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard errors are "
-                "uncertain"
-            )
-        return tuple(texts)
-
-
-def _cells(which: Any) -> str:
-    return f"in {which.sum()} of {which.size} cells"
 
 
 def grid_in_half(problem: ScoringProblem, grid: SurfaceGrid, rows: Array) -> SurfaceGrid:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
 from .._typing import Array
+from ..halves import score_range_of
 from ..inference import (
     Described,
     InferenceWarning,
     KeptHalves,
     check_level,
     confidence_interval,
-    degrees_of_freedom,
     has_one_bound,
     unequal_errors,
 )
@@ -82,17 +82,12 @@ class HalvedSurface(KeptHalves):
     n_neighbors: Array
     train_sizes: Array
     truncation_bound: Array
-    _evaluation: ClassVar[SurfaceEvaluation | None] = None  # set by `surface`
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without the data."""
-        return {
-            name: value for name, value in self.__dict__.items() if name not in ("_evaluation", "_halves")
-        }
-
-    def _best_rows(self, allowed: Array | None = None) -> Array:
-        """The row of the best number of neighbors in each column, of the `allowed` cells if there are."""
-        raise NotImplementedError
+    is_loss: bool
+    _missing: ClassVar[str] = (
+        "this needs exact scores, which a surface of a scoring does not have, and the data, which a copied "
+        "or pickled one does not contain; call surface again without scoring, or compute this before "
+        "copying"
+    )
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
         """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.
@@ -103,9 +98,7 @@ class HalvedSurface(KeptHalves):
             ``scores`` of shape (n_halvings, 2, n_K, n_sizes), ``train_sizes``, ``n_units``, ``warnings``.
             The arrays are read-only, since the halves of a seed are kept.
         """
-        evaluation = self._reference()
-        request = evaluation.request(n_halvings, groups, random_state)
-        return self._kept_halves(request.key, lambda: evaluation.halves(self.scores, request))
+        return cast(HalfSurface, super().half_scores(n_halvings, groups, random_state))
 
     def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
         """The standard deviation of every exact score over samples of the population: the luck of the data.
@@ -190,9 +183,9 @@ class HalvedSurface(KeptHalves):
         For squared errors every cell is scored once more, as the skewness of the samples' errors matters.
         """
         level = check_level(confidence_level)
-        evaluation = self._reference()
+        evaluation: SurfaceEvaluation = self._reference()
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        limits, target = evaluation.score_range(), evaluation.target()
+        limits, target = score_range_of(evaluation.problem), evaluation.target()
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
         unequal: list[str] = []
         for at in np.argwhere(halves.known):
@@ -293,8 +286,7 @@ class HalvedSurface(KeptHalves):
 
         level = check_level(confidence_level)
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        freedom = degrees_of_freedom(halves.n_units, len(halves.scores))
-        near, agree = self._near(halves, float(stdtrit(freedom, (1 + level) / 2)))
+        near, agree = self._near(halves, float(stdtrit(halves.degrees_of_freedom, (1 + level) / 2)))
         if agree.any():
             warnings.warn(
                 f"in {agree.sum()} of {agree.size} cells: the halves score the same as those of the best K "
@@ -341,16 +333,18 @@ class HalvedSurface(KeptHalves):
             self.n_neighbors[rows],
         )
 
-    def _reference(self) -> SurfaceEvaluation:
-        """The evaluation that made this surface; ValueError for a copy, and for means over runs."""
-        if self._evaluation is None:
-            msg = (
-                "this needs exact scores, which a surface of a scoring does not have, and the data, which "
-                "a copied or pickled one does not contain; call surface again without scoring, or compute "
-                "this before copying"
-            )
-            raise ValueError(msg)
-        return self._evaluation
+    def _best_rows(self, allowed: Array | None = None) -> Array:
+        """The row of the best number of neighbors in each column, the smallest within the bounds.
+
+        Only cells that are `allowed` (n_K, n_sizes) are compared, unless a column has none.
+        """
+        by_k = np.argsort(self.n_neighbors, kind="stable")
+        scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
+        gains = -scores if self.is_loss else scores
+        if allowed is not None:
+            gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
+        rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
+        return rows
 
 
 def _errors(scores: Array, resolution: float) -> Array:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._labels import as_targets
-from .._parallel import for_each
 from .._typing import Array
 from .._validation import check_bool, check_choice
-from ..driver import TIES, usable_lengths
+from ..driver import TIES, Jobs, deepen, usable_lengths
 from ..kernel import jit
-from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._grid import listed_neighbors
-from ._surface import surface
+from ..neighbors import NeighborLists, Neighbors, as_neighbors, warn_label_leakage
+from ._surface import listed_neighbors, surface
 
 DEFAULT_MAX_K = 50
 TOO_SHORT = 1e-9  # an error bound above this is not rounding
@@ -108,32 +107,41 @@ def loo_curve(
     average_ties = ties != "index"
     targets, _ = as_targets(y, near.n_items)
     max_k = int(ks.max())
-    depth = min(max_k + average_ties, near.max_depth)
     errors = np.empty((near.n_items, max_k))
-    near.search_all(depth, n_jobs=n_jobs)
-    size = near.rows_at_once(depth)
 
-    def fill(start: int) -> None:
-        rows = np.arange(start, min(start + size, near.n_items))
-        wanted = depth
-        while len(rows):
-            lists = near.search(rows, wanted)
-            known = usable_lengths(lists, near, average_ties)
-            out = np.full((len(rows), max_k), np.nan)
-            _errors_left_out(lists.items, lists.values, known, rows, targets, average_ties, out)
-            errors[rows] = out
-            short = known < max_k
-            if wanted == near.max_depth and short.any():
-                at = int(rows[np.argmax(short)])
-                tied = ", and all that tie with the last" if average_ties else ""
-                msg = f"{max_k} neighbors are needed{tied}; the list of sample {at} is too short"
-                raise ValueError(msg)
-            rows = rows[short]
-            wanted = min(2 * wanted, near.max_depth)
+    def take(block: Array, depth: int, found: tuple[Array], is_short: Array) -> None:
+        (errors[block],) = found
+        if depth == near.max_depth and is_short.any():
+            at = int(block[np.argmax(is_short)])
+            tied = ", and all that tie with the last" if average_ties else ""
+            msg = f"{max_k} neighbors are needed{tied}; the list of sample {at} is too short"
+            raise ValueError(msg)
 
-    for_each(fill, range(0, near.n_items, size), n_jobs, progress=False)
+    work = _LeftOut(near, targets, max_k, average_ties)
+    depth = min(max_k + average_ties, near.max_depth)
+    deepen(work, np.arange(near.n_items), depth, take, Jobs(n_jobs))
     curve: Array = errors.mean(axis=0)[ks - 1]
     return curve
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """The squared errors of samples that are left out, for 1 to `max_k` neighbors."""
+
+    neighbors: Neighbors
+    targets: Array
+    max_k: int
+    average_ties: bool
+
+    def compile(self) -> None:
+        """Do nothing: functions are compiled when they are called."""
+
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array], Array]:
+        """The errors of the rows, and the rows whose lists are too short."""
+        known = usable_lengths(lists, self.neighbors, self.average_ties)
+        out = np.full((len(rows), self.max_k), np.nan)
+        _errors_left_out(lists.items, lists.values, known, rows, self.targets, self.average_ties, out)
+        return (out,), known < self.max_k
 
 
 @jit

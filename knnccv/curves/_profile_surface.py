@@ -1,29 +1,69 @@
 """The surface from a profile of the data: one pass for all K and all training sizes.
 
-`VoteProfile` serves votes and ranks (`_profile`), `PairProfile` squared errors, shares of votes and Brier
-scores (`_pair_profile`). The same profiles, of halves of the samples, are in `_half_surface`.
+`VoteProfile` serves votes and ranks, `PairProfile` squared errors, shares of votes and Brier scores. The
+same profiles, of halves of the samples, are in `_half_surface`.
 """
 
 from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .._parallel import WorkerPool
 from .._typing import Array
-from ..driver import ScoringProblem, usable_lengths
+from ..designs import Design
+from ..driver import Jobs, ScoringProblem, announce_profile, one_of_alike, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
-from ._chunks import ChunkPass, Execution, sum_profiles, weigh_rows
-from ._grid import SurfaceGrid
-from ._pair_profile import BRIER, ERROR, SHARE, PairSpec
-from ._profile import MAX_NEIGHBORS, Listed, ProfileSpec, pascal_scales, weigh_profile
+from ._profile import (
+    BRIER,
+    ERROR,
+    MAX_NEIGHBORS,
+    SHARE,
+    Listed,
+    PairSpec,
+    ProfileSpec,
+    pascal_scales,
+    weigh_profile,
+)
 
+CHUNK = 128
 KINDS = {"error": ERROR, "share": SHARE, "brier": BRIER}
+
+
+@dataclass(frozen=True)
+class SurfaceGrid:
+    """Rows are values of the parameter `axis` (None if the rule has none), columns designs and sizes."""
+
+    axis: str | None
+    values: tuple[int, ...]
+    designs: tuple[Design, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def smallest(self) -> Design:
+        """The design with the smallest training sets."""
+        return self.designs[self.sizes.index(min(self.sizes))]
+
+    def setting(self, value: int) -> dict[str, int]:
+        """The parameter with this value, as keyword arguments."""
+        return {self.axis: value} if self.axis else {}
+
+    @functools.cached_property
+    def nearest(self) -> Array:
+        """The number of nearest training samples that decide, shape (n_rows, n_columns)."""
+        return np.array([[min(value, size) for size in self.sizes] for value in self.values])
+
+    @property
+    def symbol(self) -> dict[str, str]:
+        """The parameter of the rows as a letter, for texts; empty if there is none."""
+        return {self.axis: "R" if self.axis == "rank" else "K"} if self.axis else {}
 
 
 class Profile(ABC):
@@ -40,8 +80,15 @@ class Profile(ABC):
     depth: int
     spec: Any
 
-    def __init__(self, grid: SurfaceGrid, n_available: int) -> None:
+    def __init__(
+        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
+    ) -> None:
         self.grid, self.n_available = grid, n_available
+        self._plan(problem, max_depth, tol)
+
+    @abstractmethod
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        """Set the depth that suffices for `tol`, and what is summed."""
 
     @abstractmethod
     def scores_and_tails(self, profile: Array, ended: Array) -> tuple[Array, Array]:
@@ -68,10 +115,8 @@ class Profile(ABC):
 class VoteProfile(Profile):
     """The profile of votes and ranks."""
 
-    def __init__(
-        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
-    ) -> None:
-        super().__init__(grid, n_available)
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        grid, n_available = self.grid, self.n_available
         first = smallest_k(grid, n_available, tol, max_depth)
         self.depth, max_k = len(first) - 2, int(grid.nearest.max())
         self.spec = ProfileSpec(
@@ -101,10 +146,8 @@ class PairProfile(Profile):
     ``tails`` (n_rows, n_columns, depth + 1) are the undecided shares of lists of each length.
     """
 
-    def __init__(
-        self, problem: ScoringProblem, grid: SurfaceGrid, n_available: int, max_depth: int, tol: float
-    ) -> None:
-        super().__init__(grid, n_available)
+    def _plan(self, problem: ScoringProblem, max_depth: int, tol: float) -> None:
+        grid, n_available = self.grid, self.n_available
         kind = KINDS[profile_of(problem.variant, problem.parameters)]
         tails = [
             fixed_tail(n_available, grid.sizes[at[1]], int(k)) for at, k in np.ndenumerate(grid.nearest)
@@ -146,29 +189,88 @@ class PairProfile(Profile):
         return scores, tails
 
 
-def has_profile(problem: ScoringProblem, grid: SurfaceGrid) -> bool:
-    """Return True if `VoteProfile` serves the rule, its parameters and the design."""
-    return (
-        profile_of(problem.variant, problem.parameters) in ("votes", "rank")
-        and not problem.training_sets[0].stratified
-        and max(grid.values) <= MAX_NEIGHBORS
-    )
-
-
-def sums_over_pairs(problem: ScoringProblem) -> bool:
-    """Return True if `PairProfile` serves the rule, its parameters and the design."""
-    found = profile_of(problem.variant, problem.parameters)
-    return found in KINDS and not problem.training_sets[0].stratified
-
-
-ProfileKind = type[VoteProfile] | type[PairProfile]
-
-
-def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> ProfileKind | None:
+def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> type[Profile] | None:
     """The profile that serves the cells of a surface, or None."""
-    if has_profile(problem, grid):
+    found = profile_of(problem.variant, problem.parameters)
+    if problem.training_sets[0].stratified:
+        return None
+    if found in ("votes", "rank") and max(grid.values) <= MAX_NEIGHBORS:
         return VoteProfile
-    return PairProfile if sums_over_pairs(problem) else None
+    return PairProfile if found in KINDS else None
+
+
+@dataclass(frozen=True)
+class ChunkPass(ABC):
+    """Everything a worker needs to add up one chunk of samples.
+
+    Attributes
+    ----------
+    rows : int64 ndarray of shape (n_rows,)
+        The samples, in the order in which they are cut into chunks.
+    depth : int
+        Depth of the lists; 0 if none are used.
+    average_ties : bool
+        Whether the tie rule is the mean over all orders.
+    """
+
+    neighbors: Neighbors
+    rows: Array
+    depth: int
+    average_ties: bool
+
+    @abstractmethod
+    def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
+        """Return the lists of a chunk or None, its share of the sum, and remarks on its samples."""
+
+    def compile(self) -> None:  # noqa: B027
+        """Do nothing: functions are compiled when they are called."""
+
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
+        """`add_up` for one chunk, whose number is in `rows`; lists if requested."""
+        lists, share, remarks = self.add_up(self.chunk(int(rows[0])))
+        return lists if keep_lists else None, share, remarks
+
+    def chunk(self, number: int) -> Array:
+        """The rows of one chunk."""
+        return self.rows[number * CHUNK : (number + 1) * CHUNK]
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return -(-len(self.rows) // CHUNK)
+
+
+def run_chunks(
+    work: ChunkPass,
+    problem: ScoringProblem,
+    jobs: Jobs,
+    collect: Callable[[Array, Array, Array], None],
+    *,
+    keep: bool,
+    announce: bool = True,
+) -> None:
+    """Call `collect` with the rows, the share and the remarks of each chunk, in order.
+
+    With `keep` the neighbors keep their lists, if they have room; `announce` warns of a long run time.
+    """
+    neighbors, depth = work.neighbors, work.depth
+    cache = neighbors.room(depth) if keep and depth else None
+    if jobs.executor is not None:
+        work = replace(work, neighbors=neighbors.for_workers(max(depth, 1)))
+    with WorkerPool(
+        work, n_jobs=jobs.n_jobs, executor=jobs.executor, progress=jobs.progress, unit="chunk"
+    ) as workers:
+        if work.average_ties:
+            if announce:
+                announce_profile(work, problem, workers.n_workers)
+            workers.stand_apart()
+        for number, (lists, share, remarks) in workers.map(np.arange(work.n_chunks), 1, cache is not None):
+            chunk = work.chunk(int(number[0]))
+            if cache is not None and lists is not None:
+                cache.put(chunk, lists)
+            collect(chunk, share, remarks)
+    if cache is not None:
+        neighbors.store(cache)
 
 
 @dataclass(frozen=True)
@@ -214,17 +316,29 @@ class ProfilePass(ChunkPass):
 
 
 def profile_surface(
-    profile: Profile, problem: ScoringProblem, neighbors: Neighbors, how: Execution
+    profile: Profile, problem: ScoringProblem, neighbors: Neighbors, *, keep: bool, jobs: Jobs
 ) -> tuple[Array, Array]:
-    """Scores and bounds, shape (n_rows, n_columns)."""
+    """Scores and bounds, shape (n_rows, n_columns).
+
+    One sample of each set of alike ones is passed over. Lists of some samples are not kept.
+    """
     grid, codes, depth = profile.grid, problem.labels.codes, profile.depth
-    rows, weights, how = weigh_rows(problem, neighbors, depth, how)
+    if jobs.executor is None:
+        neighbors.search_all(depth, n_jobs=jobs.n_jobs, progress=jobs.progress)
+    rows, copies = one_of_alike(problem, neighbors)
+    weights = np.array([float(weight) for weight in problem.item_weights[0]])[codes] * copies
     # Sums are taken in this order.
     near = neighbors.visiting_order(rows, depth)
     if isinstance(profile, VoteProfile):
         near = near[np.argsort(codes[near], kind="stable")]
     work = ProfilePass(neighbors, near, depth, problem.ties == "random", weights, profile.spec)
-    sums, ended = sum_profiles(work, profile.spec.shape, weights, problem, how)
+    sums, ended = np.zeros(profile.spec.shape), np.zeros(depth + 1)
+
+    def collect(chunk: Array, share: Array, lengths: Array) -> None:
+        np.add(sums, share, out=sums)
+        np.add.at(ended, lengths, weights[chunk])
+
+    run_chunks(work, problem, jobs, collect, keep=keep and len(rows) == neighbors.n_items)
     scores, tails = profile.of_all(sums, ended)
     bounds = problem.largest * tails
     for (row, column), k in np.ndenumerate(grid.nearest):

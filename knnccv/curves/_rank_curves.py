@@ -228,7 +228,7 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
     for i in range(len(loose)):
         c = loose[i]
         if near[c] > 0 and group[c] == 0 and low <= high:
-            degree = _fill_law(law, strata, design, c, near[c], ZERO, 0.0)
+            degree = _fill_law(law, np.empty(1), strata, design, c, near[c], ZERO, 0.0)
             high = _times(room[side], low, high, law, ZERO, degree, top, room[1 - side])
             side = 1 - side
             low, high, less = _trim(room[side], low, high, floor)
@@ -237,7 +237,28 @@ def _product(room, strata, design, near, group, active, n_active, number, loose,
 
 
 @inner
-def _fill_law(law, strata, design, c, m, members, time):
+def _fill_binomial(terms, n, chance):
+    """Fill in the chances of 0 .. n, from the most probable number, the mode, up and then down from it.
+
+    They are those of so many of n with this `chance` each, relative to the mode's. Returns the mode, and
+    the sum. The number at i is mode + i, or n - i beyond n.
+    """
+    mode = min(int((n + 1) * chance), n)
+    terms[0] = total = term = 1.0
+    for j in range(mode, n):
+        term *= (n - j) / (j + 1) * chance / (1 - chance)
+        terms[j - mode + 1] = term
+        total += term
+    term = 1.0
+    for j in range(mode, 0, -1):
+        term *= j / (n - j + 1) * (1 - chance) / chance
+        terms[n - j + 1] = term
+        total += term
+    return mode, total
+
+
+@inner
+def _fill_law(law, terms, strata, design, c, m, members, time):
     """Fill in the law of the number of the class's samples ahead that are in T; return its degree.
 
     ``m`` samples are ahead, and of `members` more, which have random times, those with a time before
@@ -248,34 +269,19 @@ def _fill_law(law, strata, design, c, m, members, time):
     max_degree = min(m + members, n_train, strata.limit)
     for h in range(max_degree + 1):
         law[h] = 0.0
-    mode = min(int((members + 1) * time), members)
-    total = 1.0
-    for side in range(2):  # from the most probable number of members before `time`, up and then down
-        probability = 1.0
-        j = mode
-        while True:
-            if side == 0 or j < mode:
-                top = min(m + j, max_degree)
-                if base >= 0:
-                    start = strata.starts[base + m + j]
-                    for h in range(top + 1):
-                        law[h] += probability * strata.laws[start + h]
-                else:
-                    one = np.zeros(m + j + 1)
-                    fill_hypergeometric(one, m + j, n_train, strata.counts[c], 1.0)
-                    for h in range(top + 1):
-                        law[h] += probability * one[h]
-            if side == 0:
-                if j == members:
-                    break
-                probability *= (members - j) / (j + 1) * time / (1 - time)
-                j += 1
-            else:
-                if j == 0:
-                    break
-                probability *= j / (members - j + 1) * (1 - time) / time
-                j -= 1
-            total += probability
+    mode, total = _fill_binomial(terms, members, time)
+    for i in range(members + 1):
+        ahead = m + (mode + i if mode + i <= members else members - i)
+        top = min(ahead, max_degree)
+        if base >= 0:
+            start = strata.starts[base + ahead]
+            for h in range(top + 1):
+                law[h] += terms[i] * strata.laws[start + h]
+        else:
+            one = np.zeros(ahead + 1)
+            fill_hypergeometric(one, ahead, n_train, strata.counts[c], 1.0)
+            for h in range(top + 1):
+                law[h] += terms[i] * one[h]
     if members > 0:
         for h in range(max_degree + 1):
             law[h] /= total
@@ -422,14 +428,15 @@ def _add_tied_stop(
     top = len(scores) - 2
     pad = top + 1 + 2 * TAPS
     times, weights = tie_times(size + n_tied, 1.0)
+    terms = np.empty(size + n_tied)
     for at in range(len(times)):
-        now = p_none * weights[at] * _density_of_first(size, left, n_own, times[at])
+        now = p_none * weights[at] * _density_of_first(terms, size, left, n_own, times[at])
         for d in range(low, high + 1):
             room[2, pad + d] = room[side, pad + d]
         part, first, last = 2, low, high
         for c in range(len(group)):
             if group[c] > 0 and first <= last:
-                degree = _fill_law(law, strata, design, c, near[c], group[c], times[at])
+                degree = _fill_law(law, terms, strata, design, c, near[c], group[c], times[at])
                 last = _times(room[part], first, last, law, ZERO, degree, top, room[5 - part])
                 part = 5 - part
                 first, last, less = _trim(room[part], first, last, floor)
@@ -446,31 +453,17 @@ def _drop(lost, weight, tails):
 
 
 @inner
-def _density_of_first(size, left, n_own, time):
+def _density_of_first(terms, size, left, n_own, time):
     """Density of the time of the nearest training sample of the class, one of `size` tied samples.
 
     j of the other size - 1 have an earlier time, with a binomial probability, and none of these j is in T.
     """
-    mode = min(int(size * time), size - 1)
-    total = density = 0.0
-    for step in range(2):
-        probability = 1.0
-        j = mode
-        while True:
-            if step == 0 or j < mode:
-                total += probability
-                value = probability * size * n_own / (left - j)
-                for i in range(j):
-                    value *= max(left - i - n_own, 0) / (left - i)
-                density += value
-            if step == 0:
-                if j == size - 1:
-                    break
-                probability *= (size - 1 - j) / (j + 1) * time / (1 - time)
-                j += 1
-            else:
-                if j == 0:
-                    break
-                probability *= j / (size - j) * (1 - time) / time
-                j -= 1
+    mode, total = _fill_binomial(terms, size - 1, time)
+    density = 0.0
+    for i in range(size):
+        earlier = mode + i if mode + i < size else size - 1 - i
+        value = terms[i] * size * n_own / (left - earlier)
+        for j in range(earlier):
+            value *= max(left - j - n_own, 0) / (left - j)
+        density += value
     return density / total

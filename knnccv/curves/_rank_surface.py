@@ -22,11 +22,11 @@ import numpy as np
 
 from .._parallel import stop_flag
 from .._typing import Array
-from ..driver import ScoringProblem, usable_lengths
+from ..driver import Jobs, ScoringProblem, usable_lengths
 from ..kernel import FALSE, TRUE, ZERO, inner, jit, profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import expected_position, fixed_tail, rounding_allowance
-from ._chunks import ChunkPass, Execution, run_chunks
+from ._profile_surface import ChunkPass, run_chunks
 from ._rank_curves import RankSpec, Stops, add_curve, strata_of
 
 
@@ -351,7 +351,13 @@ def serves(problem: ScoringProblem) -> bool:
 
 
 def rank_surface(
-    problems: list[ScoringProblem], neighbors: Neighbors, nearest: Array, tol: float, how: Execution
+    problems: list[ScoringProblem],
+    neighbors: Neighbors,
+    nearest: Array,
+    tol: float,
+    *,
+    keep: bool,
+    jobs: Jobs,
 ) -> tuple[Array, Array]:
     """Scores and bounds (n_rows, n_columns) for the R in `nearest`, with a problem for every column."""
     labels = problems[0].labels
@@ -387,8 +393,8 @@ def rank_surface(
     while len(work.rows):
         work = replace(work, last_chance=work.depth in (0, neighbors.max_depth))
         first = len(work.rows) == n_items
-        if how.executor is None and work.depth and first:
-            neighbors.search_all(work.depth, n_jobs=how.n_jobs, progress=how.progress)
+        if jobs.executor is None and work.depth and first:
+            neighbors.search_all(work.depth, n_jobs=jobs.n_jobs, progress=jobs.progress)
         n_chunks += work.n_chunks
         left: list[Array] = []
 
@@ -396,7 +402,7 @@ def rank_surface(
             np.add(found, share, out=found)
             left.append(over)
 
-        run_chunks(work, problems[0], how, collect, first)
+        run_chunks(work, problems[0], jobs, collect, keep=keep and first, announce=first)
         work = replace(
             work, rows=np.concatenate(left), depth=0 if neighbors.sees_all else neighbors.max_depth
         )

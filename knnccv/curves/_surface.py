@@ -10,9 +10,9 @@ kept; so are means of scikit-learn's scorings over random runs.
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,19 +22,20 @@ from .._labels import encode_labels, single_class
 from .._parallel import ExecutorLike, check_pool, for_each
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol, fixed_seed
-from ..driver import of_many, validate_problem
+from ..designs import Design, StratifiedSubsample, Subsample
+from ..driver import Jobs, of_many, validate_problem
 from ..kernel import Variant
-from ..neighbors import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
-from ..results import complete_cv, scored_by_runs
+from ..neighbors import as_neighbors, warn_label_leakage
+from ..results import scored_by_runs
 from ..variants import get_variant
-from ._chunks import Execution
-from ._grid import SurfaceGrid, parse_axis, parse_designs
 from ._half_surface import SurfaceEvaluation
-from ._profile_surface import profile_kind, profile_surface
+from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
 from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
+SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+AXES = ("n_neighbors", "rank")
 
 
 def surface(
@@ -159,35 +160,23 @@ def surface(
         y, neighbors.n_items, rule, grid.smallest, ties, average, others | grid.setting(max(values))
     )
     warn_label_leakage(neighbors, min(sizes))
-    how = Execution(X is neighbors, n_jobs, executor, progress)
+    evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs)
+    how: dict[str, Any] = {"keep": X is neighbors, "jobs": Jobs(n_jobs, executor, progress)}
     profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:
         profile = profile_of_rule(problem, grid, neighbors.n_items - 1, neighbors.max_depth, tol)
-        scores, bounds = profile_surface(profile, problem, neighbors, how)
+        scores, bounds = profile_surface(profile, problem, neighbors, **how)
     elif scoring is None and serves(problem):
         problems = [
             validate_problem(y, neighbors.n_items, rule, design, ties, average, problem.parameters)
             for design in designs
         ]
-        scores, bounds = rank_surface(problems, neighbors, grid.nearest, tol, how)
+        scores, bounds = rank_surface(problems, neighbors, grid.nearest, tol, **how)
     else:
 
         def compute(row: int, column: int) -> tuple[float, float]:
-            arguments: dict[str, Any] = others | grid.setting(values[row])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given above
-                result = complete_cv(
-                    neighbors,
-                    y,
-                    rule,
-                    designs[column],
-                    ties=ties,
-                    average=average,
-                    tol=tol if scoring is None else 1e-12,  # far below the standard errors
-                    n_jobs=n_jobs,
-                    executor=executor,
-                    **arguments,
-                )
+            of_cell = tol if scoring is None else 1e-12  # far below the standard errors
+            result = evaluation.result(row, column, others, tol=of_cell, executor=executor)
             if scoring is None:
                 return result.score, result.truncation_bound
             found = scored_by_runs(result, scoring, n_runs, seed)
@@ -196,7 +185,7 @@ def surface(
         with of_many(len(values) * len(designs)):
             scores, bounds = _by_cells(compute, grid, progress)
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
-    symbol = {axis: "R" if axis == "rank" else "K"} if axis else {}
+    described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     result = Surface(
         scores=scores,
         error_bound=bounds,
@@ -204,20 +193,16 @@ def surface(
         n_neighbors=np.array(values),
         train_sizes=np.array(sizes),
         is_loss=problem.is_loss,
-        variant=rule.name,
         stratified=stratified,
         per_class=per_class,
-        ties=problem.ties,
-        average=problem.average,
-        parameters=fixed_parameters,
-        measure=replace(problem, parameters=fixed_parameters | symbol).measure,
+        **described | {"parameters": fixed_parameters},
         seconds=time.perf_counter() - started,
     )
     if scoring is not None:
         return replace(result, measure=str(scoring), error_bound=bounds + np.inf, std_error=bounds)
     if neighbors.approximate:
         result = uncertified(result)
-    object.__setattr__(result, "_evaluation", SurfaceEvaluation(problem, grid, neighbors, n_jobs))
+    object.__setattr__(result, "_evaluation", evaluation)
     return result
 
 
@@ -235,3 +220,67 @@ def _by_cells(
 
     for_each(fill, cells, 1, progress, unit="cell")
     return scores, bounds
+
+
+def parse_axis(
+    rule: Variant, n_neighbors: Any, parameters: Mapping[str, Any]
+) -> tuple[str | None, list[int] | None]:
+    """The rule's parameter that counts neighbors, or None, and its values, or None if none are given."""
+    axis = next((name for name in AXES if name in rule.parameters), None)
+    if axis is None:
+        if n_neighbors is not None:
+            msg = f"variant {rule.name!r} has no number of neighbors to vary; leave n_neighbors out"
+            raise TypeError(msg)
+        return None, [1]
+    name = "n_neighbors"
+    given = n_neighbors
+    if axis in parameters:
+        if n_neighbors is not None:
+            msg = f"give either n_neighbors or {axis}, got {n_neighbors!r} and {parameters[axis]!r}"
+            raise TypeError(msg)
+        name, given = axis, parameters[axis]
+    if given is None:
+        return axis, None
+    return axis, listed_neighbors(given, name=name)
+
+
+def listed_neighbors(values: Any, largest: int | None = None, name: str = "n_neighbors") -> list[int]:
+    """One number of neighbors or several, as a checked list."""
+    return [check_integer(name, value, 1, largest) for value in as_list(name, values)]
+
+
+def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[Any, ...] | None]:
+    """The designs, and the numbers of samples of every class, or None if fractions are given."""
+    if isinstance(train_sizes, Mapping):
+        train_sizes = [train_sizes]
+    sizes = as_list("train_sizes", SIZES if train_sizes is None else train_sizes)
+    if not stratified:
+        for size in sizes:
+            if isinstance(size, Mapping):
+                msg = f"without stratified=True train_sizes must be numbers or fractions, got {size!r}"
+                raise TypeError(msg)
+        return [Subsample(size) for size in sizes], None
+    numbers = [isinstance(size, Integral | Mapping) and not isinstance(size, bool) for size in sizes]
+    if not any(numbers):
+        return [StratifiedSubsample(size) for size in sizes], None
+    if not all(numbers):
+        msg = (
+            "with stratified=True train_sizes must be fractions in (0, 1) of every class, or numbers of "
+            f"samples of every class, not both; got {train_sizes!r}"
+        )
+        raise TypeError(msg)
+    per_class = tuple(dict(size) if isinstance(size, Mapping) else int(size) for size in sizes)
+    return [StratifiedSubsample(per_class=number) for number in per_class], per_class
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """One value or several, as a list."""
+    if isinstance(values, (str, bytes, Mapping)):
+        msg = f"{name} must be a number or a sequence of numbers, got {values!r}"
+        raise TypeError(msg)
+    several = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
+    listed = list(values) if several else [values]
+    if not listed:
+        msg = f"{name} must hold at least one number, got {values!r}"
+        raise ValueError(msg)
+    return listed

@@ -191,7 +191,12 @@ class Surface(HalvedSurface):
         at = None if train_size is None else self._column(train_size)
         row = self._best_rows()
         if rule == "one-standard-error":
-            self._check_simplest()
+            if self._reference().grid.axis != "n_neighbors":
+                msg = (
+                    "rule='one-standard-error' takes the largest K as the simplest rule; variant "
+                    f"{self.variant!r} has no K to choose: rule='best' is allowed"
+                )
+                raise ValueError(msg)
             halves = self._halves_with_warnings(n_halvings, groups, random_state)
             near = self._near(halves, 1.0, at)[0] & halves.known
             asked = np.arange(len(row)) if at is None else np.array([at])
@@ -211,27 +216,6 @@ class Surface(HalvedSurface):
         if at is None:
             return Best(best, score, regret=regret)
         return Best(int(best[at]), float(score[at]), regret=float(regret[at]))
-
-    def _best_rows(self, allowed: Array | None = None) -> Array:
-        """The row of the best number of neighbors in each column, the smallest within the bounds.
-
-        Only cells that are `allowed` (n_K, n_sizes) are compared, unless a column has none.
-        """
-        by_k = np.argsort(self.n_neighbors, kind="stable")
-        scores, bounds = self.scores[by_k], self.truncation_bound[by_k]
-        gains = -scores if self.is_loss else scores
-        if allowed is not None:
-            gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
-        rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
-        return rows
-
-    def _check_simplest(self) -> None:
-        if self._reference().grid.axis != "n_neighbors":
-            msg = (
-                "rule='one-standard-error' takes the largest K as the simplest rule; variant "
-                f"{self.variant!r} has no K to choose: rule='best' is allowed"
-            )
-            raise ValueError(msg)
 
     def _column(self, train_size: Any) -> int:
         """The column of a training size, or of a number of samples of every class."""
@@ -262,18 +246,10 @@ class Surface(HalvedSurface):
         """
         best = self.best()
         columns = zip(*map(plain, (self.train_sizes, best.n_neighbors, best.score)), strict=True)
-        asked = (
-            "variant",
-            "parameters",
-            "ties",
-            "average",
-            "measure",
-            "is_loss",
-            "n_neighbors",
-            "train_sizes",
-        )
+        asked = ("variant", "parameters", "ties", "average", "measure", "is_loss")
+        found = ("n_neighbors", "train_sizes", "scores", "exact", "error_bound", "std_error", "seconds")
         return {
-            **plain_fields(self, *asked, "scores", "exact", "error_bound", "std_error", "seconds"),
+            **plain_fields(self, *asked, *found),
             "best": [{"train_size": size, "n_neighbors": k, "score": score} for size, k, score in columns],
         }
 

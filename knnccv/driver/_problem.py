@@ -119,6 +119,11 @@ class ScoringProblem:
         of_shares = self.parameters.get("score") in ("brier", "log_loss")
         return self.variant.target == "values" or of_shares or self.parameters.get("loss") is not None
 
+    def described(self) -> dict[str, Any]:
+        """The fields of a result that tell its problem."""
+        names = ("ties", "average", "parameters", "measure")
+        return {"variant": self.variant.name, **{name: getattr(self, name) for name in names}}
+
     def single_neighbor_scores(self) -> Array:
         """Score of a tested sample of the row's class if one sample of the column's class decides."""
         loss = self.parameters.get("loss")
@@ -145,20 +150,19 @@ class ScoringProblem:
         `source` is a permutation, so that no class gains or loses samples.
         """
         labels, values = self.labels._replace(codes=self.labels.codes[source]), self.values
-        kinds, weights = self.training_sets, self.item_weights
-        if self.design.depends_on not in ("size", "counts"):
-            kinds = self.design.training_sets(labels)
-            weights = self.design.item_weights(labels, self.average) or weights_of(
-                kinds, labels, self.average
-            )
+        moves_kinds = self.design.depends_on not in ("size", "counts")
         return replace(
-            self,
+            self.over(self.design, labels) if moves_kinds else self,
             labels=labels,
             values=values[source] if values.size else values,
             targets=self.targets[source],
-            training_sets=kinds,
-            item_weights=weights,
         )
+
+    def over(self, design: Design, labels: EncodedLabels) -> ScoringProblem:
+        """The problem over another design, whose training sets are those for these labels."""
+        kinds = design.training_sets(labels)
+        weights = design.item_weights(labels, self.average) or weights_of(kinds, labels, self.average)
+        return replace(self, design=design, training_sets=kinds, item_weights=weights)
 
 
 def validate_problem(

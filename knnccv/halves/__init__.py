@@ -18,25 +18,18 @@ from ._half_scores import (
     score_in_halves,
 )
 from ._request import (
-    FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
-    MOST_UNDECIDED,
     HalvesRequest,
     check_finite,
     check_request,
     halves_of,
+    halves_with_warnings,
     halvings_of,
-    has_grown,
     score_range_of,
     target_of,
     terms_of,
-    uncertain_lists,
 )
 
 __all__ = [
-    "FEWEST_GROUPS",
-    "LEAST_TRAIN_PER_NEIGHBOR",
-    "MOST_UNDECIDED",
     "TOLERANCE",
     "Half",
     "HalfScorer",
@@ -47,12 +40,11 @@ __all__ = [
     "check_request",
     "depth_for_halves",
     "halves_of",
+    "halves_with_warnings",
     "halvings_of",
-    "has_grown",
     "score_halves",
     "score_in_halves",
     "score_range_of",
     "target_of",
     "terms_of",
-    "uncertain_lists",
 ]

@@ -26,7 +26,6 @@ from ..driver import (
     first_depth,
     search_lists,
     usable_lengths,
-    weights_of,
 )
 from ..groups import GroupScorer, group_scorer
 from ..inference import Halvings
@@ -215,13 +214,17 @@ def within_halves(
         np.empty(shape, np.int32), np.empty(shape), np.empty(len(at), np.int64), np.zeros(len(at), bool)
     )
     of_all = lists.items, lists.values, lists.lengths
-    keep_halves(*of_all, at, half_of, halving, half, enough, kept.items, kept.values, kept.lengths)
+    wanted = half_of, halving, half
+    keep_halves(of_all, at, wanted, enough, (kept.items, kept.values, kept.lengths))
     return kept
 
 
 @jit
-def keep_halves(items, values, lengths, at, half_of, halving, half, enough, kept_items, kept_values, kept):
+def keep_halves(of_all, at, wanted, enough, kept_lists):
     """The lists of the rows `at` within their halves, down to `enough` samples and those that tie them."""
+    items, values, lengths = of_all
+    half_of, halving, half = wanted
+    kept_items, kept_values, kept = kept_lists
     for r in range(len(at)):
         row = at[r]
         side = half_of[halving[r]]
@@ -357,11 +360,8 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
     """The problem of a half; labels and class codes are those of all samples."""
     labels = labels_of(problem.labels, rows)
     try:
-        design = _halved(problem, rows)
-        kinds = design.training_sets(labels)
-        weights = design.item_weights(labels, problem.average) or weights_of(kinds, labels, problem.average)
-        reduced = replace(problem, design=design, training_sets=kinds, item_weights=weights)
-        for kind in kinds:
+        reduced = problem.over(_halved(problem, rows), labels)
+        for kind in reduced.training_sets:
             for task in reduced.tasks_to_check(kind):
                 problem.variant.check(task, **problem.parameters)
     except ValueError as error:

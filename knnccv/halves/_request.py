@@ -11,14 +11,13 @@ import numpy as np
 
 from .._formatting import _listed
 from .._typing import Array
-from .._validation import check_random_state
+from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
 from ..driver import Scored, ScoringProblem, class_shares
 from ..inference import (
     HalfScores,
     Halvings,
     Terms,
-    check_halvings,
     draw_halvings,
     has_one_bound,
     unequal_errors,
@@ -68,7 +67,11 @@ def check_request(
     """
     codes = _groups(problem, groups)
     n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1
-    number = check_halvings(n_halvings, n_units, "samples" if codes is None else "groups")
+    number = check_integer("n_halvings", n_halvings, 2)
+    if n_units < 4:
+        units = "samples" if codes is None else "groups"
+        msg = f"a standard error needs at least 4 {units}, two for each half, got {n_units}"
+        raise ValueError(msg)
     rng = check_random_state(random_state)
     key = None
     if isinstance(random_state, (int, np.integer)):
@@ -91,33 +94,122 @@ def halves_of(
         If halves cannot be scored, or the neighbor lists are much too short for them.
     """
     halvings = halvings_of(problem, request)
-    scores, train_size, undecided = score_halves(problem, neighbors, halvings, n_jobs)
-    if undecided > MOST_UNDECIDED:
+    found = score_halves(problem, neighbors, halvings, n_jobs)
+    deviations = np.empty(0)
+    if has_one_bound(score_range_of(problem)):
+        deviations = unit_deviations(result.per_item, result.weights, request.groups)
+    nearest = problem.variant.n_nearest(**problem.parameters)
+    halves = halves_with_warnings(problem, neighbors, halvings, found, result.score, nearest)
+    return replace(
+        halves,
+        n_answers=1 / float(np.square(result.weights).sum()),
+        deviations=deviations,
+        warnings=(
+            *halves.warnings,
+            *_small_classes(problem),
+            *unequal_errors(result.score, deviations),
+        ),
+    )
+
+
+def halves_with_warnings(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    halvings: Halvings,
+    found: tuple[Array, Any, Any],
+    score: Any,
+    nearest: Any,
+) -> HalfScores:
+    """The scores of halves, with warnings where intervals were found to be unreliable.
+
+    Of a surface, warnings have the number of cells, and cells whose lists end too early have no scores.
+
+    Parameters
+    ----------
+    found : tuple
+        The scores of the halves, (n_halvings, 2, ...), NaN where the rule does not suit them, their mean
+        training size, and the share of a half that is undecided.
+    score, nearest : float and int, or ndarray of shape (n_K, n_sizes) and (n_K, 1)
+        The score of all samples, and K.
+
+    Raises
+    ------
+    ValueError
+        If the neighbor lists are much too short for halves.
+    """
+    scores, train_size, undecided = found
+    unsuited: Array = np.logical_or.reduce(np.isnan(scores), axis=(0, 1))
+    cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
+    unknown = unsuited | cut
+    if cut.any() and unknown.all():
+        least = np.asarray(undecided)[cut].min()
         msg = (
-            f"a standard error needs deeper neighbor lists: they end so early that up to {undecided:.2g} "
-            f"of a half's weight is undecided, at most {MOST_UNDECIDED} is allowed"
+            f"a standard error needs deeper neighbor lists: they end so early that {least:.2g} of a half's "
+            f"weight is undecided, at most {MOST_UNDECIDED} is allowed; give longer lists than "
+            f"{neighbors.max_depth} neighbors"
         )
         raise ValueError(msg)
-    skewed = has_one_bound(score_range_of(problem))
-    found = HalfScores(
+    scores[:, :, cut] = np.nan
+    halves = HalfScores(
         scores,
         halvings.n_units,
         halvings.of_groups,
         train_size,
         drawn=halvings.digest,
-        n_answers=1 / float(np.square(result.weights).sum()),
         resolution=TOLERANCE * problem.largest,
-        deviations=unit_deviations(result.per_item, result.weights, request.groups)
-        if skewed
-        else np.empty(0),
     )
-    texts = (
-        *uncertain_lists(neighbors, undecided),
-        *_known_limits(problem, found),
-        *_growth(problem, result.score, found.mean),
-        *unequal_errors(result.score, found.deviations),
+    largest = float(np.where(unknown, 0.0, undecided).max())
+    many = both = ""  # the numbers, where there is one score
+    if np.ndim(score) == 0:
+        many = f"{train_size:.4g} samples, fewer than 4 K = {4 * nearest}"
+        both = f"{halves.mean:.4g}, all of them {score:.4g}"
+    texts = _texts(
+        (
+            neighbors.approximate,
+            "the neighbors are approximate, so the scores of the halves are not certified",
+        ),
+        (
+            largest > NOTEWORTHY,
+            f"the neighbor lists end too early for halves of the samples: up to {largest:.2g} of a half's "
+            "weight is undecided and counts as a score of 0",
+        ),
+        (
+            cut,
+            "the neighbor lists end too early for halves of the samples, and more than "
+            f"{MOST_UNDECIDED:g} of a half's weight is undecided; there the standard error is NaN",
+        ),
+        (
+            unsuited,
+            "the rule does not suit training sets of halves of the samples; there the standard error is "
+            "NaN",
+        ),
+        (
+            (train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest) & np.logical_not(unknown),
+            f"the halves train on {many or 'fewer than 4 K samples'}: 95 % intervals were found to contain "
+            "the target in 86 to 97 % of the data sets",
+        ),
+        (
+            _has_grown(problem, score, halves.mean),
+            f"halves of the samples score {both or 'much worse than all of them'}: the rule needs more "
+            "than half of the data, and the standard error is probably too large",
+        ),
+        (
+            halvings.of_groups and halvings.n_units < FEWEST_GROUPS,
+            f"there are {halvings.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain",
+        ),
     )
-    return replace(found, warnings=texts)
+    return replace(halves, warnings=texts)
+
+
+def _texts(*limits: tuple[Any, str]) -> tuple[str, ...]:
+    """The warnings whose condition holds; of conditions for cells of a surface with their number."""
+    found = []
+    for holds, text in limits:
+        cells = f"in {np.sum(holds)} of {np.size(holds)} cells: " if np.ndim(holds) else ""
+        if np.any(holds):
+            found.append(f"{cells}{text}")
+    return tuple(found)
 
 
 def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
@@ -147,28 +239,9 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
     return codes
 
 
-def uncertain_lists(neighbors: Neighbors, undecided: float) -> tuple[str, ...]:
-    """Warnings about neighbor lists that are approximate, or too short for halves of the samples."""
+def _small_classes(problem: ScoringProblem) -> list[str]:
+    """Warnings about classes with few samples that count much."""
     texts = []
-    if neighbors.approximate:
-        texts.append("the neighbors are approximate, so the scores of the halves are not certified")
-    if undecided > NOTEWORTHY:
-        texts.append(
-            f"the neighbor lists end too early for halves of the samples: up to {undecided:.2g} of a "
-            "half's weight is undecided and counts as a score of 0"
-        )
-    return tuple(texts)
-
-
-def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...]:
-    """Warnings where intervals were found to be unreliable."""
-    texts = []
-    nearest = problem.variant.n_nearest(**problem.parameters)
-    if halves.train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest:
-        texts.append(
-            f"the halves train on {halves.train_size:.4g} samples, fewer than 4 K = {4 * nearest}: 95 % "
-            "intervals were found to contain the target in 86 to 97 % of the data sets"
-        )
     smallest = int(min(count for count in problem.labels.counts if count))
     rare = _rare_class(problem)
     if rare is not None:
@@ -182,12 +255,7 @@ def _known_limits(problem: ScoringProblem, halves: HalfScores) -> tuple[str, ...
             "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
             "data sets"
         )
-    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
-        texts.append(
-            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
-            "uncertain"
-        )
-    return tuple(texts)
+    return texts
 
 
 def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
@@ -204,17 +272,7 @@ def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
     return None if not raised else min(raised, key=lambda pair: pair[0])[::-1]
 
 
-def _growth(problem: ScoringProblem, score: float, half_score: float) -> tuple[str, ...]:
-    """A warning if halves score so much worse that their scatter says little about all samples."""
-    if not has_grown(problem, score, half_score):
-        return ()
-    return (
-        f"halves of the samples score {half_score:.4g}, all of them {score:.4g}: the rule needs more than "
-        "half of the data, and the standard error is probably too large",
-    )
-
-
-def has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
+def _has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
     """True where halves score so much worse that their scatter says little about all samples.
 
     The scores are numbers, or arrays of one shape.

@@ -8,26 +8,28 @@ This package knows numbers only: it draws the halves and turns their scores into
 and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
 - `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
-- `_interval` has standard errors and intervals, `_scored_halves` the methods that return them. The
-  jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
+- `_interval` has standard errors and intervals, and the methods that return them. The jackknife's standard
+  error, from scores without one unit at a time, is for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, `_ranking` several.
 """
 
 from __future__ import annotations
 
-from ._comparison import Comparison, Probabilities, Terms, compare
+from ._comparison import Comparison, Probabilities, compare
 from ._halvings import (
     HalfScores,
     Halvings,
     InferenceWarning,
-    check_halvings,
     degrees_of_freedom,
     draw_halvings,
 )
 from ._interval import (
     ConfidenceInterval,
     Described,
+    KeptHalves,
+    ScoredHalves,
     StandardError,
+    Terms,
     check_level,
     confidence_interval,
     has_one_bound,
@@ -36,7 +38,6 @@ from ._interval import (
     unit_deviations,
 )
 from ._ranking import Comparisons, compare_all
-from ._scored_halves import KeptHalves, ScoredHalves
 
 __all__ = [
     "Comparison",
@@ -51,7 +52,6 @@ __all__ = [
     "ScoredHalves",
     "StandardError",
     "Terms",
-    "check_halvings",
     "check_level",
     "compare",
     "compare_all",

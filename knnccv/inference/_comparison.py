@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,62 +14,12 @@ from .._formatting import plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
-from ._interval import ConfidenceInterval, check_level
+from ._interval import ConfidenceInterval, ScoredHalves, Terms, check_level
 
 HALVES_AGREE = (
     "the halves of both results score the same although the scores differ: halves say nothing about this "
     "difference"
 )
-
-
-class Comparable(Protocol):
-    """A result that `compare` takes."""
-
-    @property
-    def score(self) -> float:
-        """The exact score."""
-
-    @property
-    def measure(self) -> str:
-        """The name of the score."""
-
-    @property
-    def design(self) -> str:
-        """The design, as text."""
-
-    def inference_terms(self) -> Terms:
-        """What two results must share."""
-
-    def half_scores(self, n_halvings: int, groups: Any, random_state: Any) -> HalfScores:
-        """The scores of the halves."""
-
-
-class Terms(NamedTuple):
-    """What two results must share to be comparable, and how to read them.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_items,) or (n_items, n_outputs)
-    weights : ndarray of shape (n_items,)
-    design : str
-        The name of its kind.
-    is_loss : bool or None
-        Whether smaller is better; None if neither is.
-    rule : str
-        The rule in words.
-    scale : tuple
-        What else decides the meaning of a score: a loss matrix, an output.
-    error_bound : float
-        Bound of the error of the score.
-    """
-
-    labels: Array
-    weights: Array
-    design: str
-    is_loss: bool | None
-    rule: str
-    scale: tuple[Any, ...] = ()
-    error_bound: float = 0.0
 
 
 class Probabilities(NamedTuple):
@@ -269,8 +219,8 @@ class Comparison:
 
 
 def compare(
-    a: Comparable,
-    b: Comparable,
+    a: ScoredHalves,
+    b: ScoredHalves,
     *,
     n_halvings: int = 200,
     groups: Any = None,
@@ -334,7 +284,7 @@ def compare(
     return found
 
 
-def comparable_terms(results: Sequence[Comparable], caller: str) -> list[Terms]:
+def comparable_terms(results: Sequence[ScoredHalves], caller: str) -> list[Terms]:
     """The terms of results that can be compared with each other.
 
     Raises
@@ -343,7 +293,7 @@ def comparable_terms(results: Sequence[Comparable], caller: str) -> list[Terms]:
         If they cannot.
     """
     for result in results:
-        if not (hasattr(result, "half_scores") and hasattr(result, "inference_terms")):
+        if not isinstance(result, ScoredHalves):
             msg = f"{caller} takes results of complete_cv or expected_score, got {result!r}"
             raise TypeError(msg)
     terms = [result.inference_terms() for result in results]
@@ -362,7 +312,7 @@ def warn_of_halves(halves: Sequence[HalfScores], found: Iterable[Comparison]) ->
 
 
 def halves_of_all(
-    results: Sequence[Comparable], n_halvings: int, groups: Any, random_state: Any
+    results: Sequence[ScoredHalves], n_halvings: int, groups: Any, random_state: Any
 ) -> list[HalfScores]:
     """The scores of the same halves for all results.
 
@@ -383,7 +333,7 @@ def halves_of_all(
 
 
 def comparison_of(
-    results: Sequence[Comparable], terms: Sequence[Terms], halves_of: Sequence[HalfScores]
+    results: Sequence[ScoredHalves], terms: Sequence[Terms], halves_of: Sequence[HalfScores]
 ) -> Comparison:
     """The comparison of two results whose halves have been scored."""
     (a, b), (first, second), (of_a, of_b) = results, terms, halves_of
@@ -406,7 +356,7 @@ def comparison_of(
     )
 
 
-def _check_comparable(a: Comparable, b: Comparable, first: Terms, second: Terms) -> None:
+def _check_comparable(a: ScoredHalves, b: ScoredHalves, first: Terms, second: Terms) -> None:
     n_first, n_second = len(first.labels), len(second.labels)
     same_labels = np.array_equal(first.labels, second.labels)
     reason = ""

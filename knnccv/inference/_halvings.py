@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_integer
 
 SAME_CLASSES = 10
 """Halvings in a row that have the same numbers of every class, where these decide the training sets."""
@@ -45,21 +44,6 @@ class Halvings:
     def rows(self, halving: int, half: int) -> Array:
         """The samples of a half, ascending."""
         return np.flatnonzero(self.half_of[halving] == half)
-
-
-def check_halvings(n_halvings: Any, n_units: int, what: str = "samples") -> int:
-    """Return the number of halvings.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not an integer of at least 2, or there are fewer than four samples or groups.
-    """
-    number = check_integer("n_halvings", n_halvings, 2)
-    if n_units < 4:
-        msg = f"a standard error needs at least 4 {what}, two for each half, got {n_units}"
-        raise ValueError(msg)
-    return number
 
 
 def draw_halvings(

@@ -11,14 +11,13 @@ import numpy as np
 from .._formatting import data_frame
 from .._typing import Array
 from ._comparison import (
-    Comparable,
     Comparison,
     comparable_terms,
     comparison_of,
     halves_of_all,
     warn_of_halves,
 )
-from ._interval import check_level
+from ._interval import ScoredHalves, check_level
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +127,7 @@ class Comparisons:
 
 
 def compare_all(
-    results: Sequence[Comparable] | Mapping[str, Comparable],
+    results: Sequence[ScoredHalves] | Mapping[str, ScoredHalves],
     *,
     names: Sequence[str] | None = None,
     n_halvings: int = 200,

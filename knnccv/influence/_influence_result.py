@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._formatting import data_frame
+from .._formatting import frame_of_items
 from .._typing import Array
 from .._validation import lowest
 
@@ -94,13 +94,8 @@ class Influence:
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
         changes = {"total": self.total, "as_tested": self.as_tested, "as_training": self.as_training}
-        frame = data_frame({**labels, **changes})
-        frame.index.name = "item"
-        return frame
+        return frame_of_items(self.labels, changes)
 
     def __repr__(self) -> str:
         worst = int(self.most_harmful(1)[0])

@@ -13,8 +13,8 @@ import numpy as np
 from .._formatting import (
     TrainingSetCount,
     _listed,
-    data_frame,
     error_line,
+    frame_of_items,
     html_table,
     magnitude,
     magnitude_of_log10,
@@ -24,7 +24,7 @@ from .._formatting import (
 from .._typing import Array
 from ..driver import Scored
 from ..halves import score_range_of, target_of, terms_of
-from ..inference import HalfScores, ScoredHalves, Terms
+from ..inference import ScoredHalves, Terms
 from ..runs import RandomSplits
 from ._confusion import check_normalize, matthews, normalized, share_right
 
@@ -113,6 +113,10 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     certified: bool = True
     measure: str = "score"
     _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
+    _missing: ClassVar[str] = (
+        "this needs the data, which a copied or pickled result does not contain; call complete_cv again, "
+        "or compute this before copying"
+    )
 
     @functools.cached_property
     def n_train_sets(self) -> int:
@@ -147,14 +151,6 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """`magnitude` of the number; a number of too many digits is not computed."""
         log = self.log10_n_train_sets
         return magnitude(self.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without the data."""
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("_evaluation", "_confusion", "_halves")
-        }
 
     def per_class(self) -> dict[Any, float]:
         """Mean score of the samples of every class.
@@ -396,13 +392,6 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """What two results must share to be compared; for `knnccv.compare`."""
         return terms_of(self._reference().problem, self.weights, self.error_bound)
 
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
-        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
-        evaluation = self._reference()
-        request = evaluation.halves_request(self, n_halvings, groups, random_state)
-        found: HalfScores = self._kept_halves(request.key, lambda: evaluation.half_scores(self, request))
-        return found
-
     def target_in_words(self) -> str:
         """What the score estimates."""
         return target_of(self._reference().problem)
@@ -421,16 +410,6 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """The result of the same problem with other parameters."""
         found: CompleteCV = self._reference().again(**parameters)
         return found
-
-    def _reference(self) -> Any:
-        """The evaluation that made this result; ValueError for a copy."""
-        if self._evaluation is None:
-            msg = (
-                "this needs the data, which a copied or pickled result does not contain; call complete_cv "
-                "again, or compute this before copying"
-            )
-            raise ValueError(msg)
-        return self._evaluation
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score and what it means in types that JSON has.
@@ -458,12 +437,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
-        frame = data_frame({**labels, "score": self.per_item, "weight": self.weights})
-        frame.index.name = "item"
-        return frame
+        return frame_of_items(self.labels, {"score": self.per_item, "weight": self.weights})
 
     def _repr_html_(self) -> str:
         """Return the score, what it means and how sure it is as a small table, for notebooks."""
@@ -499,12 +473,8 @@ def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:
 def described(problem: ScoringProblem) -> dict[str, Any]:
     """The fields of a result that tell its problem."""
     return {
-        "variant": problem.variant.name,
+        **problem.described(),
         "design": repr(problem.design),
-        "ties": problem.ties,
-        "average": problem.average,
-        "parameters": problem.parameters,
-        "measure": problem.measure,
         "classes": problem.labels.classes if problem.variant.target == "classes" else np.empty(0),
         "labels": problem.targets,
     }

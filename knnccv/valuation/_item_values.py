@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, error_phrase
+from .._formatting import error_phrase, frame_of_items
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
 from .._validation import check_choice, check_finite, check_integer, lowest, rectangular
@@ -95,9 +95,7 @@ class ItemValues:
         ImportError
             If pandas is missing.
         """
-        frame = data_frame({"label": self.labels, "value": self.values})
-        frame.index.name = "item"
-        return frame
+        return frame_of_items(self.labels, {"value": self.values})
 
     def __repr__(self) -> str:
         worst = int(self.least_valuable(1)[0])

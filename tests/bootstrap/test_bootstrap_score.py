@@ -208,7 +208,7 @@ def test_long_runs_are_announced():
         raise Started
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("knnccv.bootstrap._samples.score_rows", stop)
+        patch.setattr("knnccv.driver.Part.scores", stop)
         for k, ties, words in (
             (15, "random", "about . minutes? with 1 worker: votes of 15 .* 10 classes, averaged over all"),
             (

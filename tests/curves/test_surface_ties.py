@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
-from knnccv.curves import _chunks, _profile_surface
+from knnccv.curves import _profile_surface, _surface
 
 
 def cells(near, y, counts, sizes, rule, **arguments):
@@ -57,7 +57,7 @@ def test_equal_rows_are_counted(monkeypatch, variant, average):
     assert len(rows) <= 24
     rows.clear()
     every = (np.arange(90), np.ones(90, np.int64))
-    monkeypatch.setattr(_chunks, "one_of_alike", lambda *_: every)
+    monkeypatch.setattr(_profile_surface, "one_of_alike", lambda *_: every)
     expected = surface(near, y, None if variant == "nn" else [1, 4], **arguments)
     assert len(rows) == 90
     np.testing.assert_allclose(result.scores, expected.scores, rtol=1e-12)
@@ -82,7 +82,7 @@ def test_sums_over_pairs(monkeypatch, rule, parameters, average, ties, n_values)
     for near in (Neighbors.from_data(X), Neighbors.from_data(X, n_neighbors=25)):
         counts, sizes = [1, 2, 5, 9], [9, 30, 59]
         arguments = {"average": average, "ties": ties} | parameters
-        monkeypatch.setattr(_profile_surface, "sums_over_pairs", lambda _: False)
+        monkeypatch.setattr(_surface, "profile_kind", lambda *_: None)
         expected = surface(near, y, counts, sizes, rule, tol=0, **arguments)
         monkeypatch.undo()
         result = surface(near, y, counts, sizes, rule, tol=0, **arguments)
