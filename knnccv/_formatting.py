@@ -34,6 +34,16 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def item_frame(labels: Array, **columns: Array) -> pd.DataFrame:
+    """Return a pandas DataFrame of one row per sample: its label, or several targets, and these columns."""
+    targets = {"label": labels}
+    if labels.ndim == 2:
+        targets = {f"label_{output}": column for output, column in enumerate(labels.T)}
+    frame = data_frame({**targets, **columns})
+    frame.index.name = "item"
+    return frame
+
+
 def plain(value: Any) -> Any:
     """The value in types that JSON has.
 

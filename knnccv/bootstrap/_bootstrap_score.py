@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_phrase
+from .._formatting import _listed, error_phrase, item_frame
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
@@ -151,18 +151,8 @@ class BootstrapScore:
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
-        columns = {
-            **labels,
-            "oob": self.per_item,
-            "resubstitution": self.per_item_resubstitution,
-            "weight": self.weights,
-        }
-        frame = data_frame(columns)
-        frame.index.name = "item"
-        return frame
+        known = self.per_item_resubstitution
+        return item_frame(self.labels, oob=self.per_item, resubstitution=known, weight=self.weights)
 
     def __repr__(self) -> str:
         bound = error_phrase(self)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._formatting import _listed, data_frame, error_line, html_table, plain_fields
+from .._formatting import _listed, error_line, html_table, item_frame, plain_fields
 from .._training_set_count import TrainingSetCount, magnitude, magnitude_of_log10, n_digits
 from .._typing import Array
 from ..driver import Scored
@@ -449,12 +449,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         ImportError
             If pandas is missing.
         """
-        labels = {"label": self.labels}
-        if self.labels.ndim == 2:
-            labels = {f"label_{output}": column for output, column in enumerate(self.labels.T)}
-        frame = data_frame({**labels, "score": self.per_item, "weight": self.weights})
-        frame.index.name = "item"
-        return frame
+        return item_frame(self.labels, score=self.per_item, weight=self.weights)
 
     def _repr_html_(self) -> str:
         """Return the score, what it means and how sure it is as a small table, for notebooks."""

@@ -20,9 +20,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._condense import condense
-from ._condense_result import Condensed, CondensedCV
-from ._condense_runs import condensed_cv
+from ._condense import Condensed, condense
+from ._condense_runs import CondensedCV, condensed_cv
 from ._honest import FeatureSelection, WeightSearch
 from ._select import select_features
 from ._weigh import search_weights

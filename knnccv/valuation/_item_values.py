@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, error_phrase
+from .._formatting import error_phrase, item_frame
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
 from .._validation import check_choice, check_finite, check_integer, lowest, rectangular
@@ -95,9 +95,7 @@ class ItemValues:
         ImportError
             If pandas is missing.
         """
-        frame = data_frame({"label": self.labels, "value": self.values})
-        frame.index.name = "item"
-        return frame
+        return item_frame(self.labels, value=self.values)
 
     def __repr__(self) -> str:
         worst = int(self.least_valuable(1)[0])
@@ -211,9 +209,10 @@ def item_values(
         else:
             wanted = min(check_integer("depth", depth, 1, near.n_items - 1), near.max_depth)
         rule = f"K = {k}, every sample tested on all others"
-    found = shapley_values(near, labels, targets, k, wanted, ties, n_jobs)
-    bound = np.inf if near.approximate else found.error_bound
-    return ItemValues(found.values, method, labels.classes[labels.codes], rule, bound, not near.approximate)
+    values, bound = shapley_values(near, labels, targets, k, wanted, ties, n_jobs)
+    if near.approximate:
+        bound = np.inf
+    return ItemValues(values, method, labels.classes[labels.codes], rule, bound, not near.approximate)
 
 
 def _features_of_both(X: Any, X_test: Any, y_test: Any) -> tuple[Array, Array]:

@@ -130,38 +130,9 @@ def add_values(block, training, sums):
     return total_bound
 
 
-@jit
-def fill_harmonic(harmonic, n_neighbors):
-    """``harmonic[t]`` = sum of `step` over the positions 1 .. t."""
-    harmonic[0] = 0.0
-    for t in range(1, len(harmonic)):
-        harmonic[t] = harmonic[t - 1] + step(t, n_neighbors)
-
-
-@jit
-def add_beyond(own_beyond, other_beyond, worth):
-    """``worth[c]`` = value of a sample of class c that is in no list."""
-    n_classes = len(worth)
-    before = 0.0
-    for c in range(n_classes):
-        worth[c] = own_beyond[c] + before
-        before += other_beyond[c]
-    after = 0.0
-    for c in range(n_classes - 1, -1, -1):
-        worth[c] += after
-        after += other_beyond[c]
-
-
 ROUNDING = 1e-13
 STRIPES = 16
 """Sums that are made apart, so that they do not depend on the number of threads."""
-
-
-class Values(NamedTuple):
-    """Mean values over the tested samples, and a bound of their errors."""
-
-    values: Array
-    error_bound: float
 
 
 def shapley_values(
@@ -172,8 +143,8 @@ def shapley_values(
     depth: int,
     ties: str,
     n_jobs: int | None,
-) -> Values:
-    """Values of the training samples.
+) -> tuple[Array, float]:
+    """Mean values of the training samples over the tested ones, and a bound of their errors.
 
     With `targets` (n_tests,), the classes of tested samples, these are the first of `near`, and the others
     train. Without, every sample is tested on all others.
@@ -181,8 +152,7 @@ def shapley_values(
     average_ties = ties == "random"
     codes, _, counts = labels
     n_train, n_rows = len(codes), len(codes) if targets is None else len(targets)
-    harmonic = np.empty(n_train + 1)
-    fill_harmonic(harmonic, n_neighbors)
+    harmonic = np.append(0.0, np.cumsum(1.0 / np.maximum(np.arange(1, n_train + 1), n_neighbors)))
     training = Training(codes, counts, harmonic, n_neighbors, average_ties)
     if targets is None:
         near.search_all(depth, n_jobs=n_jobs)
@@ -209,7 +179,9 @@ def shapley_values(
             bounds[stripe] += add_values(block_of(rows), training, sums)
 
     for_each(fill, range(n_stripes), n_jobs)
-    worth = np.empty(len(counts))
-    add_beyond(beyond[:, 0].sum(axis=0), beyond[:, 1].sum(axis=0), worth)
+    # A sample in no list is worth the own sum of its class, and the other sums of all other classes.
+    own, other = beyond[:, 0].sum(axis=0), beyond[:, 1].sum(axis=0)
+    before, after = np.append(0.0, np.cumsum(other[:-1])), np.append(np.cumsum(other[:0:-1])[::-1], 0.0)
+    worth = own + before + after
     means = (listed.sum(axis=0) + worth[codes]) / n_rows
-    return Values(means, float(bounds.sum()) / n_rows + ROUNDING)
+    return means, float(bounds.sum()) / n_rows + ROUNDING
