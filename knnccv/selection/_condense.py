@@ -18,6 +18,7 @@ from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Subsample
 from ..driver import INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
+from ..influence import check_linear
 from ..kernel import Variant, compile_driver, jit
 from ..neighbors import as_neighbors, warn_label_leakage
 from ..variants import get_variant
@@ -282,21 +283,15 @@ def pool_problem(
     if rule.target == "values":
         msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"
         raise ValueError(msg)
-    if type(rule).over_kinds is not Variant.over_kinds:
-        msg = f"condense needs a score that is a mean over the training sets; that of {rule.name!r} is not"
-        raise ValueError(msg)
-    if cv is None:
-        decide = rule.n_nearest(**rule.settings(parameters))
-        cv = default_design(n_items, len(encode_labels(y, n_items).classes), decide)
+    if cv is None:  # a share of the samples, at least two of a class, and as many as decide
+        nearest = rule.n_nearest(**rule.settings(parameters))
+        decide = int(nearest) if isinstance(nearest, Integral) else 1
+        size = max(n_items // DEFAULT_SHARE, decide, 2 * len(encode_labels(y, n_items).classes))
+        cv = Subsample(max(1, min(size, n_items - 1)))
     problem = validate_problem(y, n_items, rule, cv, ties, average, parameters)
+    check_linear(problem, "condense")
     kinds_within(problem, problem.labels.counts)
     return problem
-
-
-def default_design(n_items: int, n_classes: int, n_nearest: Any) -> Subsample:
-    """Training sets of a tenth of the samples, at least two of a class and as many as decide."""
-    least = max(int(n_nearest) if isinstance(n_nearest, Integral) else 1, 2 * n_classes)
-    return Subsample(max(1, min(max(n_items // DEFAULT_SHARE, least), n_items - 1)))
 
 
 def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, step: Any, n_items: int) -> Limits:

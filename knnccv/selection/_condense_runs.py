@@ -11,7 +11,7 @@ import numpy as np
 
 from .._formatting import _listed
 from .._labels import EncodedLabels, labels_of
-from .._parallel import check_pool, for_each, one_blas_thread
+from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import as_design
@@ -185,17 +185,10 @@ def condensed_cv(
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
     runs = draw_runs(outside, n_repeats, rng)
-    fold_of, n_folds = runs.all_folds(), runs.n_folds
-    pieces = [(run, fold) for run in range(n_repeats) for fold in range(n_folds)]
     data = _Samples(X, metric, metric_params)
-    right, right_of_all = np.zeros((2, n_repeats, n_folds))
-    inner, reduced = np.zeros((2, n_repeats, n_folds))
-    tested_items = np.zeros((n_repeats, n_folds))
+    sums = np.zeros((5, n_repeats, runs.n_folds))
 
-    def one_fold(piece: tuple[int, int]) -> None:
-        run, fold = piece
-        is_tested = fold_of[run] == fold
-        train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+    def one_fold(run: int, fold: int, train: Array, test: Array) -> None:
         y_train = labels.classes[labels.codes[train]]
         try:
             found = condense(
@@ -206,17 +199,16 @@ def condensed_cv(
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")
             raise
         prototypes = train[found.sample_indices]
-        right[run, fold] = score_known_set(problem, labels, data, prototypes, test).sum()
-        right_of_all[run, fold] = score_known_set(problem, labels, data, train, test).sum()
-        inner[run, fold], reduced[run, fold] = found.score, found.reduction
-        tested_items[run, fold] = len(test)
+        right, of_all = (
+            score_known_set(problem, labels, data, trained, test).sum() for trained in (prototypes, train)
+        )
+        sums[:, run, fold] = right, of_all, len(test), found.score, found.reduction
 
-    with one_blas_thread():
-        for_each(one_fold, pieces, n_jobs, progress, unit="training set")
-    n_tested = tested_items.sum(axis=1)
+    runs.for_each_fold(one_fold, n_jobs, progress)
+    right, right_of_all, n_tested, inner, reduced = sums
     return CondensedCV(
-        scores=right.sum(axis=1) / n_tested,
-        scores_of_all=right_of_all.sum(axis=1) / n_tested,
+        scores=right.sum(axis=1) / n_tested.sum(axis=1),
+        scores_of_all=right_of_all.sum(axis=1) / n_tested.sum(axis=1),
         inner_scores=inner.mean(axis=1),
         reductions=reduced.mean(axis=1),
         variant=problem.variant.name,

@@ -294,7 +294,9 @@ class PoolScorer:
         self._lists = PoolLists(neighbors, self._average_ties, n_jobs)
         self._tol = tol
         self._n_jobs = n_jobs
-        self._weights = item_weights(problem)
+        labels, n_items = problem.labels, neighbors.n_items
+        by_class = len(labels.classes) * labels.counts[labels.codes]
+        self._weights = 1.0 / (by_class if problem.average == "class" else np.full(n_items, n_items))
         self._pool = np.ones(len(self._codes), bool)
 
     def shrink_to(self, kept: Array) -> None:
@@ -422,12 +424,3 @@ class PoolScorer:
                     for law in part.outside:
                         own[mine] += law.weights[0, 0] * law.part.scores(block.cut(mine))
         return lists, changes, table
-
-
-def item_weights(problem: ScoringProblem) -> Array:
-    """The weight of every sample in the score, float64 (n_items,)."""
-    labels = problem.labels
-    if problem.average == "class":
-        weights: Array = 1.0 / (len(labels.classes) * labels.counts[labels.codes])
-        return weights
-    return np.full(len(labels.codes), 1.0 / len(labels.codes))
