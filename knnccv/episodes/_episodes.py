@@ -136,6 +136,15 @@ class Episodes:
             raise ValueError(msg)
 
 
+def given_episodes(episodes: Any) -> Episodes:
+    """The episodes; 5-way 1-shot for None, TypeError for anything else."""
+    episodes = Episodes() if episodes is None else episodes
+    if not isinstance(episodes, Episodes):
+        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
+        raise TypeError(msg)
+    return episodes
+
+
 def _numbers(name: str, value: Any, least: int) -> Numbers:
     if isinstance(value, (str, bytes, Mapping)) or not np.iterable(value):
         return check_integer(name, value, least)

@@ -12,6 +12,7 @@ import numpy as np
 from .._formatting import bound_text, data_frame, error_line, plain, plain_fields
 from .._typing import Array
 from ..inference import jackknife_error
+from ..runs import RandomRuns
 from ._episodes import Episodes
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class EpisodeDifference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DescribedEpisodes:
+class DescribedEpisodes(RandomRuns):
     """The exact mean accuracy of every description, and their mean.
 
     Attributes
@@ -291,22 +292,7 @@ class DescribedEpisodes:
     [0.883, 0.882]
     """
 
-    scores: Array
     error_bound: float
-
-    @property
-    def score(self) -> float:
-        """The mean over the descriptions."""
-        return float(self.scores.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """The luck of the descriptions: their standard deviation over the root of their number."""
-        n = len(self.scores)
-        return float(self.scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-
-    def __float__(self) -> float:
-        return self.score
 
     def __repr__(self) -> str:
         return (

@@ -19,24 +19,15 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
 from ..kernel import inner, jit
 from ..neighbors import Neighbors, check_features
-from ._episodes import Episodes
+from ..sampled import uniform
+from ._episodes import Episodes, given_episodes
 from ._expected import expected_episodes
-
-
-@inner
-def next_random(state):
-    """A 64-bit random number by SplitMix64 (Steele, Lea and Flood 2014); advances ``state[0]``."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @jit
 def below(n, state):
     """A random integer from 0 to n - 1; for n < 2**31 no value is off by more than 2**-22 of its share."""
-    return np.int64((next_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0) * n)
+    return np.int64(uniform(state) * n)
 
 
 @jit
@@ -296,10 +287,7 @@ def sampled_episodes(
     True
     """
     started = time.perf_counter()
-    episodes = Episodes() if episodes is None else episodes
-    if not isinstance(episodes, Episodes):
-        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
-        raise TypeError(msg)
+    episodes = given_episodes(episodes)
     if isinstance(episodes.n_shot, dict):
         msg = "sampled_episodes draws as many shots of every class, got a number for each; "
         msg += "n_shot must be an integer or several"
