@@ -202,7 +202,7 @@ def rounding_bound(problem: Problem, n_neighbors: int) -> float:
     steps = 3 * n_classes + (2 * n_shot + 4) * problem.plan.n_terms + int(problem.labels.counts.max()) + 64
     if n_neighbors > 1:
         steps += len(problem.labels.codes) + 4 * n_classes * (n_neighbors + 2 * n_shot)
-    return float(np.finfo(float).eps) * steps
+    return float(np.finfo(float).eps * steps)
 
 
 def _scores_without(problem: Problem, without: Array) -> Array:

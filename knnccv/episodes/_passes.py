@@ -17,6 +17,7 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._parallel import counted, for_each, one_blas_thread
 from .._typing import Array
+from ..driver import usable_lengths
 from ..kernel import as_python
 from ..neighbors import Neighbors
 from ._episodes import Episodes
@@ -60,7 +61,6 @@ class Problem:
         n_terms = n_classes if all_ways else episodes.ways[-1]
         _check_sets(n_classes, n_terms)
         bounds = np.concatenate([[0], np.cumsum(counts)])
-        starts = bounds[:-1] + np.arange(n_classes)
         shots = episodes.shots_of(labels)
         tables = np.array([np.concatenate([*map(none_nearer, counts, row)]) for row in shots])
         functional = np.zeros(episodes.ways[-1] if jackknife else 0)
@@ -69,7 +69,7 @@ class Problem:
             for way in episodes.ways:
                 functional[way - 1] = 1 / (len(episodes.ways) * sets[way - 1])
         items = np.argsort(labels.codes, kind="stable")
-        plan = Plan(items, bounds, starts, tables, shots, n_terms, functional, ties == "random")
+        plan = Plan(items, bounds, tables, shots, n_terms, functional, ties == "random")
         return cls(labels, episodes, plan)
 
     def own_weights(self, own_class: int) -> Array:
@@ -213,13 +213,9 @@ class Distances:
         depth = self._neighbors.max_depth
         lists = self._neighbors.search(rows, depth)
         values = np.full((len(rows), self._neighbors.n_items), np.inf)
-        for row, items, found, length, open_end in zip(
-            values, lists.items, lists.values, lists.lengths, lists.may_tie_beyond, strict=True
-        ):
-            known = found[:length]
-            if open_end and length:  # the last tied group may go on beyond the list
-                known = np.where(known == known[-1], np.inf, known)
-            row[items[:length]] = known
+        lengths = usable_lengths(lists, self._neighbors, average_ties=True)
+        for row, items, known, length in zip(values, lists.items, lists.values, lengths, strict=True):
+            row[items[:length]] = known[:length]
         return np.ascontiguousarray(values[:, self._order])
 
     def in_order_of_rows(self, begin: int, end: int) -> Array:
@@ -387,11 +383,9 @@ def exact_mean(problem: Problem, per_item: tuple[Fraction, ...]) -> Fraction:
 def hours_of_votes(problem: Problem, n_neighbors: int) -> float:
     """About how many hours of one processor the votes take."""
     plan, n_classes = problem.plan, len(problem.labels.counts)
-    steps = 0
-    for t in range(1, n_neighbors + 1):
-        left = n_neighbors - t
-        steps += (left + 1) * (left // t + 1) * (min(t, left) + 2)
+    lefts = ((t, n_neighbors - t) for t in range(1, n_neighbors + 1))
+    steps = sum((left + 1) * (left // t + 1) * (min(t, left) + 2) for t, left in lefts)
     steps *= n_classes * (plan.n_terms - 1) * len(plan.shots)
     if len(plan.functional):
         steps *= n_classes
-    return len(plan.items) ** 2 * steps * SECONDS_PER_STEP / 3600
+    return float(len(plan.items) ** 2 * steps * SECONDS_PER_STEP / 3600)

@@ -167,14 +167,9 @@ class EpisodeScore:
         ImportError
             If pandas is missing.
         """
-        rows = self.accuracy_table
-        return data_frame(
-            {
-                "n_way": np.array([way for way, _ in rows]),
-                "n_shot": np.array([shot for _, shot in rows]),
-                "score": np.array(list(rows.values())),
-            }
-        )
+        ways, shots = np.array(list(self.accuracy_table)).T
+        scores = np.array(list(self.accuracy_table.values()))
+        return data_frame({"n_way": ways, "n_shot": shots, "score": scores})
 
     def difference(self, other: EpisodeScore) -> EpisodeDifference:
         """The paired difference to another score: the same samples and episodes, another embedding.

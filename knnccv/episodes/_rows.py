@@ -40,8 +40,7 @@ class Plan(NamedTuple):
 
     items: Any  # the samples, class by class: the columns of the distances
     bounds: Any  # of every class: its first column, and the end
-    starts: Any  # its first place in `tables`
-    tables: Any  # of every number of shots: none nearer among the drawn, at ``starts[c] + g``
+    tables: Any  # of every number of shots: none nearer among the drawn, at ``bounds[c] + c + g``
     shots: Any  # supports of every class, for every number of shots
     n_terms: Any  # numbers of other classes, and one
     functional: Any  # weights of the polynomials in the score without a class; empty if not wanted
@@ -280,7 +279,7 @@ def polynomial_at(law, degree, z):
 def score_rows(block, plan, found, certain):
     """Score the rows whose samples are certainly ordered, and mark them in ``certain`` (n_rows,)."""
     others, values, own, slack = block.others, block.values, block.own, block.slack
-    bounds, starts, tables = plan.bounds, plan.starts, plan.tables
+    bounds, tables = plan.bounds, plan.tables
     n_own = own.shape[1]
     lookup = np.empty(CELLS * n_own + 2, np.int32)
     counts = np.empty((len(others), n_own + 1), np.int32)
@@ -307,7 +306,7 @@ def score_rows(block, plan, found, certain):
                     weights[p] = block.own_weights[shot, begin + p]
                 chances[:] = 0.0
                 for other, c in enumerate(others):
-                    table = tables[shot, starts[c] :]
+                    table = tables[shot, bounds[c] + c :]
                     nearer = counts[other, begin : begin + width]
                     for p in range(width):
                         chances[other, p] = table[np.uint32(nearer[p])]
@@ -336,7 +335,7 @@ def score_tied_row(row, block, plan, found, r):
     and at most ``left_open``: the probability that no drawn sample is in the list.
     """
     own_class, others, own_weights = block.own_class, block.others, block.own_weights
-    bounds, starts, tables, average_ties = plan.bounds, plan.starts, plan.tables, plan.average_ties
+    bounds, tables, average_ties = plan.bounds, plan.tables, plan.average_ties
     n_others = len(others)
     ordered, placed = sort_row(row, plan)
     start = bounds[own_class]
@@ -383,7 +382,7 @@ def score_tied_row(row, block, plan, found, r):
                 for i in range(begin, end):
                     laws[n_others, 0] += own_weights[shot, i]
                 for other, c in enumerate(others):
-                    laws[other, 0] = tables[shot, starts[c] + nearer[other]]
+                    laws[other, 0] = tables[shot, bounds[c] + c + nearer[other]]
             nodes, node_weights = tie_times(degree + 1, 1.0)
             for node in range(len(nodes)):
                 z = 1.0 - nodes[node]
@@ -405,7 +404,7 @@ def score_tied_row(row, block, plan, found, r):
                 weights[0] += own_weights[shot, i]
             for other, c in enumerate(others):
                 listed = count_nearer(ordered, placed, bounds[c], bounds[c + 1], np.inf, FIRST_ITEM)
-                chances[other, 0] = tables[shot, starts[c] + listed]
+                chances[other, 0] = tables[shot, bounds[c] + c + listed]
             add_polynomials(lanes)
             empty_lanes(lanes.sums, plan.n_terms, found.left_open[r, shot])
     empty_lanes(lanes.without, own_class, found.without[r])

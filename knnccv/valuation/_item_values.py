@@ -11,7 +11,7 @@ import numpy as np
 from .._formatting import error_phrase, item_frame
 from .._labels import EncodedLabels, encode_labels
 from .._typing import Array
-from .._validation import check_choice, check_finite, check_integer, lowest, rectangular
+from .._validation import as_reals, check_choice, check_integer, lowest
 from ..driver import TIES
 from ..neighbors import Neighbors, as_neighbors
 from ..results import complete_cv
@@ -220,16 +220,14 @@ def _features_of_both(X: Any, X_test: Any, y_test: Any) -> tuple[Array, Array]:
     if isinstance(X, Neighbors):
         msg = f"X is {X!r}, the neighbors of samples among themselves; with X_test pass their features"
         raise TypeError(msg)
-    first, second = rectangular(X_test, "X_test must be numbers"), rectangular(X, "X must be numbers")
-    for name, data in (("X_test", first), ("X", second)):
-        if data.dtype.kind in "USmM":
-            msg = f"{name} must hold real numbers, got dtype {data.dtype}"
-            raise TypeError(msg)
+    both = []
+    for name, given in (("X_test", X_test), ("X", X)):
+        data = as_reals(name, given, f"{name} must hold real numbers")
         if data.ndim != 2:
             msg = f"{name} must have shape (n_samples, n_features), got {data.shape}"
             raise ValueError(msg)
-        if data.dtype.kind == "f":
-            check_finite(name, data)
+        both.append(data)
+    first, second = both
     if first.shape[1] != second.shape[1]:
         msg = f"X_test and X must have the same features, got {first.shape[1]} and {second.shape[1]}"
         raise ValueError(msg)
