@@ -126,13 +126,11 @@ class Episodes:
         smallest = int((labels.counts - needed).argmin())
         size, largest = int(labels.counts[smallest]), int(needed[smallest])
         if size < largest + n_query:
-            name = _shown(labels.classes[smallest])
-            queries = "a query" if n_query == 1 else f"{n_query} queries"
-            msg = f"class {name} has {size} sample{'s' * (size != 1)}, which are too few for "
-            msg += f"n_shot={largest} and {queries}: n_shot must be at most {size - n_query}"
+            who = f"class {_shown(labels.classes[smallest])} has {size} sample{'s' * (size != 1)}"
+            what = f"n_shot={largest} and {'a query' if n_query == 1 else f'{n_query} queries'}"
+            msg = f"{who}, which are too few for {what}: n_shot must be at most {size - n_query}"
             if size <= n_query:
-                msg = f"class {name} has {size} sample{'s' * (size != 1)}; every class needs at least "
-                msg += f"{largest + n_query}: n_shot={largest} and {queries}"
+                msg = f"{who}; every class needs at least {largest + n_query}: {what}"
             raise ValueError(msg)
 
 

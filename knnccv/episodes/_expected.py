@@ -22,7 +22,6 @@ from ._passes import (
     binomials,
     choose_all_ways,
     exact_accuracies,
-    exact_mean,
     nearest_supports,
     too_short,
 )
@@ -166,7 +165,9 @@ def expected_episodes(
         if bound > tol:
             msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
             raise ValueError(msg)
-        rational = exact_accuracies(problem, neighbors, n_neighbors) if exact else None
+        rational: tuple[Any, Any] = (None, None)
+        if exact:
+            rational = exact_accuracies(problem, neighbors, n_neighbors)
     numbers = range(2, problem.plan.n_terms + 1)
     ways = [way for way in numbers if episodes.fewest_supports(way) >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]
@@ -185,8 +186,8 @@ def expected_episodes(
         classes=labels.classes,
         labels=labels.codes,
         metric=neighbors.metric,
-        exact=None if rational is None else exact_mean(problem, rational),
-        per_item_exact=rational,
+        exact=rational[0],
+        per_item_exact=rational[1],
         seconds=time.perf_counter() - started,
     )
 

@@ -194,10 +194,6 @@ class Distances:
         if proposer is not None:
             self._products = products(proposer[1], order)
 
-    def rows_at_once(self) -> int:
-        """Number of rows in a block."""
-        return min(max(BLOCK_BYTES // (8 * self._neighbors.n_items), FEWEST_ROWS), MOST_ROWS)
-
     def block(self, begin: int, end: int) -> tuple[Array, Array]:
         """Values of the rows ``order[begin:end]``, in the order of the columns, and their slack."""
         if self._products is None:
@@ -257,7 +253,7 @@ def over_rows(
         without = np.zeros((n_items, n_classes if len(plan.functional) else 0))
         left_open = np.zeros_like(sums) if distances.by_lists else sums[:0]
         found = Found(sums, without, left_open, np.zeros(n_items, bool))
-        size = min(distances.rows_at_once(), most_rows)
+        size = min(max(BLOCK_BYTES // (8 * n_items), FEWEST_ROWS), most_rows)
         blocks = [
             (c, begin, min(begin + size, bounds[c + 1]))
             for c in range(n_classes)
@@ -331,8 +327,10 @@ def all_votes(problem: Problem, neighbors: Neighbors, n_neighbors: int, n_jobs: 
     return over_rows(problem, neighbors, score, VOTES_AT_ONCE, n_jobs)
 
 
-def exact_accuracies(problem: Problem, neighbors: Neighbors, n_neighbors: int) -> tuple[Fraction, ...]:
-    """The rational accuracy of every sample as a query, as the mean over the ways and shots."""
+def exact_accuracies(
+    problem: Problem, neighbors: Neighbors, n_neighbors: int
+) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """The rational score, and the accuracy of every sample as a query: a mean over the ways and shots."""
     plan = problem.plan
     distances, score = Distances(neighbors, plan.items), as_python(score_votes)
     score.__globals__["fill_votes"] = look_up_votes
@@ -348,7 +346,9 @@ def exact_accuracies(problem: Problem, neighbors: Neighbors, n_neighbors: int) -
         score(values, problem.labels.codes, x, vote, sums)
         terms = sums[:, [way - 1 for way in problem.episodes.ways]] / np.array(sets, dtype=object)
         found[x] = terms.sum() / terms.size
-    return tuple(found)
+    counts, codes = problem.labels.counts.tolist(), problem.labels.codes.tolist()
+    shares = (value / (len(counts) * counts[c]) for value, c in zip(found, codes, strict=True))
+    return sum(shares, Fraction(0)), tuple(found)
 
 
 def look_up_votes(walk: Walk, c: int, shots: Array, n_out: int, time: Fraction, law: Array) -> None:
@@ -371,13 +371,6 @@ def votes_law(
             for up in range(m + 1) if share else ():
                 law[a + up] += share * comb(m, up) * time**up * (1 - time) ** (m - up)
     return law[:length]
-
-
-def exact_mean(problem: Problem, per_item: tuple[Fraction, ...]) -> Fraction:
-    """The mean over the classes of the means over their samples."""
-    counts, codes = problem.labels.counts.tolist(), problem.labels.codes.tolist()
-    total = sum((value / counts[c] for value, c in zip(per_item, codes, strict=True)), Fraction(0))
-    return total / len(counts)
 
 
 def hours_of_votes(problem: Problem, n_neighbors: int) -> float:
