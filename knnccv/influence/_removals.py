@@ -5,7 +5,7 @@ A kernel scores the list of a tested sample without each of its listed samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -97,25 +97,20 @@ def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Arr
     found: dict[tuple[object, ...], int] = {}
     reduced: list[ReducedProblem] = []
     index = np.empty(len(codes), np.int64)
-    for members, item in _alike(codes, len(problem.labels.classes)):
-        one = _without(problem, item)
-        stratified = any(kind.stratified for kind in one.training_sets)
-        kinds = () if problem.leaves_groups else one.training_sets
-        key = (one.removed if stratified else -1, kinds, one.item_weights)
-        if key not in found:
-            found[key] = len(reduced)
-            reduced.append(one)
-        index[members] = found[key]
-    return reduced, index
-
-
-def _alike(codes: Array, n_classes: int) -> Iterator[tuple[Array, int]]:
-    """Samples that leave the same problem, and one of them: the first of every class, and the others."""
     by_class = np.argsort(codes, kind="stable")
-    for members in np.split(by_class, np.cumsum(np.bincount(codes, minlength=n_classes))[:-1]):
-        yield members[:1], int(members[0])
-        if len(members) > 1:
-            yield members[1:], int(members[-1])
+    for members in np.split(by_class, np.cumsum(problem.labels.counts)[:-1]):
+        for some in (members[:1], members[1:]):
+            if not len(some):
+                continue
+            one = _without(problem, int(some[-1]))
+            stratified = any(kind.stratified for kind in one.training_sets)
+            kinds = () if problem.leaves_groups else one.training_sets
+            key = (one.removed if stratified else -1, kinds, one.item_weights)
+            if key not in found:
+                found[key] = len(reduced)
+                reduced.append(one)
+            index[some] = found[key]
+    return reduced, index
 
 
 def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
@@ -160,14 +155,10 @@ def _split(
 
 def _labels_without(labels: EncodedLabels, item: int) -> EncodedLabels:
     """The labels of the other samples."""
-    removed = int(labels.codes[item])
     codes = np.delete(labels.codes, item)
-    counts = labels.counts.copy()
-    counts[removed] -= 1
-    if counts[removed] > 0:
-        return EncodedLabels(codes, labels.classes, counts)
-    codes[codes > removed] -= 1
-    return EncodedLabels(codes, np.delete(labels.classes, removed), np.delete(counts, removed))
+    counts = np.bincount(codes, minlength=len(labels.classes))
+    left = counts > 0
+    return EncodedLabels((np.cumsum(left) - 1)[codes], labels.classes[left], counts[left])
 
 
 def _with_empty_class(kind: TrainingSets, c: int) -> TrainingSets:
