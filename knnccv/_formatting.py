@@ -36,12 +36,12 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def frame_of_items(labels: Array, columns: dict[str, Array]) -> pd.DataFrame:
-    """Return one row per sample: its label, or its targets as label_0, label_1, …, and the columns."""
-    named = {"label": labels}
+def item_frame(labels: Array, **columns: Array) -> pd.DataFrame:
+    """Return a pandas DataFrame of one row per sample: its label, or several targets, and these columns."""
+    targets = {"label": labels}
     if labels.ndim == 2:
-        named = {f"label_{output}": column for output, column in enumerate(labels.T)}
-    frame = data_frame({**named, **columns})
+        targets = {f"label_{output}": column for output, column in enumerate(labels.T)}
+    frame = data_frame({**targets, **columns})
     frame.index.name = "item"
     return frame
 

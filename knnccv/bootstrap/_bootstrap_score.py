@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, error_phrase, frame_of_items
+from .._formatting import _listed, error_phrase, item_frame
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
@@ -151,9 +151,8 @@ class BootstrapScore:
         ImportError
             If pandas is missing.
         """
-        apparent = self.per_item_resubstitution
-        columns = {"oob": self.per_item, "resubstitution": apparent, "weight": self.weights}
-        return frame_of_items(self.labels, columns)
+        known = self.per_item_resubstitution
+        return item_frame(self.labels, oob=self.per_item, resubstitution=known, weight=self.weights)
 
     def __repr__(self) -> str:
         bound = error_phrase(self)

@@ -3,9 +3,8 @@
 - `_episodes` has `Episodes`, what an episode draws.
 - `_expected` has `expected_episodes`, and `described_episodes` of given classes and shots; `_result` has
   what they return.
-- `_problem` has the tables of one problem, and distances of blocks of rows.
-- `_passes` goes over all samples; its compiled parts are `_rows`, for the nearest support, and `_votes`,
-  also for rational scores.
+- `_passes` has the tables of one problem, and goes over all samples; its compiled parts are `_rows`, for
+  the nearest support, and `_votes`, also for rational scores.
 - `_sampled` has `sampled_episodes`.
 """
 

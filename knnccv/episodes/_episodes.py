@@ -126,14 +126,21 @@ class Episodes:
         smallest = int((labels.counts - needed).argmin())
         size, largest = int(labels.counts[smallest]), int(needed[smallest])
         if size < largest + n_query:
-            name = _shown(labels.classes[smallest])
-            queries = "a query" if n_query == 1 else f"{n_query} queries"
-            msg = f"class {name} has {size} sample{'s' * (size != 1)}, which are too few for "
-            msg += f"n_shot={largest} and {queries}: n_shot must be at most {size - n_query}"
+            who = f"class {_shown(labels.classes[smallest])} has {size} sample{'s' * (size != 1)}"
+            what = f"n_shot={largest} and {'a query' if n_query == 1 else f'{n_query} queries'}"
+            msg = f"{who}, which are too few for {what}: n_shot must be at most {size - n_query}"
             if size <= n_query:
-                msg = f"class {name} has {size} sample{'s' * (size != 1)}; every class needs at least "
-                msg += f"{largest + n_query}: n_shot={largest} and {queries}"
+                msg = f"{who}; every class needs at least {largest + n_query}: {what}"
             raise ValueError(msg)
+
+
+def given_episodes(episodes: Any) -> Episodes:
+    """The episodes; 5-way 1-shot for None, TypeError for anything else."""
+    episodes = Episodes() if episodes is None else episodes
+    if not isinstance(episodes, Episodes):
+        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
+        raise TypeError(msg)
+    return episodes
 
 
 def _numbers(name: str, value: Any, least: int) -> Numbers:

@@ -13,10 +13,18 @@ from .._labels import encode_labels
 from .._parallel import check_pool, counted, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol
+from ..driver import TIES
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
-from ._episodes import Episodes
-from ._passes import all_votes, exact_accuracies, exact_mean, nearest_supports
-from ._problem import Problem, binomials, check_ties, choose_all_ways, too_short
+from ._episodes import Episodes, given_episodes
+from ._passes import (
+    Problem,
+    all_votes,
+    binomials,
+    choose_all_ways,
+    exact_accuracies,
+    nearest_supports,
+    too_short,
+)
 from ._result import DescribedEpisodes, EpisodeScore, class_means
 
 
@@ -109,8 +117,18 @@ def expected_episodes(
     (0.8341, {2: 0.8962, 3: 0.8341})
     """
     started = time.perf_counter()
-    episodes = Episodes() if episodes is None else episodes
-    n_neighbors = check_arguments(episodes, n_neighbors, ties, tol, jackknife)
+    episodes = given_episodes(episodes)
+    fewest = episodes.fewest_supports(episodes.ways[0])
+    n_neighbors = check_integer(
+        "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
+    )
+    if not isinstance(ties, str) or ties not in TIES:
+        msg = f"ties must be 'random' or 'index', got {ties!r}"
+        raise ValueError(msg)
+    check_tol(tol)
+    if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
+        msg = f"jackknife must be None or 'class', got {jackknife!r}"
+        raise ValueError(msg)
     check_bool("exact", exact)
     check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
@@ -123,32 +141,34 @@ def expected_episodes(
             "without one of them no episode can be drawn"
         )
         raise ValueError(msg)
-    warn_label_leakage(neighbors, episodes.fewest_supports(episodes.ways[0]))
+    warn_label_leakage(neighbors, fewest)
     all_ways = choose_all_ways(all_ways, n_classes, by_default=n_neighbors == 1)
-    problem = Problem.of(labels, episodes, all_ways=all_ways, jackknife=jackknife is not None)
+    problem = Problem.of(labels, episodes, ties, all_ways=all_ways, jackknife=jackknife is not None)
     if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
         raise ValueError(too_short(neighbors))
     with one_bar(progress):
         if n_neighbors == 1:
-            sums = nearest_supports(problem, neighbors, ties, n_jobs)
+            found = nearest_supports(problem, neighbors, n_jobs)
         else:
-            sums = all_votes(problem, neighbors, n_neighbors, ties, n_jobs)
-        sets = binomials(n_classes - 1, problem.n_terms)
-        chances = sums.polynomials / sets
+            found = all_votes(problem, neighbors, n_neighbors, n_jobs)
+        sets = binomials(n_classes - 1, problem.plan.n_terms)
+        chances = found.sums / sets
         means = class_means(chances, labels.codes, n_classes).mean(axis=0)
         per_item = chances[:, :, [way - 1 for way in episodes.ways]].mean(axis=(1, 2))
         bound, why = rounding_bound(problem, n_neighbors), "the rounding error of double precision"
-        if sums.left_open.any():
+        if found.left_open.any():
             if jackknife or exact:
                 raise ValueError(too_short(neighbors))
-            left_open = class_means(sums.left_open / sets, labels.codes, n_classes).mean(axis=0)
+            left_open = class_means(found.left_open / sets, labels.codes, n_classes).mean(axis=0)
             bound += float(left_open[:, 1:].max())
             why = f"what samples beyond the lists of {neighbors!r} could add to the score"
         if bound > tol:
             msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
             raise ValueError(msg)
-        rational = exact_accuracies(problem, neighbors, n_neighbors, ties) if exact else None
-    numbers = range(2, problem.n_terms + 1)
+        rational: tuple[Any, Any] = (None, None)
+        if exact:
+            rational = exact_accuracies(problem, neighbors, n_neighbors)
+    numbers = range(2, problem.plan.n_terms + 1)
     ways = [way for way in numbers if episodes.fewest_supports(way) >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]
     return EpisodeScore(
@@ -158,41 +178,18 @@ def expected_episodes(
         table=table,
         ways=dict(zip(ways, table.mean(axis=0).tolist(), strict=True)),
         error_bound=bound,
-        tied=int(sums.tied.sum()),
-        score_without=_scores_without(problem, sums.without) if jackknife else None,
+        tied=int(found.tied.sum()),
+        score_without=_scores_without(problem, found.without) if jackknife else None,
         episodes=episodes,
         n_neighbors=n_neighbors,
         ties=ties,
         classes=labels.classes,
         labels=labels.codes,
         metric=neighbors.metric,
-        exact=None if rational is None else exact_mean(problem, rational),
-        per_item_exact=rational,
+        exact=rational[0],
+        per_item_exact=rational[1],
         seconds=time.perf_counter() - started,
     )
-
-
-def check_arguments(episodes: Any, n_neighbors: Any, ties: Any, tol: Any, jackknife: Any) -> int:
-    """Check what depends on neither X nor y; return the number of neighbors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-    """
-    if not isinstance(episodes, Episodes):
-        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
-        raise TypeError(msg)
-    fewest = episodes.fewest_supports(episodes.ways[0])
-    n_votes: int = check_integer(
-        "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
-    )
-    check_ties(ties)
-    check_tol(tol)
-    if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
-        msg = f"jackknife must be None or 'class', got {jackknife!r}"
-        raise ValueError(msg)
-    return n_votes
 
 
 def rounding_bound(problem: Problem, n_neighbors: int) -> float:
@@ -202,18 +199,17 @@ def rounding_bound(problem: Problem, n_neighbors: int) -> float:
     every factor of a probability, one for every own sample in a sum, and those of the nodes for ties. Votes
     sum over all samples, with several terms for each class.
     """
-    n_classes, n_shot = len(problem.labels.counts), int(problem.shots.max())
-    n_ways = problem.n_terms
-    steps = 3 * n_classes + (2 * n_shot + 4) * n_ways + int(problem.labels.counts.max()) + 64
+    n_classes, n_shot = len(problem.labels.counts), int(problem.plan.shots.max())
+    steps = 3 * n_classes + (2 * n_shot + 4) * problem.plan.n_terms + int(problem.labels.counts.max()) + 64
     if n_neighbors > 1:
-        steps += len(problem.order) + 4 * n_classes * (n_neighbors + 2 * n_shot)
-    return float(np.finfo(float).eps) * steps
+        steps += len(problem.labels.codes) + 4 * n_classes * (n_neighbors + 2 * n_shot)
+    return float(np.finfo(float).eps * steps)
 
 
 def _scores_without(problem: Problem, without: Array) -> Array:
     """The score without each class, from the expected accuracies of all samples without it."""
     n_classes = len(problem.labels.counts)
-    means = class_means(without, problem.labels.codes, n_classes) / len(problem.shots)
+    means = class_means(without, problem.labels.codes, n_classes) / len(problem.plan.shots)
     np.fill_diagonal(means, 0.0)
     scores: Array = means.sum(axis=0) / (n_classes - 1)
     return scores

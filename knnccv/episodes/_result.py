@@ -12,6 +12,7 @@ import numpy as np
 from .._formatting import bound_text, data_frame, error_line, plain, plain_fields
 from .._typing import Array
 from ..inference import jackknife_error
+from ..runs import RandomRuns
 from ._episodes import Episodes
 
 if TYPE_CHECKING:
@@ -166,14 +167,9 @@ class EpisodeScore:
         ImportError
             If pandas is missing.
         """
-        rows = self.accuracy_table
-        return data_frame(
-            {
-                "n_way": np.array([way for way, _ in rows]),
-                "n_shot": np.array([shot for _, shot in rows]),
-                "score": np.array(list(rows.values())),
-            }
-        )
+        ways, shots = np.array(list(self.accuracy_table)).T
+        scores = np.array(list(self.accuracy_table.values()))
+        return data_frame({"n_way": ways, "n_shot": shots, "score": scores})
 
     def difference(self, other: EpisodeScore) -> EpisodeDifference:
         """The paired difference to another score: the same samples and episodes, another embedding.
@@ -267,7 +263,7 @@ class EpisodeDifference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DescribedEpisodes:
+class DescribedEpisodes(RandomRuns):
     """The exact mean accuracy of every description, and their mean.
 
     Attributes
@@ -291,22 +287,7 @@ class DescribedEpisodes:
     [0.883, 0.882]
     """
 
-    scores: Array
     error_bound: float
-
-    @property
-    def score(self) -> float:
-        """The mean over the descriptions."""
-        return float(self.scores.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """The luck of the descriptions: their standard deviation over the root of their number."""
-        n = len(self.scores)
-        return float(self.scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-
-    def __float__(self) -> float:
-        return self.score
 
     def __repr__(self) -> str:
         return (

@@ -40,12 +40,10 @@ class Plan(NamedTuple):
 
     items: Any  # the samples, class by class: the columns of the distances
     bounds: Any  # of every class: its first column, and the end
-    starts: Any  # its first place in `tables`
-    tables: Any  # of every number of shots: none nearer among the drawn, at ``starts[c] + g``
+    tables: Any  # of every number of shots: none nearer among the drawn, at ``bounds[c] + c + g``
     shots: Any  # supports of every class, for every number of shots
     n_terms: Any  # numbers of other classes, and one
-    functional: Any  # the weights of the polynomials in the score without a class
-    jackknife: Any  # whether the scores without each class are wanted
+    functional: Any  # weights of the polynomials in the score without a class; empty if not wanted
     average_ties: Any
 
 
@@ -53,18 +51,22 @@ class Block(NamedTuple):
     """Rows of samples of one class."""
 
     own_class: Any
-    values: Any  # distances (n_rows, n_items); the columns stand class by class
+    others: Any  # the other classes
+    values: Any  # distances (n_rows, n_items), infinite for itself; the columns stand class by class
     own: Any  # the sorted distances of the other samples of the class (n_rows, n_own)
     own_weights: Any  # (n_shots, n_own): own sample i is drawn, and the nearest drawn one
     slack: Any  # (n_rows,): distances that differ by more are certainly different
 
 
 class Found(NamedTuple):
-    """What the rows of a block add up to."""
+    """What the rows add up to."""
 
-    sums: Any  # of polynomials (n_rows, n_shots, n_terms)
-    without: Any  # the functional without each class, summed over the shots (n_rows, n_classes)
-    left_open: Any  # at most this is added to `sums` by own samples beyond a neighbor list
+    sums: Any  # of polynomials over the choices of other classes (n_rows, n_shots, n_terms)
+    without: Any  # the functional without each class, summed over the shots (n_rows, n_classes), if wanted
+    left_open: (
+        Any  # at most this is added to `sums` by own samples beyond a neighbor list, if there are lists
+    )
+    tied: Any  # whether an own sample ties with one of another class (n_rows,)
 
 
 class Lanes(NamedTuple):
@@ -81,9 +83,8 @@ class Lanes(NamedTuple):
 @inner
 def new_lanes(plan):
     """Lanes without own supports."""
-    n_others = len(plan.bounds) - 2
-    n_jackknifed = n_others if plan.jackknife else 0
-    n_weighted = len(plan.functional)
+    n_others, n_weighted = len(plan.bounds) - 2, len(plan.functional)
+    n_jackknifed = n_others if n_weighted > 0 else 0
     return Lanes(
         np.zeros((n_others, WIDTH)),
         np.zeros(WIDTH),
@@ -248,21 +249,6 @@ def count_nearer(sorted_values, items, begin, end, value, item):
     return low - begin
 
 
-@jit
-def fill_none_nearer(sizes, starts, shots, out):
-    """Fill in the probability that none of ``shots[c]`` drawn samples is among the g nearest of class c.
-
-    ``C(n - g, K) / C(n, K)`` at ``out[starts[c] + g]``, as a product of K factors.
-    """
-    for c in range(len(sizes)):
-        n = sizes[c]
-        for g in range(n + 1):
-            value = 1.0
-            for k in range(shots[c]):
-                value *= max(n - g - k, 0) / (n - k)
-            out[starts[c] + g] = value
-
-
 @inner
 def fill_share_tied(n_tied, n_behind, n_nearer, n_shot, law):
     """Fill in the law of the tied samples among `n_shot` drawn ones, of which none is nearer.
@@ -292,28 +278,26 @@ def polynomial_at(law, degree, z):
 @jit
 def score_rows(block, plan, found, certain):
     """Score the rows whose samples are certainly ordered, and mark them in ``certain`` (n_rows,)."""
-    own_class, values, own, slack = block.own_class, block.values, block.own, block.slack
-    bounds, starts, tables = plan.bounds, plan.starts, plan.tables
-    n_classes, n_own = len(bounds) - 1, own.shape[1]
+    others, values, own, slack = block.others, block.values, block.own, block.slack
+    bounds, tables = plan.bounds, plan.tables
+    n_own = own.shape[1]
     lookup = np.empty(CELLS * n_own + 2, np.int32)
-    counts = np.empty((n_classes - 1, n_own + 1), np.int32)
+    counts = np.empty((len(others), n_own + 1), np.int32)
     lanes = new_lanes(plan)
     chances, weights = lanes.chances, lanes.weights
     for r in range(len(values)):
         scale = fill_cells(own[r], slack[r], lookup)
         counts[:] = 0
         certain[r] = True
-        for c in range(n_classes):
-            if c != own_class and certain[r]:
+        for other, c in enumerate(others):
+            if certain[r]:
                 columns = values[r, bounds[c] : bounds[c + 1]]
-                certain[r] = fill_places(
-                    columns, own[r], slack[r], lookup, scale, counts[c - (c > own_class)]
-                )
+                certain[r] = fill_places(columns, own[r], slack[r], lookup, scale, counts[other])
         if not certain[r]:
             continue
-        for c in range(n_classes - 1):
+        for other in range(len(others)):
             for i in range(n_own):
-                counts[c, i + 1] += counts[c, i]
+                counts[other, i + 1] += counts[other, i]
         for shot in range(len(tables)):
             for begin in range(0, n_own, WIDTH):
                 width = min(WIDTH, n_own - begin)
@@ -321,53 +305,45 @@ def score_rows(block, plan, found, certain):
                 for p in range(width):
                     weights[p] = block.own_weights[shot, begin + p]
                 chances[:] = 0.0
-                for other in range(n_classes - 1):
-                    table = tables[shot, starts[other + (other >= own_class)] :]
+                for other, c in enumerate(others):
+                    table = tables[shot, bounds[c] + c :]
                     nearer = counts[other, begin : begin + width]
                     for p in range(width):
                         chances[other, p] = table[np.uint32(nearer[p])]
                 flush(lanes, plan.functional)
             empty_lanes(lanes.sums, plan.n_terms, found.sums[r, shot])
-        empty_lanes(lanes.without, own_class, found.without[r])
+        empty_lanes(lanes.without, block.own_class, found.without[r])
 
 
 @inner
-def sort_row(row, tested, own_class, plan):
-    """The values and the samples of every class in their order; the tested one comes last of its class."""
+def sort_row(row, plan):
+    """The values and the samples of every class in their order."""
     ordered, placed = np.empty(len(row)), np.empty(len(row), np.int64)
     for c in range(len(plan.bounds) - 1):
         begin, end = plan.bounds[c], plan.bounds[c + 1]
-        part, names = row[begin:end].copy(), plan.items[begin:end]
-        if c == own_class:
-            for j in range(len(part)):
-                if names[j] == tested:
-                    part[j] = np.inf
-        order = np.argsort(part, kind="mergesort")
-        for j in range(len(part)):
-            ordered[begin + j], placed[begin + j] = part[order[j]], names[order[j]]
+        order = np.argsort(row[begin:end], kind="mergesort")
+        for j in range(end - begin):
+            ordered[begin + j], placed[begin + j] = row[begin + order[j]], plan.items[begin + order[j]]
     return ordered, placed
 
 
 @jit
-def score_tied_row(row, tested, block, plan, found, r):
-    """Score the row r of a block, sample `tested`, from its exact distances ``row`` (n_items,).
+def score_tied_row(row, block, plan, found, r):
+    """Score the row r of a block from its exact distances ``row`` (n_items,), infinite for itself.
 
-    Returns whether an own sample ties with one of another class. Samples beyond a neighbor list have
-    infinite values. Own samples there contribute nothing to ``sums``, and at most ``left_open``: the
-    probability that no drawn sample is in the list.
+    Samples beyond a neighbor list have infinite values. Own samples there contribute nothing to ``sums``,
+    and at most ``left_open``: the probability that no drawn sample is in the list.
     """
-    own_class, own_weights = block.own_class, block.own_weights
-    bounds, starts, tables, average_ties = plan.bounds, plan.starts, plan.tables, plan.average_ties
-    n_others = len(bounds) - 2
-    any_tied = False
-    ordered, placed = sort_row(row, tested, own_class, plan)
+    own_class, others, own_weights = block.own_class, block.others, block.own_weights
+    bounds, tables, average_ties = plan.bounds, plan.tables, plan.average_ties
+    n_others = len(others)
+    ordered, placed = sort_row(row, plan)
     start = bounds[own_class]
     n_own = bounds[own_class + 1] - start - 1
     own, own_items = ordered[start : start + n_own], placed[start : start + n_own]
     lanes = new_lanes(plan)
     chances, weights = lanes.chances, lanes.weights
-    nearer = np.empty(n_others, np.int64)
-    tied = np.zeros(n_others, np.int64)
+    nearer, tied = np.empty(n_others, np.int64), np.zeros(n_others, np.int64)
     laws = np.empty((n_others + 1, plan.shots.max() + 1))
     for shot in range(len(plan.shots)):
         shots = plan.shots[shot]
@@ -381,45 +357,38 @@ def score_tied_row(row, tested, block, plan, found, r):
                 while end < n_own and own[end] == value:
                     end += 1
             n_tied = 0
-            for other in range(n_others):
-                c = other + (other >= own_class)
+            for other, c in enumerate(others):
                 first, last = bounds[c], bounds[c + 1]
                 low = count_nearer(ordered, placed, first, last, value, FIRST_ITEM)
                 n_equal = count_nearer(ordered, placed, first, last, value, PAST_ITEMS) - low
-                any_tied |= n_equal > 0
+                found.tied[r] |= n_equal > 0
                 if average_ties:
                     nearer[other], tied[other] = low, n_equal
                     n_tied += min(n_equal, shots[c])
                 else:
                     nearer[other] = count_nearer(ordered, placed, first, last, value, own_items[begin])
-            n_nodes = 1
-            n_beside = end - begin - 1
+            # Given the time of the own sample, probabilities are polynomials; without ties of degree 0.
+            own_degree, degree, draw = 0, 0, 1.0
             if n_tied > 0:
-                own_degree = min(n_own_shot - 1, n_beside)
-                degree = own_degree + min(n_tied, shots.max() * (plan.n_terms - 1))
-                nodes, node_weights = tie_times(degree + 1, 1.0)
-                n_nodes = len(nodes)
-                fill_share_tied(n_beside, n_own - end, begin, n_own_shot - 1, laws[n_others])
+                n_beside, own_degree = end - begin - 1, n_own_shot - 1
+                degree = min(own_degree, n_beside) + min(n_tied, shots.max() * (plan.n_terms - 1))
+                fill_share_tied(n_beside, n_own - end, begin, own_degree, laws[n_others])
                 draw = n_own_shot / n_own * (n_beside + 1)
-                for other in range(n_others):
-                    c = other + (other >= own_class)
+                for other, c in enumerate(others):
                     behind = bounds[c + 1] - bounds[c] - nearer[other] - tied[other]
                     fill_share_tied(tied[other], behind, nearer[other], shots[c], laws[other])
-            for node in range(n_nodes):
-                if n_tied > 0:
-                    z = 1.0 - nodes[node]
-                    weight = draw * node_weights[node] * polynomial_at(laws[n_others], n_own_shot - 1, z)
-                else:
-                    weight = 0.0
-                    for i in range(begin, end):
-                        weight += own_weights[shot, i]
-                weights[lane] = weight
-                for other in range(n_others):
-                    c = other + (other >= own_class)
-                    if n_tied > 0:
-                        chances[other, lane] = polynomial_at(laws[other], shots[c], z)
-                    else:
-                        chances[other, lane] = tables[shot, starts[c] + nearer[other]]
+            else:
+                laws[n_others, 0] = 0.0
+                for i in range(begin, end):
+                    laws[n_others, 0] += own_weights[shot, i]
+                for other, c in enumerate(others):
+                    laws[other, 0] = tables[shot, bounds[c] + c + nearer[other]]
+            nodes, node_weights = tie_times(degree + 1, 1.0)
+            for node in range(len(nodes)):
+                z = 1.0 - nodes[node]
+                weights[lane] = draw * node_weights[node] * polynomial_at(laws[n_others], own_degree, z)
+                for other, c in enumerate(others):
+                    chances[other, lane] = polynomial_at(laws[other], shots[c] if n_tied > 0 else 0, z)
                 lane += 1
                 if lane == WIDTH:
                     flush(lanes, plan.functional)
@@ -433,11 +402,9 @@ def score_tied_row(row, tested, block, plan, found, r):
             weights[:] = 0.0
             for i in range(begin, n_own):
                 weights[0] += own_weights[shot, i]
-            for other in range(n_others):
-                c = other + (other >= own_class)
+            for other, c in enumerate(others):
                 listed = count_nearer(ordered, placed, bounds[c], bounds[c + 1], np.inf, FIRST_ITEM)
-                chances[other, 0] = tables[shot, starts[c] + listed]
+                chances[other, 0] = tables[shot, bounds[c] + c + listed]
             add_polynomials(lanes)
             empty_lanes(lanes.sums, plan.n_terms, found.left_open[r, shot])
     empty_lanes(lanes.without, own_class, found.without[r])
-    return any_tied

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,24 +20,15 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
 from ..kernel import inner, jit
 from ..neighbors import Neighbors, check_features
-from ._episodes import Episodes
+from ..sampled import uniform
+from ._episodes import Episodes, given_episodes
 from ._expected import expected_episodes
-
-
-@inner
-def next_random(state):
-    """A 64-bit random number by SplitMix64 (Steele, Lea and Flood 2014); advances ``state[0]``."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @jit
 def below(n, state):
     """A random integer from 0 to n - 1; for n < 2**31 no value is off by more than 2**-22 of its share."""
-    return np.int64((next_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0) * n)
+    return np.int64(uniform(state) * n)
 
 
 @jit
@@ -64,8 +56,7 @@ class Draws(NamedTuple):
 def run_episodes(draws, seeds, accuracies, stop):
     """Run an episode for every seed, until ``stop[0]``.
 
-    ``accuracies[0]`` (n_episodes,) are those of the nearest prototype, ``accuracies[1]`` those of the
-    nearest support.
+    ``accuracies`` (n_episodes, 2) are those of the nearest prototype and those of the nearest support.
     """
     X, bounds, ways, shots, n_query = draws.X, draws.bounds, draws.ways, draws.shots, draws.n_query
     n_classes, n_features = len(bounds) - 1, X.shape[1]
@@ -106,8 +97,8 @@ def run_episodes(draws, seeds, accuracies, stop):
                     by_prototypes += nearest_class(query, means, mean_of, way, one, state) == w
                 if draws.supports:
                     by_supports += nearest_class(query, X, drawn, way, shot, state) == w
-        accuracies[0, e] = by_prototypes / (way * n_query)
-        accuracies[1, e] = by_supports / (way * n_query)
+        accuracies[e, 0] = by_prototypes / (way * n_query)
+        accuracies[e, 1] = by_supports / (way * n_query)
 
 
 @inner
@@ -203,8 +194,6 @@ class SampledEpisodes:
         if not 0 < confidence_level < 1:
             msg = f"confidence_level must be between 0 and 1, got {confidence_level!r}"
             raise ValueError(msg)
-        from statistics import NormalDist
-
         reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * self.standard_error
         return self.score - reach, self.score + reach
 
@@ -296,10 +285,7 @@ def sampled_episodes(
     True
     """
     started = time.perf_counter()
-    episodes = Episodes() if episodes is None else episodes
-    if not isinstance(episodes, Episodes):
-        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
-        raise TypeError(msg)
+    episodes = given_episodes(episodes)
     if isinstance(episodes.n_shot, dict):
         msg = "sampled_episodes draws as many shots of every class, got a number for each; "
         msg += "n_shot must be an integer or several"
@@ -324,7 +310,7 @@ def sampled_episodes(
     labels = encode_labels(y, len(data))
     episodes.check(labels, n_query)
     seeds = rng.integers(0, 2**64, n_episodes, dtype=np.uint64)
-    found = np.empty((2, n_episodes))
+    found = np.empty((n_episodes, 2))
     members = np.argsort(labels.codes, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(labels.counts)])
     ways, shots, prototypes = np.array(episodes.ways), np.array(episodes.shots), head == "prototype"
@@ -333,16 +319,15 @@ def sampled_episodes(
     )
 
     def run_block(begin: int) -> None:
-        part = np.empty((2, len(seeds[begin : begin + BLOCK])))
-        run_episodes(draws, seeds[begin : begin + BLOCK], part, stop_flag())
-        found[:, begin : begin + BLOCK] = part
+        some = slice(begin, begin + BLOCK)
+        run_episodes(draws, seeds[some], found[some], stop_flag())
 
     exact = math.nan
     with one_bar(progress):
         for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
         if control_variate:
             exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
-    accuracies, nearest = found if prototypes else found[::-1]
+    accuracies, nearest = np.ascontiguousarray(found.T if prototypes else found.T[::-1])
     score, error = float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(n_episodes)
     r2 = math.nan
     if control_variate:

@@ -132,25 +132,21 @@ def score_votes(values, codes, tested, vote, out):
     n_neighbors, own_class = vote.n_neighbors, codes[tested]
     order = np.argsort(values, kind="mergesort")
     most, zero = vote.shots.max(), vote.unit * 0
-    walk = Walk(
-        vote.sizes.copy(),
-        np.zeros_like(vote.sizes),
-        np.zeros_like(vote.sizes),
-        np.full((most + 1, most + 1), zero),
-        np.full((n_classes, n_neighbors + 1), zero),
-        np.full(n_neighbors + 1, zero),
-        np.full((out.shape[1] + 1, n_neighbors + 1, n_neighbors + 2), zero),
-    )
-    available, nearer, tied, laws = walk.available, walk.nearer, walk.tied, walk.laws
-    available[own_class] -= 1
     any_tied = False
     for shot in range(len(vote.shots)):
         shots = vote.shots[shot]
-        for c in range(n_classes):
-            nearer[c] = 0
-            for b in range(n_neighbors + 1):
-                laws[c, b] = zero
-            laws[c, 0] = vote.unit
+        walk = Walk(
+            vote.sizes.copy(),
+            np.zeros_like(vote.sizes),
+            np.zeros_like(vote.sizes),
+            np.full((most + 1, most + 1), zero),
+            np.full((n_classes, n_neighbors + 1), zero),
+            np.full(n_neighbors + 1, zero),
+            np.full((out.shape[1] + 1, n_neighbors + 1, n_neighbors + 2), zero),
+        )
+        available, nearer, tied, laws = walk.available, walk.nearer, walk.tied, walk.laws
+        available[own_class] -= 1
+        laws[:, 0] = vote.unit
         begin = 1
         while begin < n:
             end = begin + 1

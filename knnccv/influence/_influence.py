@@ -1,13 +1,15 @@
-"""How the score changes without each sample: one pass over the neighbor lists."""
+"""How the score changes without each sample: the result, and one pass over the neighbor lists."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from .._formatting import item_frame
 from .._typing import Array
+from .._validation import lowest
 from ..designs import GroupTrainingSets
 from ..driver import (
     Block,
@@ -23,12 +25,106 @@ from ..driver import (
 from ..groups import Outside, outside_of
 from ..kernel import Labels, Variant, compile_driver
 from ..neighbors import NeighborLists, Neighbors
-from ._influence_result import Influence
-from ._reduced import ReducedProblem, reduced_problems
 from ._removal_rows import ADD_ROWS, Copies, Found, Totals, add_rows
-from ._removals import ReducedKind, Removal, reduced_kinds, removals
+from ._removals import ReducedKind, ReducedProblem, Removal, reduced_kinds, reduced_problems, removals
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_TOL = 1e-9  # a change is about 1/N of the score
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence:
+    """How a score changes without each sample; from `CompleteCV.influence`.
+
+    Sample j has two parts in the score: it is tested, and it trains the others. Let U be the score, A_x the
+    expected score of sample x (``per_item``), U_j and w_x the score and the weights of the other N - 1
+    samples, under the same design. Then ``total[j]`` is U - U_j, and with M_j the sum of w_x A_x over the
+    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_items,)
+        The score minus the score of the other samples alone, by the same design. Positive for an accuracy:
+        the sample helps. The design's numbers change with N - 1 samples: `KFold` has other fold sizes, a
+        fraction may give a smaller training set.
+    as_tested : ndarray of shape (n_items,)
+        The change if the sample is no longer tested, but still trains the others, as in the full problem.
+    as_training : ndarray of shape (n_items,)
+        The change of the others' scores if the sample no longer trains, and the training sets are those of
+        the design for the others. The two parts sum to the total. NaN if a sample is never tested in the
+        full problem but is in the reduced one, so that its score is not defined in both.
+    labels : ndarray of shape (n_items,), or (n_items, n_outputs)
+        The label of every sample, or its targets.
+    measure : str
+        The name of the score.
+    is_loss : bool
+        True if a smaller score is better.
+    error_bound : float
+        Bound of the error of ``total``, from neighbor lists that end too early and from the rounding of the
+        score. The score without a sample is rounded as well, to about 1e-15. Infinite for approximate
+        neighbors.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> effect = complete_cv(wine.X, wine.y, "nn").influence()
+    >>> effect.total.shape, len(effect.most_harmful(3))
+    ((178,), 3)
+    """
+
+    total: Array
+    as_tested: Array
+    as_training: Array
+    labels: Array
+    measure: str = "score"
+    is_loss: bool = False
+    error_bound: float = 0.0
+
+    def most_harmful(self, n: int = 10) -> Array:
+        """Return the samples without which the score is best, the worst sample first.
+
+        Parameters
+        ----------
+        n : int, default 10
+            Number of samples, at least 1; all samples if there are fewer.
+
+        Returns
+        -------
+        int64 ndarray of shape (min(n, n_items),)
+            Indices of samples; equal changes in the order of the samples.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If n is not a positive integer.
+        """
+        gain = self.total if self.is_loss else -self.total
+        return lowest(-gain, n)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per sample: label and the three changes, as a pandas DataFrame.
+
+        Several targets have a column each: label_0, label_1, …
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        return item_frame(
+            self.labels, total=self.total, as_tested=self.as_tested, as_training=self.as_training
+        )
+
+    def __repr__(self) -> str:
+        worst = int(self.most_harmful(1)[0])
+        return (
+            f"<Influence of {len(self.total)} samples on the {self.measure}: from {self.total.min():.3g} "
+            f"to {self.total.max():.3g}, most harmful: sample {worst} ({self.total[worst]:.3g})>"
+        )
 
 
 @dataclass(frozen=True)
@@ -76,7 +172,7 @@ class Remover:
                 removal.add(block, self.owners, changes, bases[removal.kinds], left)
                 served[removal.kinds] = left
         for base, tail, kind in zip(bases, tails, self.kinds, strict=False):
-            tail[:] = kind.kernels.tails(lists, lengths, rows, self.labels, shorter=True)
+            tail[:] = kind.tails(block, shorter=True)
             untested = kind.weights[:, self.labels.classes[rows]].max(axis=0) == 0
             base[untested] = tail[untested] = 0.0
         is_open = np.asarray((tails > self.tol / 2).any(axis=0))
@@ -87,7 +183,7 @@ def influence(
     result: Scored, problem: ScoringProblem, neighbors: Neighbors, tol: float, n_jobs: int | None
 ) -> Influence:
     """Return the `Influence` of every sample on the score of `result`."""
-    _check_linear(problem)
+    check_linear(problem, "influence")
     reduced, owners = reduced_problems(problem)
     tol = min(tol, LARGEST_TOL)
     ties = problem.ties == "random"
@@ -101,7 +197,7 @@ def influence(
         kinds = reduced_kinds(problem, reduced)
         parts = [(kind.first, kind.weights) for kind in kinds]
         remover = Remover(*given, tuple(removals(problem, kinds)), tuple(kinds))
-        depth = max(2, *(kind.kernels.first_depth(tol) for kind in kinds)) + ties
+        depth = max(2, *(kind.first_depth(tol) for kind in kinds)) + ties
     remover.compile()
     same = _same_changes(problem, neighbors, owners)
     sums = _Sums(problem, parts, owners, same)
@@ -125,17 +221,17 @@ def influence(
     )
 
 
-def _check_linear(problem: ScoringProblem) -> None:
-    """Refuse a score that is not the mean of the samples' scores over all training sets."""
+def check_linear(problem: ScoringProblem, who: str) -> None:
+    """Raise ValueError unless the score is the mean of the samples' scores over all training sets."""
     if type(problem.variant).over_kinds is Variant.over_kinds:
         return
     scores = np.zeros((1, 1))
 
-    def refuse(**parameters: object) -> Array:
-        shown = ", ".join(f"{name}={value!r}" for name, value in problem.parameters.items())
+    def refuse(**_: object) -> Array:
+        shown = f"variant {problem.variant.name!r} with {problem.parameters}"
         msg = (
-            f"influence needs a score that is a mean over the training sets; {problem.variant.name!r} with "
-            f"{shown} is not (asked for {parameters})"
+            f"{who} needs a score that is a mean over the training sets, but {shown} is no mean over the "
+            "samples and kinds of training sets"
         )
         raise ValueError(msg)
 

@@ -1,31 +1,176 @@
-"""The kernels of a rule that score tested samples without each of their listed samples."""
+"""What is left without a sample: problems of N - 1 samples, their training sets, and the kernels for them.
+
+A kernel scores the list of a tested sample without each of its listed samples.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import groupby
+from typing import cast
 
 import numpy as np
 
+from .._labels import EncodedLabels
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
-from ..driver import Block, Part, Reach, Rows, ScoringProblem, Step, part_of, reach_of, steps_of
+from ..designs import LeaveGroupsOut, TrainingSets
+from ..driver import (
+    Block,
+    Part,
+    Reach,
+    Rows,
+    ScoringProblem,
+    Step,
+    check_labels_of,
+    check_tested,
+    part_of,
+    reach_of,
+    steps_of,
+    weights_of,
+)
 from ..kernel import (
     JOINT,
     LANES,
     REMOVAL,
     Constraints,
-    Labels,
     Task,
     chain_of,
     compile_driver,
     removals_of,
 )
-from ..neighbors import NeighborLists
 from ..sampling import fixed_tail
-from ._reduced import ReducedProblem
 from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
+
+
+@dataclass(frozen=True)
+class ReducedProblem:
+    """What is left of a problem without a sample; equal for all samples of a class but a few.
+
+    Attributes
+    ----------
+    removed : int
+        The class of the missing sample.
+    training_sets : tuple of TrainingSets
+        Those of the design for the other samples.
+    item_weights : tuple of tuple of Fraction
+        Weights (n_kinds, n_classes) of the other samples.
+    """
+
+    removed: int
+    training_sets: tuple[TrainingSets, ...]
+    item_weights: tuple[tuple[Fraction, ...], ...]
+
+
+def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Array]:
+    """The different problems of N - 1 samples, and the index of that of every sample, int64 (n_items,).
+
+    A design knows a class by its size, and by the order in which the classes first appear. So all samples
+    of a class leave the same problem, except that its first one may leave another. A class keeps its code
+    if its only sample is removed.
+
+    Raises
+    ------
+    ValueError
+        If the design or the rule is impossible without some sample, or the design leaves out several
+        groups.
+    """
+    design = cast(LeaveGroupsOut, problem.design) if problem.leaves_groups else None
+    if design is not None and design.p > 1:
+        msg = (
+            "influence is available for designs of single samples and for LeaveGroupsOut of one group, got "
+            f"{problem.design!r}"
+        )
+        raise ValueError(msg)
+    codes = problem.labels.codes
+    if len(codes) < 3:
+        msg = (
+            f"influence needs at least 3 samples, so that 2 are left without one of them, got {len(codes)}"
+        )
+        raise ValueError(msg)
+    if design is not None:
+        groups, sizes = design.codes, design.sizes
+        for at in (np.argmin(sizes[groups]), np.argmax(groups != np.argmax(sizes))):
+            _without(problem, int(at))  # leaves the fewest groups, or the smallest training set
+    found: dict[tuple[object, ...], int] = {}
+    reduced: list[ReducedProblem] = []
+    index = np.empty(len(codes), np.int64)
+    by_class = np.argsort(codes, kind="stable")
+    for members in np.split(by_class, np.cumsum(problem.labels.counts)[:-1]):
+        for some in (members[:1], members[1:]):
+            if not len(some):
+                continue
+            one = _without(problem, int(some[-1]))
+            stratified = any(kind.stratified for kind in one.training_sets)
+            kinds = () if problem.leaves_groups else one.training_sets
+            key = (one.removed if stratified else -1, kinds, one.item_weights)
+            if key not in found:
+                found[key] = len(reduced)
+                reduced.append(one)
+            index[some] = found[key]
+    return reduced, index
+
+
+def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
+    labels = problem.labels
+    removed = int(labels.codes[item])
+    try:
+        kinds, weights = _split(problem, _labels_without(labels, item), item)
+        if labels.counts[removed] == 1:
+            kinds = tuple(_with_empty_class(kind, removed) for kind in kinds)
+            weights = tuple((*row[:removed], Fraction(0), *row[removed:]) for row in weights)
+        for kind in kinds:
+            for task in problem.tasks_to_check(kind):
+                problem.variant.kernel_for(task)
+                problem.variant.check(task, **problem.parameters)
+    except ValueError as error:
+        name = labels.classes.tolist()[removed]
+        label = "" if problem.variant.target == "values" else f" (class {name!r})"
+        msg = (
+            "influence needs the score without each sample, by the same design and rule, but without "
+            f"sample {item}{label} there is none: {error}"
+        )
+        raise ValueError(msg) from error
+    return ReducedProblem(removed, kinds, weights)
+
+
+def _split(
+    problem: ScoringProblem, labels: EncodedLabels, item: int
+) -> tuple[tuple[TrainingSets, ...], tuple[tuple[Fraction, ...], ...]]:
+    """The training sets and the weights of these labels, from which an item was removed."""
+    design = problem.design.without(item)
+    kinds = design.training_sets(labels)
+    for kind in kinds:
+        too_many = any(size > count for size, count in zip(kind.n_train, kind.counts, strict=True))
+        if too_many or kind.n_test <= 0:
+            msg = f"{design!r} leaves none of {len(labels.codes)} samples to test"
+            raise ValueError(msg)
+    check_labels_of(problem.average, labels, True, problem.variant.name)
+    weights = design.item_weights(labels, problem.average) or weights_of(kinds, labels, problem.average)
+    check_tested(problem.average, weights, labels, design)
+    return kinds, weights
+
+
+def _labels_without(labels: EncodedLabels, item: int) -> EncodedLabels:
+    """The labels of the other samples."""
+    codes = np.delete(labels.codes, item)
+    counts = np.bincount(codes, minlength=len(labels.classes))
+    left = counts > 0
+    return EncodedLabels((np.cumsum(left) - 1)[codes], labels.classes[left], counts[left])
+
+
+def _with_empty_class(kind: TrainingSets, c: int) -> TrainingSets:
+    """The same training sets, with a class c that has no sample."""
+    if not kind.stratified:
+        return kind
+    return replace(
+        kind,
+        n_train=(*kind.n_train[:c], 0, *kind.n_train[c:]),
+        counts=(*kind.counts[:c], 0, *kind.counts[c:]),
+        extra=tuple(stratum + (stratum >= c) for stratum in kind.extra),
+    )
 
 
 @dataclass(frozen=True)
@@ -85,21 +230,26 @@ def _both_compiled(step: Step) -> tuple[Kernel, Kernel]:
 
 
 @dataclass(frozen=True)
-class RemovalKernels:
-    """The kernels of a rule for one kind of training sets, with and without a listed sample.
+class ReducedKind:
+    """One kind of training sets of N - 1 samples, and the kernels of the rule for them.
 
     Attributes
     ----------
     task : Task
         The training sets.
     part : Part
-        The kernels of the rule for them.
+        The kernels that score a whole list.
     reach : Reach
         How far lists matter.
     removed : int
         The class of the missing sample; -1 for any class.
     steps : tuple of Step
-        The kernel of `Variant.removals`, if there is one, and those of the rule.
+        The kernels that score lists without each of their samples: that of `Variant.removals`, if there is
+        one, and those of the rule.
+    first : int
+        The first of the reduced problems that have this kind.
+    weights : ndarray of shape (n_problems, n_classes)
+        The weights of a tested sample in the problems from `first` on.
     """
 
     task: Task
@@ -107,6 +257,8 @@ class RemovalKernels:
     reach: Reach
     removed: int
     steps: tuple[Step, ...]
+    first: int
+    weights: Array
 
     def first_depth(self, tol: float) -> int:
         """One more than certifies training sets of one size, since a listed sample is left out."""
@@ -115,26 +267,34 @@ class RemovalKernels:
             tail = fixed_tail(sum(self.task.counts) - 1, sum(self.task.n_train), self.reach.n_nearest)
         return 1 + int(np.argmax(tail <= tol / 2))
 
-    def removal(self, at: int, first: int, weights: Array) -> Removal:
-        """The removal of this kind, at the place `at`; the weights are (n_problems, n_classes)."""
-        return Removal(slice(at, at + 1), self.removed, first, weights[None], self.steps)
+    def removal(self, at: int) -> Removal:
+        """The removal of this kind, at the place `at`."""
+        return Removal(slice(at, at + 1), self.removed, self.first, self.weights[None], self.steps)
 
-    def tails(
-        self, lists: NeighborLists, lengths: Array, rows: Array, labels: Labels, *, shorter: bool
-    ) -> Array:
+    def changes(self, block: Block, owners: Array) -> tuple[Array, Array]:
+        """The scores of rows without a sample beyond the list, and weighted changes without a listed one.
+
+        `owners` (n_items,) are the reduced problems of the samples. Shapes (n_rows,), (n_rows, depth).
+        """
+        changes, bases = np.zeros(block.lists.items.shape), np.zeros((1, len(block.rows)))
+        self.removal(0).add(block, owners, changes, bases, np.zeros(len(block.rows), np.int64))
+        return bases[0], changes
+
+    def tails(self, block: Block, *, shorter: bool) -> Array:
         """The probability that a list does not decide, or, if `shorter`, without one of its samples."""
-        items = lists.items
-        if not shorter:
-            return self.reach.tails(lengths, items, rows, labels)
-        if self.reach.fixed_tail is not None:
-            return self.reach.tails(np.maximum(lengths - 1, 0), items, rows, labels)
-        items, lengths = np.empty_like(items), lengths.copy()
-        drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
-        drop(lists.items, lengths, labels, self.removed, items)
-        return self.reach.tails(lengths, items, rows, labels)
+        items, lengths, labels = block.lists.items, block.lengths, block.labels
+        if shorter and self.reach.fixed_tail is not None:
+            lengths = np.maximum(lengths - 1, 0)
+        elif shorter:
+            items, lengths = np.empty_like(items), lengths.copy()
+            drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
+            drop(block.lists.items, lengths, labels, self.removed, items)
+        return self.reach.tails(lengths, items, block.rows, labels)
 
 
-def removal_kernels(problem: ScoringProblem, task: Task, removed: int | None) -> RemovalKernels:
+def reduced_kind(
+    problem: ScoringProblem, task: Task, removed: int | None, weights: Array, first: int = 0
+) -> ReducedKind:
     """The kernels for training sets that lack a sample of the class `removed`: -1 any, None no sample."""
     part = part_of(problem, task, joint=False)
     steps = part.steps
@@ -145,19 +305,7 @@ def removal_kernels(problem: ScoringProblem, task: Task, removed: int | None) ->
         steps = (*steps_of(problem, task, [link._replace(form=REMOVAL)]), *steps)
     untested = np.zeros(len(problem.labels.classes), bool)
     reach = reach_of(problem, task, part.constraints, untested)
-    return RemovalKernels(task, part, reach, -1 if removed is None else removed, steps)
-
-
-@dataclass(frozen=True)
-class ReducedKind:
-    """One kind of training sets of reduced problems from `first` on.
-
-    ``weights`` (n_problems, n_classes) are those of a tested sample.
-    """
-
-    kernels: RemovalKernels
-    first: int
-    weights: Array
+    return ReducedKind(task, part, reach, -1 if removed is None else removed, steps, first, weights)
 
 
 def reduced_kinds(problem: ScoringProblem, reduced: list[ReducedProblem]) -> list[ReducedKind]:
@@ -169,21 +317,19 @@ def reduced_kinds(problem: ScoringProblem, reduced: list[ReducedProblem]) -> lis
             key = (g if kind.stratified else -1, kind.n_train, kind.counts, kind.extra, kind.n_extra)
             if key not in found:
                 removed = one.removed if kind.stratified else -1
-                kernels = removal_kernels(problem, problem.task(kind), removed)
-                found[key] = ReducedKind(kernels, first, np.zeros((n_problems, len(row))))
+                weights = np.zeros((n_problems, len(row)))
+                found[key] = reduced_kind(problem, problem.task(kind), removed, weights, first)
             found[key].weights[g - first] += [float(weight) for weight in row]
     return list(found.values())
 
 
 def removals(problem: ScoringProblem, kinds: list[ReducedKind]) -> list[Removal]:
     """The removals of all kinds: of several kinds together where a kernel serves them, then of each."""
-    alone = [kind.kernels.removal(at, kind.first, kind.weights) for at, kind in enumerate(kinds)]
+    alone = [kind.removal(at) for at, kind in enumerate(kinds)]
     at_once = any(removal.steps[0].form == REMOVAL for removal in alone)
     together: list[Removal] = []
     begin = 0
-    for (stratified, first), same in groupby(
-        kinds, lambda kind: (kind.kernels.task.stratified, kind.first)
-    ):
+    for (stratified, first), same in groupby(kinds, lambda kind: (kind.task.stratified, kind.first)):
         of_problem = list(same)
         size = LANES if stratified else len(of_problem)
         for start in range(0, len(of_problem), size):
@@ -192,7 +338,7 @@ def removals(problem: ScoringProblem, kinds: list[ReducedKind]) -> list[Removal]
                 found = _joint(problem, some) if stratified else _mean(problem, some)
                 at = slice(begin + start, begin + start + len(some))
                 together += [
-                    Removal(at, some[0].kernels.removed, first, weights, steps) for weights, steps in found
+                    Removal(at, some[0].removed, first, weights, steps) for weights, steps in found
                 ]
         begin += len(of_problem)
     return together + alone
@@ -200,7 +346,7 @@ def removals(problem: ScoringProblem, kinds: list[ReducedKind]) -> list[Removal]
 
 def _joint(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
     """The weights and the joint kernel of kinds of one reduced problem, if there is one."""
-    tasks = [kind.kernels.task for kind in kinds]
+    tasks = [kind.task for kind in kinds]
     links = [link for link in chain_of(problem.variant, tasks, problem.parameters) if link.form == JOINT]
     weights = np.array([kind.weights for kind in kinds])
     return [(weights, steps_of(problem, tasks[0], links[:1]))] if links else []
@@ -208,7 +354,7 @@ def _joint(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[
 
 def _mean(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
     """The weights and the removal kernel for the mean over sizes of the training set, if there is one."""
-    tasks, weights = [kind.kernels.task for kind in kinds], [kind.weights for kind in kinds]
+    tasks, weights = [kind.task for kind in kinds], [kind.weights for kind in kinds]
     total = np.sum(weights, axis=0)
     shares = [float(each.sum() / total.sum()) for each in weights]
     parts = zip(weights, shares, strict=True)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from ._feature_selection import ScreenedCV, screened_cv
+from ._feature_selection import ScreenedCV, screened, screened_cv
 from ._monte_carlo import MonteCarloCV, monte_carlo_cv
 from ._permutation import PermutationTest, permutation_test
 
@@ -17,5 +17,6 @@ __all__ = [
     "ScreenedCV",
     "monte_carlo_cv",
     "permutation_test",
+    "screened",
     "screened_cv",
 ]

@@ -6,7 +6,6 @@ Selectors are functions, or objects that are fitted.
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._parallel import check_pool, for_each, one_blas_thread
+from .._parallel import check_pool
 from .._typing import Array
 from .._validation import as_reals, check_finite, check_integer, check_random_state, rectangular
 from ..driver import validate_problem
@@ -377,17 +376,14 @@ def screened_cv(
     labels = question.labels
     every = question.design.every_split(labels)
     runs = draw_runs(question, n_repeats, rng) if every is None else given_runs([every] * n_repeats)
-    fold_of, n_folds = runs.all_folds(), runs.n_folds
+    n_folds = runs.n_folds
     kind_of = np.broadcast_to(runs.kinds, (n_repeats, n_folds))
     right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
     selected = np.zeros(data.shape[1], np.int64)
     counting = threading.Lock()
     compile_driver(count_right, COUNT_RIGHT)
 
-    def score(piece: tuple[int, int]) -> None:
-        run, fold = piece
-        tested = fold_of[run] == fold
-        train, test = np.flatnonzero(~tested), np.flatnonzero(tested)
+    def score(run: int, fold: int, train: Array, test: Array) -> None:
         try:
             features, columns = screened(select, data, labels.classes[labels.codes], train, test)
         except Exception as error:
@@ -405,13 +401,11 @@ def screened_cv(
             codes = labels.codes[test[start : start + step]]
             count_right(values, labels.codes[train], codes, right.shape[2], k, right[run, fold])
 
-    pieces = list(itertools.product(range(n_repeats), range(n_folds)))
-    with one_blas_thread():  # also for n_jobs=1: sums in a selector must not depend on the threads
-        for_each(score, pieces, n_jobs, progress, unit="training set")
+    runs.for_each_fold(score, n_jobs, progress)
     added = right * item_shares(question, n_folds)[kind_of]
     return ScreenedCV(
         scores=np.array([math.fsum(run.ravel()) for run in added]),
-        n_train_sets=len(pieces),
+        n_train_sets=n_repeats * n_folds,
         selection_counts=selected if names_columns(select) else None,
         n_neighbors=k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric)),

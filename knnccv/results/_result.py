@@ -14,8 +14,8 @@ from .._formatting import (
     TrainingSetCount,
     _listed,
     error_line,
-    frame_of_items,
     html_table,
+    item_frame,
     magnitude,
     magnitude_of_log10,
     n_digits,
@@ -437,7 +437,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         ImportError
             If pandas is missing.
         """
-        return frame_of_items(self.labels, {"score": self.per_item, "weight": self.weights})
+        return item_frame(self.labels, score=self.per_item, weight=self.weights)
 
     def _repr_html_(self) -> str:
         """Return the score, what it means and how sure it is as a small table, for notebooks."""

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from ._decoupled import DrawnScores, sampled_scores
-from ._draws import scramble
+from ._draws import scramble, uniform
 
 __all__ = [
     "DrawnScores",
     "sampled_scores",
     "scramble",
+    "uniform",
 ]

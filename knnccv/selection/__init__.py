@@ -5,12 +5,12 @@ compare two choices without noise. The score of the choice that wins is optimist
 was chosen for its score. Results call it the inner score. `screened_cv` and `condensed_cv` estimate the
 whole procedure: they repeat the choice within every training set.
 
-- `_select` has `select_features`, `_weigh` has `search_weights`.
+- `_search` has `select_features` and `search_weights`.
 - `_scorer` scores many choices of columns at once.
 - `_honest` has their results, which repeat a search within every training set on request.
-- `_condense` has `condense`, and `_condense_runs` its honest score, `condensed_cv`; `_condense_result` has
-  the results. `_condense_scores` scores a pool of candidates, and the pool without each of them, on the
-  lists of `_condense_lists`; its search removes the least valuable ones.
+- `_condense` has `condense` and its search, which removes the least valuable samples. `_condense_scores`
+  scores a pool of candidates, and the pool without each of them. `_condense_runs` has the honest score,
+  `condensed_cv`.
 - `_estimators` has `FeatureSelector`, `FeatureWeights` and `Condense`. They need scikit-learn and are
   loaded when they are first used.
 """
@@ -20,12 +20,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._condense import condense
-from ._condense_result import Condensed, CondensedCV
-from ._condense_runs import condensed_cv
+from ._condense import Condensed, condense
+from ._condense_runs import CondensedCV, condensed_cv
 from ._honest import FeatureSelection, WeightSearch
-from ._select import select_features
-from ._weigh import search_weights
+from ._search import search_weights, select_features
 
 if TYPE_CHECKING:
     from ._estimators import Condense, FeatureSelector, FeatureWeights

@@ -4,25 +4,126 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numba import types
 
+from .._formatting import _listed
 from .._labels import encode_labels
 from .._parallel import check_pool, one_bar
+from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Subsample
-from ..driver import ScoringProblem, validate_problem
-from ..kernel import Variant
-from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ..driver import INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
+from ..influence import check_linear
+from ..kernel import Variant, compile_driver, jit
+from ..neighbors import as_neighbors, warn_label_leakage
 from ..variants import get_variant
-from ._condense_result import Condensed
-from ._condense_scores import Limits, PoolScorer, kinds_within, remove_while_score_holds
+from ._condense_scores import PoolScore, PoolScorer, kinds_within
 
 LIST_TOL = 1e-12
 """The largest share of a sample's score that its neighbor list leaves undecided."""
 DEFAULT_SHARE = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Condensed:
+    """Prototypes that `condense` has kept, and the path of the search.
+
+    Attributes
+    ----------
+    sample_indices : int64 ndarray of shape (n_prototypes,)
+        The prototypes, in the order of the samples.
+    score : float
+        The inner score, of the prototypes as pool. It is optimistic, because the prototypes were chosen for
+        it on the same samples; `condensed_cv` estimates the score of new samples.
+    score_of_all : float
+        The score of all samples as pool, before anything was removed.
+    n_kept : int64 ndarray of shape (n_steps,)
+        The size of the pool after every step, the first of all samples.
+    scores : float64 ndarray of shape (n_steps,)
+        The exact scores of these pools.
+    removed : int64 ndarray of shape (n_items - n_prototypes,)
+        The other samples, in the order of their removal.
+    per_item : float64 ndarray of shape (n_items,)
+        The expected score of every sample, with training sets of other prototypes.
+    without : float64 ndarray of shape (n_prototypes,)
+        The score of the pool without each prototype; NaN if the rest is too small for the design.
+    error_bound : float
+        Bound of the error of `score`, from neighbor lists that end too early. Infinite for approximate
+        neighbors.
+
+    Examples
+    --------
+    >>> from knnccv.selection import condense
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = condense(wine.X, wine.y)
+    >>> len(found.sample_indices)
+    18
+    """
+
+    sample_indices: Array
+    score: float
+    score_of_all: float
+    n_kept: Array
+    scores: Array
+    removed: Array
+    per_item: Array
+    without: Array
+    error_bound: float = 0.0
+    variant: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    design: str = ""
+    ties: str = "random"
+    average: str = "item"
+    measure: str = "score"
+    is_loss: bool = False
+    seconds: float = 0.0
+
+    @property
+    def n_items(self) -> int:
+        """The number of samples."""
+        return len(self.per_item)
+
+    @property
+    def reduction(self) -> float:
+        """The share of the samples that were removed."""
+        return len(self.removed) / self.n_items
+
+    def kept_at(self, n_prototypes: int) -> Array:
+        """Return the pool of this size, of which the other samples were removed first.
+
+        Parameters
+        ----------
+        n_prototypes : int
+            The number of prototypes at the end of the search, up to all samples. Sizes in `n_kept` are
+            those whose score is known.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_prototypes,)
+            In the order of the samples.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not an integer in this range.
+        """
+        least = len(self.sample_indices)
+        n = check_integer("n_prototypes", n_prototypes, least, self.n_items)
+        return np.setdiff1d(np.arange(self.n_items), self.removed[: self.n_items - n])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Condensed to {len(self.sample_indices)} of {self.n_items} samples (reduction "
+            f"{100 * self.reduction:.1f} %): {self.variant}{_listed(self.parameters)}, {self.measure} of "
+            f"{self.design} {self.score:.6g}, of all samples {self.score_of_all:.6g}. This inner score is "
+            "optimistic; condensed_cv estimates that of new samples>"
+        )
 
 
 def condense(
@@ -135,25 +236,10 @@ def condense(
     check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     problem = pool_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
-    limits = check_limits(tol, n_prototypes, min_per_class, neighbors.n_items)
-    share = check_step(step)
+    limits = check_limits(tol, n_prototypes, min_per_class, step, neighbors.n_items)
     warn_label_leakage(neighbors, problem.smallest_train)
     with one_bar(progress, known=False):
-        return condensed(problem, neighbors, limits, share, n_jobs, started)
-
-
-def condensed(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    limits: Limits,
-    share: float,
-    n_jobs: int | None,
-    started: float,
-) -> Condensed:
-    """Run the search on checked arguments."""
-    scorer = PoolScorer(problem, neighbors, LIST_TOL, n_jobs)
-    sign = -1.0 if problem.is_loss else 1.0
-    path = remove_while_score_holds(scorer, problem.labels.codes, sign, limits, share)
+        path = remove_while_score_holds(PoolScorer(problem, neighbors, LIST_TOL, n_jobs), problem, limits)
     kept = np.setdiff1d(np.arange(neighbors.n_items), path.removed)
     return Condensed(
         sample_indices=kept,
@@ -197,25 +283,19 @@ def pool_problem(
     if rule.target == "values":
         msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"
         raise ValueError(msg)
-    if type(rule).over_kinds is not Variant.over_kinds:
-        msg = f"condense needs a score that is a mean over the training sets; that of {rule.name!r} is not"
-        raise ValueError(msg)
-    if cv is None:
-        decide = rule.n_nearest(**rule.settings(parameters))
-        cv = default_design(n_items, len(encode_labels(y, n_items).classes), decide)
+    if cv is None:  # a share of the samples, at least two of a class, and as many as decide
+        nearest = rule.n_nearest(**rule.settings(parameters))
+        decide = int(nearest) if isinstance(nearest, Integral) else 1
+        size = max(n_items // DEFAULT_SHARE, decide, 2 * len(encode_labels(y, n_items).classes))
+        cv = Subsample(max(1, min(size, n_items - 1)))
     problem = validate_problem(y, n_items, rule, cv, ties, average, parameters)
+    check_linear(problem, "condense")
     kinds_within(problem, problem.labels.counts)
     return problem
 
 
-def default_design(n_items: int, n_classes: int, n_nearest: Any) -> Subsample:
-    """Training sets of a tenth of the samples, at least two of a class and as many as decide."""
-    least = max(int(n_nearest) if isinstance(n_nearest, Integral) else 1, 2 * n_classes)
-    return Subsample(max(1, min(max(n_items // DEFAULT_SHARE, least), n_items - 1)))
-
-
-def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, n_items: int) -> Limits:
-    """Check the criteria that end the search.
+def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, step: Any, n_items: int) -> Limits:
+    """Check the criteria of the search.
 
     Raises
     ------
@@ -226,19 +306,127 @@ def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, n_items: int) 
         msg = f"tol must be at least 0, got {tol}"
         raise ValueError(msg)
     least = check_integer("n_prototypes", n_prototypes, 1, n_items, "the number of samples")
-    return Limits(float(tol), least, check_integer("min_per_class", min_per_class, 1))
-
-
-def check_step(step: Any) -> float:
-    """Check the largest share of the pool that is removed at once.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is not in (0, 1].
-    """
-    share = check_real("step", step)
-    if not 0 < share <= 1:
+    least_of_class = check_integer("min_per_class", min_per_class, 1)
+    if not 0 < check_real("step", step) <= 1:
         msg = f"step must be in (0, 1], got {step}"
         raise ValueError(msg)
-    return share
+    return Limits(float(tol), least, least_of_class, float(step))
+
+
+SAME = 1e-10
+"""Scores that differ by less are equal, since rounding and the ends of lists change them."""
+APART = 3
+"""No sample of a batch is among that many nearest candidates of another one."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When the search ends: `tol` below the best score, `n_prototypes`, and `min_per_class` samples.
+
+    At most the share `step` of the pool is removed at once.
+    """
+
+    tol: float
+    n_prototypes: int
+    min_per_class: int
+    step: float
+
+
+@dataclass(frozen=True)
+class Path:
+    """What the search did.
+
+    ``removed`` (n_removed,) are the samples in the order of their removal, ``n_kept`` and ``scores``
+    (n_steps,) the pools after each batch, the first of all samples. ``last`` is the score of the last pool.
+    """
+
+    removed: Array
+    n_kept: Array
+    scores: Array
+    last: PoolScore
+
+
+@jit
+def choose_batch(by_value, gains, near, codes, codes_room, budget, size, batch):
+    """Fill `batch` with the first samples that may be removed together, and return their number.
+
+    ``by_value`` are samples, the least valuable first; ``near`` (n_items, any) the nearest candidates of
+    each, -1 for none. At most `size` samples go, and at most ``codes_room[c]`` of class c. Their gains may
+    not sum to less than ``-budget``.
+    """
+    n_items = len(codes)
+    chosen = np.zeros(n_items, np.bool_)
+    shut = np.zeros(n_items, np.bool_)
+    left = codes_room.copy()
+    n_chosen = 0
+    total = 0.0
+    for j in by_value:
+        if n_chosen == size:
+            break
+        if left[codes[j]] < 1 or (n_chosen > 0 and shut[j]):
+            continue
+        apart = True
+        for i in near[j]:
+            if i >= 0 and chosen[i]:
+                apart = False
+        if not apart:
+            continue
+        if total + gains[j] < -budget:
+            break
+        total += gains[j]
+        chosen[j] = True
+        left[codes[j]] -= 1
+        batch[n_chosen] = j
+        n_chosen += 1
+        for i in near[j]:
+            if i >= 0:
+                shut[i] = True
+    return n_chosen
+
+
+CHOOSE_BATCH = types.int64(
+    INTEGERS, SCORES, ITEMS, INTEGERS, INTEGERS, types.float64, types.int64, INTEGERS
+)
+
+
+def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits: Limits) -> Path:
+    """Remove samples from the pool of all samples."""
+    codes, sign = problem.labels.codes, -1.0 if problem.is_loss else 1.0
+    kept = np.ones(len(codes), bool)
+    now = scorer.score(kept)
+    removed: list[Array] = []
+    n_kept, scores = [len(codes)], [now.score]
+    best = sign * now.score
+    size = most = max(1, int(limits.step * len(codes)))
+    batch = np.empty(len(codes), np.int64)
+    while True:
+        gains = sign * (now.without - now.score)
+        allowed = np.flatnonzero(kept & ~np.isnan(gains))
+        by_value = allowed[np.argsort(-np.round(gains[allowed] / SAME), kind="stable")]
+        left = np.bincount(codes[kept]) - limits.min_per_class
+        room = int(kept.sum()) - limits.n_prototypes
+        budget = sign * now.score - best + limits.tol + SAME
+        near = scorer.nearest(kept, APART)
+        choose = compile_driver(choose_batch, CHOOSE_BATCH)
+        n = choose(by_value, gains, near, codes, left, budget, min(size, room), batch)
+        if n == 0:
+            break
+        chosen = batch[:n].copy()
+        kept[chosen] = False
+        trial = scorer.score(kept) if scorer.allows(kept) else None
+        if trial is None or sign * trial.score < best - limits.tol - SAME:
+            kept[chosen] = True
+            if n == 1:
+                break
+            size = max(1, n // 2)
+            continue
+        removed.append(chosen)
+        now = trial
+        best = max(best, sign * now.score)
+        n_kept.append(int(kept.sum()))
+        scores.append(now.score)
+        scorer.shrink_to(kept.copy())
+        most = max(1, int(limits.step * n_kept[-1]))
+        size = min(2 * size, most)
+    order = np.concatenate(removed) if removed else np.empty(0, np.int64)
+    return Path(order, np.array(n_kept), np.array(scores), now)

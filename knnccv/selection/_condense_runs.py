@@ -4,21 +4,101 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .._formatting import _listed
 from .._labels import EncodedLabels, labels_of
-from .._parallel import check_pool, for_each, one_blas_thread
+from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import as_design
 from ..driver import Block, ScoringProblem, known_set_part, validate_problem
 from ..kernel import Labels, Variant
 from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances
-from ..runs import draw_runs
-from ._condense import check_limits, check_step, condensed, pool_problem
-from ._condense_result import CondensedCV
+from ..runs import RandomRuns, draw_runs
+from ._condense import check_limits, condense, pool_problem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CondensedCV(RandomRuns):
+    """Scores of random runs in which every training set was condensed.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_repeats,)
+        The score of every run: the mean over its tested samples, which the prototypes of the training set
+        classify.
+    score : float
+        Their mean, an honest estimate for the whole procedure.
+    std : float
+        Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
+    standard_error : float
+        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+        not that of the samples.
+    scores_of_all : ndarray of shape (n_repeats,)
+        The scores of the same runs with all samples of the training sets.
+    inner_scores : ndarray of shape (n_repeats,)
+        The mean inner score of each run, `Condensed.score`, which is optimistic.
+    reductions : ndarray of shape (n_repeats,)
+        The mean share of the training samples that was removed, for each run.
+
+    Examples
+    --------
+    >>> from knnccv.selection import condensed_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = condensed_cv(wine.X, wine.y, outer=2, n_repeats=1, random_state=0)
+    >>> found.inner_score > found.score
+    True
+    """
+
+    scores_of_all: Array
+    inner_scores: Array
+    reductions: Array
+    variant: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    design: str = ""
+    outer: str = ""
+    measure: str = "score"
+    seconds: float = 0.0
+
+    @property
+    def score_of_all(self) -> float:
+        """Mean score with all samples of the training sets."""
+        return float(self.scores_of_all.mean())
+
+    @property
+    def inner_score(self) -> float:
+        """Mean inner score, which is optimistic."""
+        return float(self.inner_scores.mean())
+
+    @property
+    def reduction(self) -> float:
+        """Mean share of the training samples that was removed."""
+        return float(self.reductions.mean())
+
+    @property
+    def difference(self) -> float:
+        """Mean score of the prototypes minus that of all training samples."""
+        return float((self.scores - self.scores_of_all).mean())
+
+    @property
+    def difference_error(self) -> float:
+        """Standard error of `difference`, over the runs; NaN for a single one."""
+        each = self.scores - self.scores_of_all
+        return float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
+
+    def __repr__(self) -> str:
+        return (
+            f"<CondensedCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
+            f"{self.measure} of the prototypes of {len(self.scores)} random "
+            f"run{'s' if len(self.scores) > 1 else ''} of {self.outer}, {100 * self.reduction:.1f} % of "
+            f"the samples removed; with all samples {self.score_of_all:.6g}; inner score "
+            f"{self.inner_score:.6g}, optimistic>"
+        )
 
 
 def condensed_cv(
@@ -100,43 +180,35 @@ def condensed_cv(
         raise TypeError(msg)
     near = as_neighbors(X, metric, metric_params)
     problem = pool_problem(y, near.n_items, variant, cv, ties, average, parameters)
-    limits = check_limits(tol, n_prototypes, min_per_class, near.n_items)
-    share = check_step(step)
+    check_limits(tol, n_prototypes, min_per_class, step, near.n_items)
     design = as_design(outer)
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
     runs = draw_runs(outside, n_repeats, rng)
-    fold_of, n_folds = runs.all_folds(), runs.n_folds
-    pieces = [(run, fold) for run in range(n_repeats) for fold in range(n_folds)]
     data = _Samples(X, metric, metric_params)
-    right, right_of_all = np.zeros((2, n_repeats, n_folds))
-    inner, reduced = np.zeros((2, n_repeats, n_folds))
-    tested_items = np.zeros((n_repeats, n_folds))
+    sums = np.zeros((5, n_repeats, runs.n_folds))
 
-    def one_fold(piece: tuple[int, int]) -> None:
-        run, fold = piece
-        is_tested = fold_of[run] == fold
-        train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+    def one_fold(run: int, fold: int, train: Array, test: Array) -> None:
         y_train = labels.classes[labels.codes[train]]
         try:
-            inside = pool_problem(y_train, len(train), problem.variant, cv, ties, average, parameters)
-            kept_limits = check_limits(limits.tol, limits.n_prototypes, limits.min_per_class, len(train))
-            found = condensed(inside, data.neighbors(train), kept_limits, share, 1, time.perf_counter())
+            found = condense(
+                data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average, tol=tol,
+                n_prototypes=n_prototypes, min_per_class=min_per_class, step=step, n_jobs=1, **parameters,
+            )  # fmt: skip
         except Exception as error:
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")
             raise
         prototypes = train[found.sample_indices]
-        right[run, fold] = score_known_set(problem, labels, data, prototypes, test).sum()
-        right_of_all[run, fold] = score_known_set(problem, labels, data, train, test).sum()
-        inner[run, fold], reduced[run, fold] = found.score, found.reduction
-        tested_items[run, fold] = len(test)
+        right, of_all = (
+            score_known_set(problem, labels, data, trained, test).sum() for trained in (prototypes, train)
+        )
+        sums[:, run, fold] = right, of_all, len(test), found.score, found.reduction
 
-    with one_blas_thread():
-        for_each(one_fold, pieces, n_jobs, progress, unit="training set")
-    n_tested = tested_items.sum(axis=1)
+    runs.for_each_fold(one_fold, n_jobs, progress)
+    right, right_of_all, n_tested, inner, reduced = sums
     return CondensedCV(
-        scores=right.sum(axis=1) / n_tested,
-        scores_of_all=right_of_all.sum(axis=1) / n_tested,
+        scores=right.sum(axis=1) / n_tested.sum(axis=1),
+        scores_of_all=right_of_all.sum(axis=1) / n_tested.sum(axis=1),
         inner_scores=inner.mean(axis=1),
         reductions=reduced.mean(axis=1),
         variant=problem.variant.name,

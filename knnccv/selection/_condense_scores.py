@@ -1,12 +1,13 @@
-"""The exact scores of a pool, and of the pool without each candidate, in one pass; and the search.
+"""The exact scores of a pool, and of the pool without each candidate, in one pass.
 
-A `Law` is one kind of the training sets that are drawn from the pool, with the kernels that score samples.
+`PoolLists` has the nearest candidates of every sample; they are searched again when few are left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,162 @@ from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import GroupTrainingSets, TrainingSets
-from ..driver import Block, ScoringProblem
-from ..influence import RemovalKernels, removal_kernels
-from ..kernel import Task, compile_driver, jit
+from ..driver import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Block, Rows, ScoringProblem, usable_lengths
+from ..influence import ReducedKind, reduced_kind
+from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
-from ._condense_lists import SPARE, PoolLists
+
+SPARE = 4
+"""Lists are this many times as long as needed, so that they serve until the pool is that much smaller."""
+DEEP = 8  # lists longer than N / 8 cost more than a comparison with all samples
+BLOCK_VALUES = 2**21
+BLOCK = 2048
+
+
+@jit
+def keep_candidates(lists, kept, most, out_items, out_values, out_lengths):
+    """Copy the candidates, at most `most` of them, and the rest of the last tied group.
+
+    Row r of the result is the list ``lists.targets[r]``; later entries stay as they are.
+    """
+    items, values = lists.items, lists.values
+    for r in range(len(lists.targets)):
+        x = lists.targets[r]
+        found = 0
+        for i in range(lists.lengths[x]):
+            if not kept[items[x, i]]:
+                continue
+            if found >= most and values[x, i] != out_values[r, found - 1]:
+                break
+            out_items[r, found] = items[x, i]
+            out_values[r, found] = values[x, i]
+            found += 1
+        out_lengths[r] = found
+
+
+KEEP_CANDIDATES = types.void(
+    ROWS, types.Array(types.boolean, 1, "C"), types.int64, ITEMS, DISTANCES, INTEGERS
+)
+
+
+def candidates_of(lists: Rows, kept: Array, most: int) -> tuple[Array, Array, Array]:
+    """Items, values and lengths of the lists ``lists.targets`` without those that are not kept."""
+    shape = len(lists.targets), lists.items.shape[1]
+    items, values, lengths = np.zeros(shape, np.int32), np.zeros(shape), np.empty(shape[0], np.int64)
+    compile_driver(keep_candidates, KEEP_CANDIDATES)(lists, kept, most, items, values, lengths)
+    return items, values, lengths
+
+
+class PoolLists:
+    """The nearest candidates of every sample; the pool only shrinks.
+
+    Each list is a beginning of the sample's order of the pool, and ends before a tied group that may go on.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    average_ties : bool
+    n_jobs : int, optional
+    """
+
+    def __init__(self, neighbors: Neighbors, average_ties: bool, n_jobs: int | None) -> None:
+        self.neighbors = neighbors
+        self._average_ties = average_ties
+        self._n_jobs = n_jobs
+        n_items = neighbors.n_items
+        self._items, self._values = np.empty((n_items, 0), np.int32), np.empty((n_items, 0))
+        self._lengths = np.zeros(n_items, np.int64)
+        self._ends = np.zeros(n_items, bool)  # no deeper lists exist
+
+    @property
+    def depth(self) -> int:
+        """The width of the stored lists."""
+        return self._items.shape[1]
+
+    def ends(self, rows: Array) -> Array:
+        """Whether deeper lists of the rows do not exist, a bool array."""
+        known: Array = self._ends[rows]
+        return known
+
+    def of(self, rows: Array, kept: Array, most: int) -> NeighborLists:
+        """The candidates of the rows: at most `most`, except that a tied group is whole."""
+        stored = Rows(self._items, self._values, self._lengths, rows, self._average_ties)
+        items, values, lengths = candidates_of(stored, kept, most)
+        width = max(int(lengths.max(initial=0)), 1)
+        return NeighborLists(
+            np.ascontiguousarray(items[:, :width]),
+            np.ascontiguousarray(values[:, :width]),
+            lengths,
+            np.zeros(len(rows), bool),
+        )
+
+    def deepen(self, rows: Array, pool: Array, wanted: int) -> None:
+        """Search the rows again, for about the `wanted` nearest candidates of the pool.
+
+        Parameters
+        ----------
+        rows : int64 ndarray of shape (n_rows,)
+        pool : bool ndarray of shape (n_items,)
+            The samples of the pool; later pools must be parts of it.
+        wanted : int
+            At least 1.
+        """
+        n_items, n_pool = len(pool), int(pool.sum())
+        want = min(wanted, n_pool)
+        depth = ceil(1.1 * want * n_items / n_pool) + 8 if n_pool < n_items else want + 1
+        near = self.neighbors
+        compare = near.sees_all and depth > n_items // DEEP
+        depth = min(depth, near.max_depth)
+        width = min(want if compare else depth, n_pool)
+        if width > self.depth:
+            more = width - self.depth
+            self._items = np.pad(self._items, ((0, 0), (0, more)))
+            self._values = np.pad(self._values, ((0, 0), (0, more)))
+        if compare:
+            size = max(BLOCK_VALUES // n_items, 1)
+        else:
+            near.prepare(depth)
+            if len(rows) == n_items:
+                near.search_all(depth, n_jobs=self._n_jobs)
+            size = near.rows_at_once(depth)
+        columns = np.flatnonzero(pool)
+
+        def fill(block: Array) -> None:
+            if compare:
+                self._compare(block, columns, want)
+            else:
+                self._search(block, pool, depth)
+
+        for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], self._n_jobs)
+
+    def _search(self, rows: Array, pool: Array, depth: int) -> None:
+        """Fill in the rows from lists of all samples."""
+        lists = self.neighbors.search(rows, depth)
+        lengths = usable_lengths(lists, self.neighbors, self._average_ties)
+        given = Rows(lists.items, lists.values, lengths, np.arange(len(rows)), self._average_ties)
+        items, values, self._lengths[rows] = candidates_of(given, pool, depth)
+        width = min(self.depth, depth)
+        self._items[rows, :width], self._values[rows, :width] = items[:, :width], values[:, :width]
+        self._ends[rows] = depth >= self.neighbors.max_depth
+
+    def _compare(self, rows: Array, columns: Array, want: int) -> None:
+        """Fill in the rows from the values of all pairs."""
+        values = self.neighbors.values(rows)[:, columns]
+        values[rows[:, None] == columns] = np.inf
+        want = min(want, len(columns))
+        near = np.argpartition(values, want - 1, axis=1)[:, :want] if want < len(columns) else None
+        for r, x in enumerate(rows):
+            at = np.arange(len(columns)) if near is None else np.sort(near[r])
+            at = at[np.argsort(values[r, at], kind="stable")]
+            found = values[r, at]
+            n_known = len(at)
+            if near is not None:
+                n_known = int(np.searchsorted(found, found[-1]))
+            elif columns[at[-1]] == x:
+                n_known -= 1
+            self._items[x, :n_known], self._values[x, :n_known] = columns[at[:n_known]], found[:n_known]
+            self._lengths[x] = n_known
+            self._ends[x] = near is None
 
 
 def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...]:
@@ -48,7 +200,7 @@ def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, 
                 )
                 raise ValueError(msg)
         for held_out in (0, 1):
-            problem.variant.check(_task(problem, kind, held_out), **problem.parameters)
+            problem.variant.check(replace(problem.task(kind), held_out=held_out), **problem.parameters)
     return kinds
 
 
@@ -60,72 +212,30 @@ def try_kinds(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...
         return None
 
 
-def _task(problem: ScoringProblem, kind: TrainingSets, held_out: int) -> Task:
-    return Task(
-        kind.n_train,
-        kind.counts,
-        kind.stratified,
-        held_out=held_out,
-        n_classes=len(problem.labels.classes),
-        extra=kind.extra,
-        n_extra=kind.n_extra,
-    )
+class Laws(NamedTuple):
+    """How training sets are drawn from a pool, for tested samples in the pool or outside it.
 
-
-@dataclass(frozen=True)
-class Law:
-    """One kind of training sets drawn from a pool, for tested samples in the pool, or outside it.
-
-    Attributes
-    ----------
-    probability : float
-        The share of this kind.
-    kernels : RemovalKernels
-        The kernels of the rule for these training sets, with or without a listed sample.
+    Each kind has its probability as its weight. Of a pool without a sample, ``owners`` (n_items,) are 0 for
+    the samples that it may be.
     """
 
-    probability: float
-    kernels: RemovalKernels
-
-    def scores(self, block: Block) -> Array:
-        """Expected score of every row, shape (n_rows,)."""
-        return self.kernels.part.scores(block)
-
-    def changes(self, block: Block, owners: Array) -> tuple[Array, Array]:
-        """The score of every row without a candidate beyond its list, and its change without a listed one.
-
-        `owners` (n_items,) are 0 for the samples whose removal counts. Shapes (n_rows,), (n_rows, depth).
-        """
-        changes, bases = np.zeros(block.lists.items.shape), np.zeros(len(block.rows))
-        removal = self.kernels.removal(0, 0, np.ones((1, self.kernels.task.n_classes)))
-        removal.add(block, owners, changes, bases[None], np.zeros(len(bases), np.int64))
-        return bases, changes
-
-    def tails(self, block: Block, *, shorter: bool) -> Array:
-        """The probability that the listed candidates do not decide, shape (n_rows,).
-
-        With `shorter`, that they do not if one of them is removed.
-        """
-        lists, lengths, rows, labels, *_ = block
-        return self.kernels.tails(lists, lengths, rows, labels, shorter=shorter)
+    inside: tuple[ReducedKind, ...]
+    outside: tuple[ReducedKind, ...]
+    owners: Array
 
 
 def laws_of(
-    problem: ScoringProblem, kinds: tuple[TrainingSets, ...], held_out: int, removed: int | None = None
-) -> tuple[Law, ...]:
-    """The laws of all kinds, for a tested sample in the pool (`held_out` 1) or not (0).
+    problem: ScoringProblem, kinds: tuple[TrainingSets, ...], owners: Array, removed: int | None = None
+) -> Laws:
+    """The laws of these kinds; `removed` is the class of a missing sample, -1 for any, None if none is."""
 
-    `removed` is the class of a sample that is missing in the counts of the kinds, None if none is.
-    """
-    laws = []
-    for kind in kinds:
+    def law(kind: TrainingSets, held_out: int) -> ReducedKind:
         missing = -1 if removed is not None and not kind.stratified else removed
-        kernels = removal_kernels(problem, _task(problem, kind, held_out), missing)
-        laws.append(Law(float(kind.probability), kernels))
-    return tuple(laws)
+        weights = np.full((1, len(problem.labels.classes)), float(kind.probability))
+        return reduced_kind(problem, replace(problem.task(kind), held_out=held_out), missing, weights)
 
-
-BLOCK = 2048
+    inside, outside = (tuple(law(kind, held_out) for kind in kinds) for held_out in (1, 0))
+    return Laws(inside, outside, owners)
 
 
 @dataclass(frozen=True)
@@ -151,23 +261,6 @@ class PoolScore:
     error_bound: float
 
 
-class _Part(NamedTuple):
-    """The laws of a pool without one of its samples, whose ``owners`` are 0, for rows in it or not."""
-
-    inside: tuple[Law, ...]
-    outside: tuple[Law, ...]
-    owners: Array
-
-
-class _Pool(NamedTuple):
-    """A pool ``kept`` (n_items,), its laws, and the parts without one of its samples."""
-
-    kept: Array
-    inside: tuple[Law, ...]
-    outside: tuple[Law, ...]
-    parts: tuple[_Part, ...]
-
-
 @jit
 def add_changes(items, lengths, changes, weights, totals):
     """Add the weighted changes of rows, in their order, to those of the listed samples."""
@@ -176,13 +269,7 @@ def add_changes(items, lengths, changes, weights, totals):
             totals[items[r, i]] += weights[r] * changes[r, i]
 
 
-ADD_CHANGES = types.void(
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.float64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-)
+ADD_CHANGES = types.void(ITEMS, INTEGERS, DISTANCES, SCORES, SCORES)
 
 
 class PoolScorer:
@@ -207,7 +294,9 @@ class PoolScorer:
         self._lists = PoolLists(neighbors, self._average_ties, n_jobs)
         self._tol = tol
         self._n_jobs = n_jobs
-        self._weights = item_weights(problem)
+        labels, n_items = problem.labels, neighbors.n_items
+        by_class = len(labels.classes) * labels.counts[labels.codes]
+        self._weights = 1.0 / (by_class if problem.average == "class" else np.full(n_items, n_items))
         self._pool = np.ones(len(self._codes), bool)
 
     def shrink_to(self, kept: Array) -> None:
@@ -237,35 +326,30 @@ class PoolScorer:
             If the design cannot draw training sets from it.
         """
         problem, codes = self._problem, self._codes
-        n_items, n_classes = len(codes), len(problem.labels.classes)
-        counts = np.bincount(codes[kept], minlength=n_classes)
+        n_items = len(codes)
+        counts = np.bincount(codes[kept], minlength=len(problem.labels.classes))
         kinds = kinds_within(problem, counts)
-        inside, outside = laws_of(problem, kinds, 1), laws_of(problem, kinds, 0)
+        whole = laws_of(problem, kinds, np.full(n_items, -1))
         parts = tuple(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
-        pool = _Pool(kept, inside, outside, parts)
-        per_item, tails = np.empty(n_items), np.empty(n_items)
-        bases, own = np.zeros((2, len(parts), n_items))
-        totals = np.zeros(n_items)
+        table, totals = np.zeros((2 + 2 * len(parts), n_items)), np.zeros(n_items)
         rows = np.arange(n_items)
-        needed = most = max(2, *(law.kernels.first_depth(self._tol) for law in inside))
+        needed = most = max(2, *(law.first_depth(self._tol) for law in whole.inside))
         wanted = 0
         while len(rows):
             again = []
-            for some, found in self._blocks(pool, rows, most):
-                lists, scores, part_bases, changes, part_own, tail = found
-                done = tail <= self._tol / 2
+            for some, (lists, changes, found) in self._blocks(kept, (whole, *parts), rows, most):
+                done = found[1] <= self._tol / 2
                 done |= self._lists.ends(some) & (lists.lengths < most)
                 again.append(some[~done])
                 at = some[done]
-                per_item[at], tails[at] = scores[done], tail[done]
-                bases[:, at], own[:, at] = part_bases[:, done], part_own[:, done]
+                table[:, at] = found[:, done]
                 add = compile_driver(add_changes, ADD_CHANGES)
                 add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
             rows = np.concatenate(again)
             most, wanted = self._next_depth(rows, kept, needed, most, wanted)
-        weights = self._weights
+        weights, (per_item, tails) = self._weights, table[:2]
         without = np.full(n_items, np.nan)
-        for part, base, alone in zip(parts, bases, own, strict=True):
+        for part, base, alone in zip(parts, table[2::2], table[3::2], strict=True):
             at = np.flatnonzero(kept & (part.owners == 0))
             without[at] = (weights @ base) + totals[at] + weights[at] * (alone[at] - base[at])
         bound = float(weights @ tails) * problem.largest
@@ -284,197 +368,59 @@ class PoolScorer:
             return most, wanted
         return 2 * most, wanted
 
-    def _parts(self, kept: Array, counts: Array, *, stratified: bool) -> Iterable[_Part]:
-        """The pool without a sample: once, or for each class if the design is stratified."""
+    def _parts(self, kept: Array, counts: Array, *, stratified: bool) -> Iterable[Laws]:
+        """The laws without a sample: once, or for each class if the design is stratified."""
         problem, codes = self._problem, self._codes
         for c in range(len(counts)) if stratified else [int(codes[kept].max())]:
             fewer = counts.copy()
             fewer[c] -= 1
             kinds = try_kinds(problem, fewer)
-            if kinds is None:
-                continue
-            removed = c if stratified else -1
-            owners = codes - c if stratified else np.zeros(len(codes), np.int64)
-            inside, outside = (laws_of(problem, kinds, held_out, removed) for held_out in (1, 0))
-            yield _Part(inside, outside, np.where(owners == 0, 0, -1))
+            if kinds is not None:
+                owners = np.where(codes == c, 0, -1) if stratified else np.zeros(len(codes), np.int64)
+                yield laws_of(problem, kinds, owners, c if stratified else -1)
 
-    def _blocks(self, pool: _Pool, rows: Array, most: int) -> Iterable[tuple[Array, Any]]:
+    def _blocks(
+        self, kept: Array, laws: tuple[Laws, ...], rows: Array, most: int
+    ) -> Iterable[tuple[Array, tuple[NeighborLists, Array, Array]]]:
         """Blocks of the rows, and the results of each."""
         blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
         found: list[Any] = [None] * len(blocks)
 
         def fill(place: int) -> None:
-            found[place] = self._score_block(pool, blocks[place], most)
+            found[place] = self._score_block(kept, laws, blocks[place], most)
 
         for_each(fill, range(len(blocks)), self._n_jobs)
         return zip(blocks, found, strict=True)
 
     def _score_block(
-        self, pool: _Pool, rows: Array, most: int
-    ) -> tuple[NeighborLists, Array, Array, Array, Array, Array]:
-        """Lists, scores, scores without an unlisted candidate, changes, scores without itself, tails."""
-        kept, inside, outside, parts = pool
+        self, kept: Array, laws: tuple[Laws, ...], rows: Array, most: int
+    ) -> tuple[NeighborLists, Array, Array]:
+        """Lists, changes without each of their samples, and a table (2 + 2 n_parts, n_rows).
+
+        The table has the scores and the tails, and for each part the scores without an unlisted candidate
+        and those without the tested sample.
+        """
+        whole, *parts = laws
         lists = self._lists.of(rows, kept, most)
-        whole = Block(lists, lists.lengths, rows, self._labels, self._average_ties)
-        scores, tails = np.zeros((2, len(rows)))
-        changes = np.zeros(lists.items.shape)
-        bases, own = np.zeros((2, len(parts), len(rows)))
+        block = Block(lists, lists.lengths, rows, self._labels, self._average_ties)
+        changes, table = np.zeros(lists.items.shape), np.zeros((2 + 2 * len(parts), len(rows)))
+        scores, tails = table[:2]
         for is_in in (False, True):
             at = np.flatnonzero(kept[rows] == is_in)
             if not len(at):
                 continue
-            some = whole.cut(at)
-            for law in inside if is_in else outside:
-                scores[at] += law.probability * law.scores(some)
+            some = block.cut(at)
+            for law in whole.inside if is_in else whole.outside:
+                scores[at] += law.weights[0, 0] * law.part.scores(some)
                 tails[at] = np.maximum(tails[at], law.tails(some, shorter=False))
-            for p, part in enumerate(parts):
+            for part, bases, own in zip(parts, table[2::2], table[3::2], strict=True):
                 for law in part.inside if is_in else part.outside:
                     base, change = law.changes(some, part.owners)
-                    bases[p, at] += law.probability * base
-                    changes[at] += law.probability * change
+                    bases[at] += law.weights[0, 0] * base
+                    changes[at] += change
                     tails[at] = np.maximum(tails[at], law.tails(some, shorter=True))
-                if not is_in:
-                    continue
-                mine = at[part.owners[some.rows] == 0]
-                for law in part.outside:
-                    own[p, mine] += law.probability * law.scores(whole.cut(mine))
-        return lists, scores, bases, changes, own, tails
-
-
-def item_weights(problem: ScoringProblem) -> Array:
-    """The weight of every sample in the score, float64 (n_items,)."""
-    labels = problem.labels
-    if problem.average == "class":
-        weights: Array = 1.0 / (len(labels.classes) * labels.counts[labels.codes])
-        return weights
-    return np.full(len(labels.codes), 1.0 / len(labels.codes))
-
-
-SAME = 1e-10
-"""Scores that differ by less are equal, since rounding and the ends of lists change them."""
-APART = 3
-"""No sample of a batch is among that many nearest candidates of another one."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When the search ends: `tol` below the best score, `n_prototypes`, and `min_per_class` samples."""
-
-    tol: float
-    n_prototypes: int
-    min_per_class: int
-
-
-@dataclass(frozen=True)
-class Path:
-    """What the search did.
-
-    ``removed`` (n_removed,) are the samples in the order of their removal, ``n_kept`` and ``scores``
-    (n_steps,) the pools after each batch, the first of all samples. ``last`` is the score of the last pool.
-    """
-
-    removed: Array
-    n_kept: Array
-    scores: Array
-    last: PoolScore
-
-
-@jit
-def choose_batch(by_value, gains, near, codes, room, codes_room, budget, size, batch):
-    """Fill `batch` with the first samples that may be removed together, and return their number.
-
-    ``by_value`` are samples, the least valuable first; ``near`` (n_items, any) the nearest candidates of
-    each, -1 for none. At most `room` samples go, and at most ``codes_room[c]`` of class c. Their gains may
-    not sum to less than ``-budget``.
-    """
-    n_items = len(codes)
-    chosen = np.zeros(n_items, np.bool_)
-    shut = np.zeros(n_items, np.bool_)
-    left = codes_room.copy()
-    n_chosen = 0
-    total = 0.0
-    for j in by_value:
-        if n_chosen == min(size, room):
-            break
-        if left[codes[j]] < 1 or (n_chosen > 0 and shut[j]):
-            continue
-        apart = True
-        for i in near[j]:
-            if i >= 0 and chosen[i]:
-                apart = False
-        if not apart:
-            continue
-        if total + gains[j] < -budget:
-            break
-        total += gains[j]
-        chosen[j] = True
-        left[codes[j]] -= 1
-        batch[n_chosen] = j
-        n_chosen += 1
-        for i in near[j]:
-            if i >= 0:
-                shut[i] = True
-    return n_chosen
-
-
-_INTEGERS, _FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
-CHOOSE_BATCH = types.int64(
-    _INTEGERS, _FLOATS, types.Array(types.int32, 2, "C"), _INTEGERS, types.int64, _INTEGERS, types.float64,
-    types.int64, _INTEGERS,
-)  # fmt: skip
-
-
-def remove_while_score_holds(
-    scorer: PoolScorer, codes: Array, sign: float, limits: Limits, batch_share: float
-) -> Path:
-    """Remove samples from the pool of all samples.
-
-    Parameters
-    ----------
-    scorer : PoolScorer
-    codes : int64 ndarray of shape (n_items,)
-        Classes.
-    sign : float
-        1 if a larger score is better, -1 if a smaller one is.
-    limits : Limits
-    batch_share : float
-        The largest share of the pool that is removed at once.
-    """
-    kept = np.ones(len(codes), bool)
-    now = scorer.score(kept)
-    removed: list[Array] = []
-    n_kept, scores = [len(codes)], [now.score]
-    best = sign * now.score
-    size = most = max(1, int(batch_share * len(codes)))
-    batch = np.empty(len(codes), np.int64)
-    while True:
-        gains = sign * (now.without - now.score)
-        allowed = np.flatnonzero(kept & ~np.isnan(gains))
-        by_value = allowed[np.argsort(-np.round(gains[allowed] / SAME), kind="stable")]
-        left = np.bincount(codes[kept]) - limits.min_per_class
-        room = int(kept.sum()) - limits.n_prototypes
-        budget = sign * now.score - best + limits.tol + SAME
-        near = scorer.nearest(kept, APART)
-        choose = compile_driver(choose_batch, CHOOSE_BATCH)
-        n = choose(by_value, gains, near, codes, room, left, budget, size, batch)
-        if n == 0:
-            break
-        chosen = batch[:n].copy()
-        kept[chosen] = False
-        trial = scorer.score(kept) if scorer.allows(kept) else None
-        if trial is None or sign * trial.score < best - limits.tol - SAME:
-            kept[chosen] = True
-            if n == 1:
-                break
-            size = max(1, n // 2)
-            continue
-        removed.append(chosen)
-        now = trial
-        best = max(best, sign * now.score)
-        n_kept.append(int(kept.sum()))
-        scores.append(now.score)
-        scorer.shrink_to(kept.copy())
-        most = max(1, int(batch_share * n_kept[-1]))
-        size = min(2 * size, most)
-    order = np.concatenate(removed) if removed else np.empty(0, np.int64)
-    return Path(order, np.array(n_kept), np.array(scores), now)
+                if is_in:
+                    mine = at[part.owners[some.rows] == 0]
+                    for law in part.outside:
+                        own[mine] += law.weights[0, 0] * law.part.scores(block.cut(mine))
+        return lists, changes, table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
@@ -20,20 +20,48 @@ from ..neighbors import Neighbors
 from ..variants import get_variant
 from ._condense import condense
 from ._condense_runs import k_nearest
-from ._select import select_features
-from ._weigh import GRID, search_weights
+from ._search import GRID, search_weights, select_features
 
 
+@dataclass(eq=False, repr=False)
 class _BySearch(BaseEstimator):  # type: ignore[misc]
-    """What `FeatureSelector` and `FeatureWeights` share: tags, and the search on checked data."""
+    """What `FeatureSelector` and `FeatureWeights` share: a search on checked data, by `_search`."""
+
+    n_neighbors: int = 5
+    _: KW_ONLY
+    variant: str | Variant | type[Variant] = "knn"
+    cv: Any = 5
+    tol: float = 1e-6
+    metric: str = "euclidean"
+    average: Any = "pooled"
+    loss: Any = None
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    def _searched(self, search: Callable[..., Any], X: Any, y: Any) -> Any:
-        """The result of a search with the parameters of the estimator, on checked data."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Search on the samples.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            Finite real numbers, at least 2 columns.
+        y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+            Class labels or real targets.
+
+        Returns
+        -------
+        FeatureSelector or FeatureWeights
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter is not allowed.
+        """
         rule = get_variant(self.variant)
         if y is None:
             msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -46,7 +74,13 @@ class _BySearch(BaseEstimator):  # type: ignore[misc]
             del given["n_neighbors"]
         if given["loss"] is None:
             del given["loss"]
-        return search(data, targets, **given)
+        self.result_ = self._search(data, targets, **given)
+        return self
+
+    @property
+    def inner_score_(self) -> float:
+        """The exact score of the choice on the fitted samples, which is optimistic."""
+        return float(self.result_.inner_score)
 
 
 @dataclass(eq=False, repr=False)
@@ -108,45 +142,20 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     (178, 3)
     """
 
-    n_neighbors: int = 5
     _: KW_ONLY
-    variant: str | Variant | type[Variant] = "knn"
-    cv: Any = 5
     direction: str = "forward"
     n_features: int | float | str = "auto"
-    tol: float = 1e-6
-    metric: str = "euclidean"
-    average: Any = "pooled"
-    loss: Any = None
-    n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any = None) -> FeatureSelector:
-        """Select columns.
+    _search = staticmethod(select_features)
 
-        Parameters
-        ----------
-        X : array of shape (n_items, n_features)
-            Finite real numbers, at least 2 columns.
-        y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
-            Class labels or real targets.
-
-        Returns
-        -------
-        FeatureSelector
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the data or a parameter is not allowed.
-        """
-        self.result_ = self._searched(select_features, X, y)
-        self.columns_ = self.result_.columns
-        self.inner_score_ = self.result_.inner_score
-        return self
+    @property
+    def columns_(self) -> Array:
+        """The selected columns, in the order of `FeatureSelection.columns`."""
+        columns: Array = self.result_.columns
+        return columns
 
     def _get_support_mask(self) -> Array:
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self, "result_")
         mask = np.zeros(self.n_features_in_, bool)
         mask[self.columns_] = True
         return mask
@@ -196,42 +205,17 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     True
     """
 
-    n_neighbors: int = 5
     _: KW_ONLY
-    variant: str | Variant | type[Variant] = "knn"
-    cv: Any = 5
     grid: Any = GRID
     max_cycles: int = 20
-    tol: float = 1e-6
-    metric: str = "euclidean"
-    average: Any = "pooled"
-    loss: Any = None
-    n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any = None) -> FeatureWeights:
-        """Search the weights.
+    _search = staticmethod(search_weights)
 
-        Parameters
-        ----------
-        X : array of shape (n_items, n_features)
-            Finite real numbers, at least 2 columns.
-        y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
-            Class labels or real targets.
-
-        Returns
-        -------
-        FeatureWeights
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the data or a parameter is not allowed.
-        """
-        self.result_ = self._searched(search_weights, X, y)
-        self.weights_ = self.result_.weights
-        self.inner_score_ = self.result_.inner_score
-        return self
+    @property
+    def weights_(self) -> Array:
+        """The factor of every column; 0 leaves it out."""
+        weights: Array = self.result_.weights
+        return weights
 
     def transform(self, X: Any) -> Array:
         """Multiply every column by its weight.
@@ -245,7 +229,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
         float64 ndarray of shape (n_rows, n_features)
             Columns of weight 0 are 0.
         """
-        check_is_fitted(self, "weights_")
+        check_is_fitted(self, "result_")
         data = validate_data(self, X, dtype=np.float64, reset=False)
         weighted: Array = data * self.weights_ + 0.0
         return weighted

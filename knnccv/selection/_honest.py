@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool, for_each, one_blas_thread
+from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
-from ..montecarlo import MonteCarloCV, screened_cv
+from ..montecarlo import MonteCarloCV, screened, screened_cv
 from ..neighbors import ranking
 from ..runs import RandomRuns, draw_runs, item_shares
 
@@ -88,7 +88,8 @@ class Searched:
             If an argument is not allowed, a training set is too small for the search, or the rule has no
             such runs (they exist for the accuracy of "nn" and "knn", and the error of "regression").
         """
-        self.nested = self._runs(cv, n_repeats, random_state, n_jobs, progress)
+        options = {"n_repeats": n_repeats, "random_state": random_state, "progress": progress}
+        self.nested = self._runs(cv, n_jobs, **options)
         return self.nested
 
     @property
@@ -214,31 +215,31 @@ seconds
         )
 
 
-Search = Callable[[Array, Array], Array]
+@dataclass(frozen=True)
+class ToColumns:
+    """A search for columns as `screened_cv` takes it, a function of training samples."""
+
+    search: Callable[[Array, Array], FeatureSelection]
+
+    def __call__(self, X: Array, y: Array) -> Array:
+        return self.search(X, y).columns
 
 
-class ByColumns:
-    """A search as `screened_cv` takes it: fitted to training samples, then applied to any samples.
+@dataclass
+class ToWeights:
+    """A search for weights as `screened_cv` takes it: fitted to training samples, applied to all."""
 
-    Parameters
-    ----------
-    search : callable
-        ``search(X_train, y_train)`` → the factors of all columns, float64 (n_features,), 0 for those that
-        are left out.
-    """
+    search: Callable[[Array, Array], WeightSearch]
 
-    def __init__(self, search: Search) -> None:
-        self.search = search
-
-    def fit(self, X: Array, y: Array) -> ByColumns:
+    def fit(self, X: Array, y: Array) -> ToWeights:
         """Search on the training samples."""
-        self.factors_ = self.search(X, y)
+        self.weights_ = self.search(X, y).weights
         return self
 
     def transform(self, X: Array) -> Array:
-        """The samples with every column multiplied by its factor, without those of factor 0."""
-        used = np.flatnonzero(self.factors_)
-        scaled: Array = X[:, used] * self.factors_[used]
+        """The samples with every column multiplied by its weight, without those of weight 0."""
+        used = np.flatnonzero(self.weights_)
+        scaled: Array = X[:, used] * self.weights_[used]
         return scaled
 
 
@@ -248,8 +249,7 @@ class Reruns:
 
     Attributes
     ----------
-    search : callable or ByColumns
-        A function (X_train, y_train) → column indices, or a `ByColumns`.
+    search : ToColumns or ToWeights
     X : float64 ndarray of shape (n_items, n_features)
     problem : ScoringProblem
         The problem of the search, whose rule and average are scored.
@@ -257,16 +257,14 @@ class Reruns:
         The arguments of the search.
     """
 
-    search: Any
+    search: ToColumns | ToWeights
     X: Array
     problem: ScoringProblem
     cv: Any
     metric: str
     n_jobs: int | None
 
-    def __call__(
-        self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None, progress: bool
-    ) -> RandomRuns:
+    def __call__(self, cv: Any, n_jobs: int | None, **options: Any) -> RandomRuns:
         """Return the runs; None for `cv` or `n_jobs` stands for that of the search.
 
         Raises
@@ -276,22 +274,18 @@ class Reruns:
         """
         problem = self.problem
         check_served(problem)
-        cv = self.cv if cv is None else cv
-        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        options["cv"] = self.cv if cv is None else cv
+        options["n_jobs"] = self.n_jobs if n_jobs is None else n_jobs
         if problem.variant.target == "values":
-            return self._regression(cv, n_repeats, random_state, n_jobs, progress)
+            return self._regression(**options)
         return screened_cv(
             self.X,
             problem.targets,
             self.search,
-            cv,
             n_neighbors=problem.variant.n_nearest(**problem.parameters),
             metric=self.metric,
             average=problem.average,
-            n_repeats=n_repeats,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            progress=progress,
+            **options,
         )
 
     def _regression(
@@ -301,47 +295,30 @@ class Reruns:
         check_pool(n_jobs, None, progress)
         n_repeats = check_integer("n_repeats", n_repeats, 1)
         rng = check_random_state(random_state)
-        old, targets = self.problem, self.problem.targets
-        question = validate_problem(
-            targets, len(self.X), old.variant, cv, "index", old.average, old.parameters
-        )
+        X, old, targets = self.X, self.problem, self.problem.targets
+        question = validate_problem(targets, len(X), old.variant, cv, "index", old.average, old.parameters)
         k = question.variant.n_nearest(**question.parameters)
         runs = draw_runs(question, n_repeats, rng)
-        fold_of, n_folds = runs.all_folds(), runs.n_folds
-        errors = np.zeros((n_repeats, n_folds))
+        errors = np.zeros((n_repeats, runs.n_folds))
 
-        def run(piece: tuple[int, int]) -> None:
-            at, fold = piece
-            tested = fold_of[at] == fold
-            inside, outside = self._applied(~tested, tested)
-            ranked = ranking(np.concatenate([inside, outside]), self.metric, None)
-            values = ranked.compare(ranked.data[len(inside) :], ranked.data[: len(inside)])
+        def run_fold(run: int, fold: int, train: Array, test: Array) -> None:
+            features, _ = screened(self.search, X, targets, train, test)
+            ranked = ranking(features, self.metric, None)
+            values = ranked.compare(ranked.data[len(train) :], ranked.data[: len(train)])
             nearest = np.argsort(values, axis=1, kind="stable")[:, :k]
-            gaps = question.values[~tested][nearest].mean(axis=1) - question.values[tested]
-            errors[at, fold] = (gaps * gaps).sum()
+            gaps = question.values[train][nearest].mean(axis=1) - question.values[test]
+            errors[run, fold] = (gaps * gaps).sum()
 
-        pieces = [(at, fold) for at in range(n_repeats) for fold in range(n_folds)]
-        with one_blas_thread():
-            for_each(run, pieces, n_jobs, progress, unit="training set")
-        shares = item_shares(question, n_folds)[:, 0]
-        kinds = np.broadcast_to(runs.kinds, (n_repeats, n_folds))
+        runs.for_each_fold(run_fold, n_jobs, progress)
+        shares = item_shares(question, runs.n_folds)[:, 0]
         return MonteCarloCV(
-            scores=np.array([math.fsum(row) for row in errors * shares[kinds]]),
+            scores=np.array([math.fsum(row) for row in errors * shares[runs.kinds]]),
             variant=question.variant.name,
             design=repr(question.design),
             average=question.average,
             parameters=question.parameters,
             measure=question.measure,
         )
-
-    def _applied(self, train: Array, test: Array) -> tuple[Array, Array]:
-        """Training samples and tested samples after the search on the training samples."""
-        X, y = self.X, self.problem.targets
-        if isinstance(self.search, ByColumns):
-            fitted = ByColumns(self.search.search).fit(X[train], y[train])
-            return fitted.transform(X[train]), fitted.transform(X[test])
-        columns = np.sort(self.search(X[train], y[train]))
-        return X[train][:, columns], X[test][:, columns]
 
 
 def check_served(problem: ScoringProblem) -> None:

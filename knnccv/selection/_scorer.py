@@ -21,8 +21,9 @@ from numba import types
 
 from .._parallel import for_each
 from .._typing import Array
-from .._validation import check_choice
 from ..driver import (
+    DISTANCES,
+    INTEGERS,
     ScoringProblem,
     alike_samples,
     block_scorer,
@@ -30,7 +31,8 @@ from ..driver import (
     usable_lengths,
     validate_problem,
 )
-from ..kernel import Variant, compile_driver, inner, jit
+from ..influence import check_linear
+from ..kernel import compile_driver, inner, jit
 from ..neighbors import FAST_BYTES, NeighborLists, Neighbors, check_features, nearest_of, ranking
 
 
@@ -66,21 +68,11 @@ def fill_values(columns, shared, start, candidates, which, rows, squared, values
         add_columns(columns, candidates[which[i]], rows[i], squared, values[i])
 
 
-_TABLE = types.Array(types.float64, 2, "C")
-_NUMBERS = types.Array(types.int64, 1, "C")
-FILL_SHARED = types.void(_TABLE, _NUMBERS, types.int64, types.boolean, _TABLE)
+FILL_SHARED = types.void(DISTANCES, INTEGERS, types.int64, types.boolean, DISTANCES)
 FILL_VALUES = types.void(
-    _TABLE,
-    _TABLE,
-    types.int64,
-    types.Array(types.int64, 2, "C"),
-    _NUMBERS,
-    _NUMBERS,
-    types.boolean,
-    _TABLE,
-)
-
-
+    DISTANCES, DISTANCES, types.int64, types.Array(types.int64, 2, "C"), INTEGERS, INTEGERS, types.boolean,
+    DISTANCES,
+)  # fmt: skip
 METRICS = ("euclidean", "sqeuclidean", "manhattan")
 TOLERANCE = 1e-12
 """Admissible error of a score, relative to the largest one: the default of `complete_cv`."""
@@ -115,6 +107,27 @@ def as_table(X: Any, metric: str) -> Array:
     return np.ascontiguousarray(prepared.data.T)
 
 
+def column_problem(
+    y: Any, n_items: int, variant: Any, cv: Any, average: Any, parameters: Mapping[str, Any]
+) -> ScoringProblem:
+    """The problem that all choices of columns share.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed, or the score is no mean over the samples.
+    """
+    problem = validate_problem(y, n_items, variant, cv, None, average, parameters)
+    if problem.leaves_groups:
+        msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
+        raise ValueError(msg)
+    if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
+        msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
+        raise ValueError(msg)
+    check_linear(problem, "a search")
+    return problem
+
+
 class ColumnScorer:
     """The exact score of choices of columns from a table.
 
@@ -122,35 +135,18 @@ class ColumnScorer:
     ----------
     columns : float64 ndarray of shape (n_columns, n_items)
         The columns of all candidates, each as a row.
-    y, variant, cv, average, parameters
-        As in `complete_cv`.
+    problem : ScoringProblem
+        See `column_problem`.
     metric : {"euclidean", "sqeuclidean", "manhattan"}
     n_jobs : int, optional
         Threads.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not allowed.
     """
 
-    def __init__(
-        self,
-        columns: Array,
-        y: Any,
-        variant: str | Variant | type[Variant],
-        cv: Any,
-        metric: str,
-        average: Any,
-        parameters: Mapping[str, Any],
-        n_jobs: int | None = None,
-    ) -> None:
-        check_choice("metric", metric, METRICS)
+    def __init__(self, columns: Array, problem: ScoringProblem, metric: str, n_jobs: int | None) -> None:
         self.columns = columns
         self.n_items = columns.shape[1]
         self.n_scored = 0
-        self.problem = problem = validate_problem(y, self.n_items, variant, cv, None, average, parameters)
-        _check_problem(problem)
+        self.problem = problem
         self._n_jobs = n_jobs
         self._metric = metric
         self._squared = metric != "manhattan"
@@ -194,11 +190,8 @@ class ColumnScorer:
         return np.concatenate(means)
 
     def _scores_of(self, kept: Array, candidates: Array) -> Array:
-        alike = [self._alike(np.concatenate([kept, further])) for further in candidates]
-        needed = np.ones((len(candidates), self.n_items), bool)
-        for c, same in enumerate(alike):
-            if same is not None:
-                needed[c] = same == np.arange(self.n_items)
+        alike = np.array([self._alike(np.concatenate([kept, further])) for further in candidates])
+        needed = alike == np.arange(self.n_items)
         found = np.zeros((len(self._weights), len(candidates), self.n_items))
         row_bytes = 8 * self.n_items
         height = min(max(FAST_BYTES // row_bytes, 1), self.n_items)
@@ -225,16 +218,9 @@ class ColumnScorer:
             for start in range(0, self.n_items, height)
         ]
         for_each(score, pieces, self._n_jobs)
-        for c, same in enumerate(alike):
-            if same is not None:
-                found[:, c] = found[:, c, same]
-        weights = self._weights
-        return np.array(
-            [
-                math.fsum(np.where(weights > 0, weights * found[:, c], 0.0).ravel())
-                for c in range(len(candidates))
-            ]
-        )
+        weights, scores = self._weights[:, None], np.take_along_axis(found, alike[None], axis=2)
+        parts = np.where(weights > 0, weights * scores, 0.0)
+        return np.array([math.fsum(parts[:, c].ravel()) for c in range(len(candidates))])
 
     def _row_scores(self, values: Array, rows: Array) -> Array:
         """Scores (n_kinds, n_rows) from the values that order all samples for every row."""
@@ -254,31 +240,16 @@ class ColumnScorer:
         lengths = usable_lengths(lists, self._stand_in, self._scorer.average_ties)
         return self._scorer.scores_and_tails(lists, lengths, rows)
 
-    def _alike(self, chosen: Array) -> Array | None:
-        """`alike_samples` of these columns; None without a look if one has too many different values."""
+    def _alike(self, chosen: Array) -> Array:
+        """The sample whose score serves for each sample with these columns, (n_items,).
+
+        It is looked for only if no column has too many different values.
+        """
+        itself = np.arange(self.n_items)
         if max(self._n_values[c] for c in chosen) * FEWEST_COPIES > self.n_items:
-            return None
+            return itself
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             neighbors = Neighbors.from_data(np.ascontiguousarray(self.columns[chosen].T), self._metric)
-        return alike_samples(self.problem, neighbors)
-
-
-def _check_problem(problem: ScoringProblem) -> None:
-    if problem.leaves_groups:
-        msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
-        raise ValueError(msg)
-    variant, parameters = problem.variant, problem.parameters
-    if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
-        msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
-        raise ValueError(msg)
-
-    def no_mean(**_: Any) -> Array:
-        shown = f"variant {variant.name!r} with {parameters}"
-        msg = f"{shown} is no mean over the samples and kinds of training sets, which a search needs"
-        raise ValueError(msg)
-
-    if type(variant).over_kinds is not Variant.over_kinds:
-        shape = len(problem.training_sets), len(problem.targets)
-        equal = np.full(shape, 1 / shape[0])
-        variant.over_kinds(np.zeros(shape), equal, no_mean, problem.values.shape[1], **parameters)
+        alike = alike_samples(self.problem, neighbors)
+        return itself if alike is None else alike

@@ -1,8 +1,4 @@
-"""What each sample is worth to a nearest-neighbor rule.
-
-- `_item_values` has the public function and what it returns.
-- `_shapley` has KNN-Shapley values from neighbor lists.
-"""
+"""What each sample is worth to a nearest-neighbor rule; `_item_values` has it all."""
 
 from __future__ import annotations
 

@@ -72,17 +72,16 @@ def test_votes_equal_the_enumeration(seed):
 
 
 def test_one_vote_is_the_nearest_support():
-    from knnccv.episodes._passes import all_votes
-    from knnccv.episodes._problem import Problem
+    from knnccv.episodes._passes import Problem, all_votes
 
     X, y = many()
     near, y = Neighbors.from_data(np.rint(X[:200])), y[:200]
     found = expected_episodes(near, y, Episodes(4, 3), all_ways=False, n_jobs=1)
     labels = encode_labels(y)
-    problem = Problem.of(labels, found.episodes, all_ways=False, jackknife=False)
-    sums = all_votes(problem, near, 1, "random", 2)
-    assert sums.polynomials[:, 0, 3] / 35 == pytest.approx(found.per_item, abs=1e-13)
-    assert sums.tied.any()
+    problem = Problem.of(labels, found.episodes, "random", all_ways=False, jackknife=False)
+    votes = all_votes(problem, near, 1, 2)
+    assert votes.sums[:, 0, 3] / 35 == pytest.approx(found.per_item, abs=1e-13)
+    assert votes.tied.any()
 
 
 def test_votes_of_ranges_and_all_ways():
@@ -168,12 +167,12 @@ def test_products_give_the_scores_of_exact_distances(integers, duplicates, ties)
 
 @pytest.mark.parametrize("duplicates", [0, 40])
 def test_results_do_not_depend_on_threads_or_blocks(duplicates, monkeypatch):
-    from knnccv.episodes import _problem
+    from knnccv.episodes import _passes
 
     X, y = many(11, duplicates=duplicates)
     found = [expected_episodes(X, y, Episodes(3, 2), jackknife="class", n_jobs=n) for n in (1, 2, 5)]
-    monkeypatch.setattr(_problem, "MOST_ROWS", 7)
-    monkeypatch.setattr(_problem, "FEWEST_ROWS", 3)
+    monkeypatch.setattr(_passes, "MOST_ROWS", 7)
+    monkeypatch.setattr(_passes, "FEWEST_ROWS", 3)
     found.append(expected_episodes(X, y, Episodes(3, 2), jackknife="class", n_jobs=2))
     for other in found[1:]:
         assert other.score == found[0].score
