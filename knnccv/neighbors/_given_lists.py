@@ -13,10 +13,11 @@ import numpy as np
 from .._typing import Array
 from .._validation import as_reals, check_finite, rectangular
 from ..kernel import jit
-from ._lists import NeighborLists
+from ._engines.engine import NeighborLists
 
 SAMPLED = 256  # rows from which similarities are told from distances
 ROWS = 2**14
+RISES, FALLS = 1, 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class ListFormat:
     approximate, drop_self : bool
         As in `Neighbors.from_lists`.
     of_gallery : bool
-        Whether rows are those of queries, which need not be in the gallery and may list nothing.
+        Whether rows are those of queries, which need not be in the gallery, may list nothing, and must have
+        the nearest item first.
+    cut_ties : bool
+        Whether an item beyond a list with distances may be as near as the last one in it.
     """
 
     n_items: int
@@ -43,6 +47,7 @@ class ListFormat:
     approximate: bool
     drop_self: bool = False
     of_gallery: bool = False
+    cut_ties: bool = True
 
     @classmethod
     def of(cls, indices: Any, *, measured: bool, approximate: bool, drop_self: bool) -> ListFormat:
@@ -65,9 +70,14 @@ class ListFormat:
         return cls(shape[0], shape[1], measured, approximate, drop_self)
 
     @property
+    def n_others(self) -> int:
+        """The number of neighbors in a complete list."""
+        return self.n_items - (not self.of_gallery)
+
+    @property
     def max_depth(self) -> int:
         """The most neighbors that a row can hold."""
-        return min(self.width, self.n_items - 1)
+        return min(self.width, self.n_others)
 
     @property
     def may_be_similarities(self) -> bool:
@@ -103,70 +113,62 @@ class ListFormat:
             self._refuse(raw[bad], int(rows[bad]))
         return items, keep, lengths
 
-    def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, bool, bool]:
-        """The lists of some rows from their indices and distances; whether distances rise, or fall.
+    def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, int]:
+        """The lists of some rows from their indices and distances, and the `RISES` and `FALLS` of these.
+
+        Without distances the values are positions, the same in every row.
 
         Raises
         ------
         ValueError, TypeError
-            As `mark`, or if a distance is not finite.
+            As `mark`, or if a distance is not finite, or in a list of a gallery smaller than that before.
         """
-        lists = self._new_lists(len(rows))
-        rises, falls = self._fill(lists, slice(None), rows, raw, found)
-        return lists, rises, falls
+        given, keep, lengths = self.mark(raw, rows)
+        shape = len(rows), self.max_depth
+        items = np.zeros(shape, np.int32)
+        if found is None:
+            _pack_items(given, keep, items)
+            positions = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
+            return NeighborLists(items, positions, lengths, np.zeros(len(rows), bool)), 0
+        distances, values = as_finite(found, keep, rows), np.full(shape, np.inf)
+        trend = _pack_lists(given, distances, keep, items, values)
+        if self.of_gallery and trend & FALLS:
+            falls = keep[:, 1:] & (distances[:, 1:] < distances[:, :-1])
+            r, j = (int(at) for at in np.argwhere(falls)[0])
+            msg = (
+                f"distances[{rows[r]}, {j + 1}] = {distances[r, j + 1]} is smaller than the one before it, "
+                f"{distances[r, j]}; every list must have the nearest item first (negate similarities)"
+            )
+            raise ValueError(msg)
+        return NeighborLists(items, values, lengths, (lengths < self.n_others) & self.cut_ties), trend
 
-    def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, bool, bool]:
+    def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, int]:
         """The lists of all samples, as by `pack`; clean int32 indices alone are not copied."""
         clean = distances is None and not (self.approximate or self.drop_self)
         shared = clean and indices.dtype == np.int32 and indices.flags.c_contiguous
-        lists = self._new_lists(self.n_items, indices if shared else None)
-        rise = fall = False
+        lists, trend = NeighborLists.empty(self.n_items, self.max_depth), 0
         # In blocks of rows, to save copies of the lists of a million samples.
         for start in range(0, self.n_items, ROWS):
             block = slice(start, min(start + ROWS, self.n_items))
             found = None if distances is None else distances[block]
-            rows = np.arange(start, block.stop)
-            rises, falls = self._fill(lists, block, rows, indices[block], found, shared=shared)
-            rise, fall = rise or rises, fall or falls
+            part, its_trend = self.pack(np.arange(start, block.stop), indices[block], found)
+            trend |= its_trend
+            lists.lengths[block], lists.may_tie_beyond[block] = part.lengths, part.may_tie_beyond
+            if not shared:
+                lists.items[block] = part.items
+            if self.measured:
+                lists.values[block] = part.values
+        if shared:
+            lists.items = indices
+        if not self.measured:
+            lists.values = np.broadcast_to(part.values[0], lists.values.shape)
         depth = int(lists.lengths.max())
         lists.items, lists.values = lists.items[:, :depth], lists.values[:, :depth]
-        return lists, rise, fall
+        return lists, trend
 
-    def _new_lists(self, n_rows: int, items: Array | None = None) -> NeighborLists:
-        """Lists to be filled; without distances the values are positions, the same in every row."""
-        shape = n_rows, self.max_depth
-        values = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
-        if self.measured:
-            values = np.full(shape, np.inf)
-        if items is None:
-            items = np.zeros(shape, np.int32)
-        return NeighborLists(items, values, np.empty(n_rows, np.int64), np.zeros(n_rows, bool))
-
-    def _fill(
-        self,
-        lists: NeighborLists,
-        block: slice,
-        rows: Array,
-        raw: Array,
-        found: Array | None,
-        *,
-        shared: bool = False,
-    ) -> tuple[bool, bool]:
-        """Fill a block of lists with some rows; with `shared` the items stand there already."""
-        given, keep, lengths = self.mark(raw, rows)
-        lists.lengths[block] = lengths
-        if found is not None:
-            lists.may_tie_beyond[block] = lengths < self.n_items - 1
-            distances = as_finite(found, keep, rows)
-            rises, falls = _pack_lists(given, distances, keep, lists.items[block], lists.values[block])
-            return rises, falls
-        if not shared:
-            _pack_items(given, keep, lists.items[block])
-        return False, False
-
-    def refuse_similarities(self, rises: bool, falls: bool, where: str = "all lists") -> None:
+    def refuse_similarities(self, trend: int, where: str = "all lists") -> None:
         """Raise ValueError if distances fall along lists, and never rise."""
-        if self.may_be_similarities and falls and not rises:
+        if self.may_be_similarities and trend == FALLS:
             msg = (
                 f"distances decrease along {where}, as similarities do; pass distances (for example the "
                 "negative similarities), the nearest first"
@@ -317,32 +319,26 @@ def lists_of_graph(graph: Any) -> NeighborLists:
     if csr.nnz != stored:
         msg = "graph stores more than one distance for some pair of samples"
         raise ValueError(msg)
-    n_items = csr.shape[0]
-    row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
-    keep = csr.indices != row_of
-    rows, items, values = (
-        row_of[keep],
-        csr.indices[keep],
-        as_reals("the stored values", csr.data[keep], "graph must hold real distances"),
-    )
+    sizes = np.diff(csr.indptr)
+    row_of = np.repeat(np.arange(csr.shape[0]), sizes)
+    others = csr.indices != row_of
+    values = as_reals("the stored values", csr.data[others], "graph must hold real distances")
     if len(values) and (values == 1).all():
         msg = (
             'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
         )
         raise ValueError(msg)
-    lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
+    lengths = np.bincount(row_of[others], minlength=csr.shape[0])
     if not lengths.all():
         msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
         raise ValueError(msg)
-    order = np.lexsort((items, values, rows))
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    column = np.arange(len(rows)) - np.repeat(starts, lengths)
-    depth = int(lengths.max())
-    padded_items = np.zeros((n_items, depth), np.int32)
-    padded_values = np.full((n_items, depth), np.inf)
-    padded_items[rows, column] = items[order]
-    padded_values[rows, column] = values[order]
-    return NeighborLists(padded_items, padded_values, lengths, lengths < n_items - 1)
+    column = np.arange(csr.nnz) - np.repeat(csr.indptr[:-1], sizes)
+    n_items, width = csr.shape[0], int(sizes.max())
+    indices = np.full((n_items, width), -1, np.int32)
+    distances = np.full(indices.shape, np.inf)
+    indices[row_of, column], distances[row_of, column] = csr.indices, csr.data
+    how = ListFormat(n_items, width, measured=True, approximate=True, drop_self=True)
+    return how.pack_all(indices, distances)[0]
 
 
 @jit
@@ -398,9 +394,8 @@ def _pack_items(raw, keep, items):
 
 @jit
 def _pack_lists(raw, found, keep, items, values):
-    """Fill the lists, sorted by (value, index); return whether given values rise, and whether they fall."""
-    rises = False
-    falls = False
+    """Fill the lists, sorted by (value, index); return the `RISES` and `FALLS` of the given values."""
+    trend = 0
     for r in range(len(raw)):
         n = 0
         sorted_already = True
@@ -409,11 +404,13 @@ def _pack_lists(raw, found, keep, items, values):
                 items[r, n] = raw[r, j]
                 values[r, n] = found[r, j]
                 if n > 0:
-                    rises = rises or values[r, n] > values[r, n - 1]
-                    falls = falls or values[r, n] < values[r, n - 1]
-                    if values[r, n] < values[r, n - 1] or (
-                        values[r, n] == values[r, n - 1] and items[r, n] < items[r, n - 1]
-                    ):
+                    before = values[r, n - 1]
+                    if values[r, n] > before:
+                        trend |= RISES
+                    elif values[r, n] < before:
+                        trend |= FALLS
+                        sorted_already = False
+                    elif items[r, n] < items[r, n - 1]:
                         sorted_already = False
                 n += 1
         if not sorted_already:
@@ -421,4 +418,4 @@ def _pack_lists(raw, found, keep, items, values):
             order = by_index[np.argsort(values[r, :n][by_index], kind="mergesort")]
             items[r, :n] = items[r, :n][order]
             values[r, :n] = values[r, :n][order]
-    return rises, falls
+    return trend

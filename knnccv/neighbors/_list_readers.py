@@ -1,4 +1,7 @@
-"""Readers of given neighbor lists: arrays, memory-mapped files, dask arrays, parts that come with a task.
+"""Given neighbor lists: arrays, memory-mapped files, dask arrays, parts that come with a task.
+
+A reader has the raw rows of any of these, and `ListFormat` packs them into lists. Lists of arrays in memory
+are packed at once, all others as they are needed.
 
 Rows of memory-mapped files are copied as they are read, and their pages freed. Chunks of dask arrays are
 computed where they are read, one per thread.
@@ -12,6 +15,7 @@ import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,13 +24,23 @@ import numpy as np
 
 from .._parallel import Parts, held_part
 from .._typing import Array
-from ._engines.engine import Lazy
-from ._given_lists import ListFormat, follow_each_other, spread_rows, take_rows
+from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists
+from ._given_lists import (
+    ListFormat,
+    as_distances,
+    as_indices,
+    check_distances,
+    follow_each_other,
+    spread_rows,
+    take_rows,
+)
+from ._sources import Source, checksum_of
 
 SHARED_MODES = ("r", "r+", "w+")  # pages of these maps can be read again from the file
 TOGETHER = 2**21  # bytes that a system may map when one of them is read
 APART = 32  # rows far from each other that are read at a time
 FEW = 16  # rows of a chunk that are sent without the others
+BLOCK_ENTRIES = 2**19  # of indices that are packed at once
 
 
 class Reader(ABC):
@@ -210,8 +224,9 @@ def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distance
     chunk = ListChunk(start, np.asarray(indices), None if distances is None else np.asarray(distances))
     if how.may_be_similarities:
         rows = spread_rows(start, stop)
-        _, rises, falls = how.pack(rows, *chunk.read(rows))
-        how.refuse_similarities(rises, falls, f"all lists of the chunk [{start}:{stop}]")
+        how.refuse_similarities(
+            how.pack(rows, *chunk.read(rows))[1], f"all lists of the chunk [{start}:{stop}]"
+        )
     return chunk
 
 
@@ -265,19 +280,15 @@ class DaskLists(Reader):
     def read(self, rows: Array) -> tuple[Array, Array | None]:
         """The indices of some rows, and their distances, if there are any."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        if len(rows) and (numbers == numbers[0]).all():
-            return self._read_chunk(int(numbers[0]), rows)
-        indices = np.empty((len(rows), self._how.width), self._indices.dtype)
-        distances = None
-        if self._distances is not None:
-            distances = np.empty(indices.shape, self._distances.dtype)
-        for number in np.unique(numbers):
-            at = np.flatnonzero(numbers == number)
-            some, values = self._read_chunk(int(number), rows[at])
-            indices[at] = some
-            if distances is not None:
-                distances[at] = values
-        return indices, distances
+        chunks = np.unique(numbers) if len(rows) else [0]
+        found = [self._read_chunk(int(number), rows[numbers == number]) for number in chunks]
+        if len(found) == 1:
+            return found[0]
+        places = np.argsort(np.argsort(numbers, kind="stable"))
+        indices, distances = zip(*found, strict=True)
+        return np.concatenate(indices)[places], (
+            None if distances[0] is None else np.concatenate(distances)[places]
+        )
 
     def _number(self, row: int) -> int:
         return int(np.searchsorted(self._starts, row, side="right")) - 1
@@ -325,3 +336,141 @@ def _has_scheduler() -> bool:
         else:  # tasks of a cluster that wait for others can block all its threads
             return False
     return get_scheduler() is not None
+
+
+class StreamedLists(Engine):
+    """Reads neighbor lists row by row.
+
+    Parameters
+    ----------
+    reader : Reader
+    how : ListFormat
+    """
+
+    holds_lists = True
+
+    def __init__(self, reader: Reader, how: ListFormat) -> None:
+        self.reader = reader
+        self.how = how
+        self.max_depth = how.n_items
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`, no deeper than the given ones.
+
+        Raises
+        ------
+        ValueError
+            If one of these rows is no neighbor list.
+        """
+        lists, _ = self.how.pack(rows, *self.reader.read(rows))
+        return lists.cut(slice(None), min(depth, self.how.max_depth))
+
+    def rows_at_once(self) -> int:
+        """Number of rows that one call of `search` should have."""
+        return max(1, min(STORED_ROWS, BLOCK_ENTRIES // self.how.width))
+
+
+class GivenLists(Source):
+    """Neighbor lists that another program has found.
+
+    Parameters
+    ----------
+    lists : NeighborLists
+        Lists of all samples.
+    description : str
+        "lists" or "graph".
+    measured : bool, default True
+        Whether the values are distances.
+    """
+
+    ordered_by_index = False
+    compares_all = False
+
+    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
+        self.lists, self.measured = lists, measured
+        self.n_items, self.max_depth = lists.items.shape
+        self.description = description
+
+    def engines(self) -> Sequence[Engine]:
+        """The lists themselves at every depth."""
+        return (StoredLists(self.lists, self.n_items),)
+
+    def checksum(self) -> int:
+        """Of the indices, which may be the caller's; distances are copies."""
+        return checksum_of(self.lists.items)
+
+
+class ListsInParts(Source):
+    """Neighbor lists that another program has found, and that are read as they are needed.
+
+    Parameters
+    ----------
+    reader : Reader
+    how : ListFormat
+    """
+
+    ordered_by_index = False
+    compares_all = False
+    description = "lists"
+
+    def __init__(self, reader: Reader, how: ListFormat) -> None:
+        self.n_items, self.max_depth = how.n_items, how.max_depth
+        self._reader, self._how = reader, how
+        self.measured = how.measured
+
+    def engines(self) -> Sequence[Engine]:
+        """The reader of the lists at every depth."""
+        return (StreamedLists(self._reader, self._how),)
+
+    def parts(self) -> Parts | None:
+        """The chunks of dask arrays."""
+        return self._reader.parts
+
+    def for_workers(self, *, in_parts: bool) -> Source:
+        """The same lists for a worker, which reads the chunk that comes with its task, or all of them."""
+        if in_parts:
+            return ListsInParts(HeldLists(), self._how)
+        self._reader.check_sendable()
+        return self
+
+
+def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_self: bool) -> Source:
+    """The source for given lists; those that need not fit into memory are read later.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Neighbors.from_lists`.
+    """
+    if is_dask_array(indices) or is_dask_array(distances):
+        return _of_dask_arrays(indices, distances, approximate, drop_self)
+    indices = as_indices(indices)
+    measured = distances is not None
+    how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
+    if measured:
+        distances = as_distances(distances, indices.shape)
+    if mapping_of(indices) is None and mapping_of(distances) is None:
+        lists, trend = how.pack_all(indices, distances)
+        how.refuse_similarities(trend)
+        return GivenLists(lists, "lists", how.measured)
+    reader = ArrayLists(indices, distances)
+    rows = spread_rows(0, how.n_items)  # finds usual mistakes early, such as samples in their own lists
+    how.refuse_similarities(how.pack(rows, *reader.read(rows))[1])
+    return ListsInParts(reader, how)
+
+
+def _of_dask_arrays(indices: Any, distances: Any, approximate: bool, drop_self: bool) -> Source:
+    for name, array in (("indices", indices), ("distances", distances)):
+        if array is not None and not is_dask_array(array):
+            msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
+            raise TypeError(msg)
+        if array is not None and np.isnan(array.shape).any():
+            msg = f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first"
+            raise ValueError(msg)
+    measured = distances is not None
+    how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
+    indices = indices.rechunk({1: -1})
+    if measured:
+        check_distances(distances, indices.shape)
+        distances = distances.rechunk(indices.chunks)
+    return ListsInParts(DaskLists(indices, distances, how), how)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import as_reals, check_finite, check_real, rectangular, refuse_fitted
+from .._validation import check_real, refuse_fitted
+from ._inputs import check_features
 from ._measures import (
     NO_ZERO,
     SQUARES,
@@ -32,7 +33,6 @@ from ._measures import (
     tanimoto,
     with_squares,
 )
-from ._square_input import warn_of_distances
 
 Metric = str | Callable[[Array, Array], float]
 
@@ -139,45 +139,6 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
     if name == "haversine":
         return PreparedMetric(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
     return _angular(data, centered=name == "correlation")
-
-
-def check_features(X: Any, *, keep_single: bool = False) -> Array:
-    """The data as a C-contiguous float64 array of shape (n_items, n_features), checked.
-
-    With `keep_single`, float32 data are not converted to float64.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not finite real numbers of two dimensions, with at least two samples and one feature.
-    """
-    refuse_fitted("X", X)
-    if hasattr(X, "tocsr"):
-        msg = "X is a sparse matrix; pass X.toarray()"
-        raise TypeError(msg)
-    must = "X must hold real numbers"
-    raw = rectangular(X, must)
-    shape = raw.shape
-    if len(shape) != 2:
-        msg = f"X must have shape (n_items, n_features), got shape {shape}"
-        raise ValueError(msg)
-    if shape[0] < 2 or shape[1] < 1:
-        msg = f"X must have at least 2 samples and 1 feature, got shape {shape}"
-        raise ValueError(msg)
-    if keep_single and raw.dtype == np.float32 and not np.ma.isMaskedArray(X):
-        single = np.ascontiguousarray(raw, dtype=np.float32)
-        check_finite("X", single)
-        warn_of_distances(single)
-        return single
-    try:
-        data = as_reals("X", X if np.ma.isMaskedArray(X) else raw, must)
-    except TypeError as error:
-        if raw.dtype.kind not in "OUST":
-            raise
-        msg = f"{error}; for tables with text, use knnccv.hvdm.HEOM().fit(X).neighbors()"
-        raise TypeError(msg) from error
-    warn_of_distances(data)
-    return data
 
 
 def _sparse(X: Any, name: str) -> PreparedMetric:

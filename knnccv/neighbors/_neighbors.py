@@ -1,9 +1,11 @@
-"""Neighbor orders of a set of samples: the class `Neighbors`."""
+"""Neighbor orders of a set of samples: the class `Neighbors`, and the argument `X` of public functions."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -13,21 +15,19 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from ._between import (
     Between,
-    BetweenFeatures,
-    BetweenSparse,
-    as_features,
     between_distances,
+    between_features,
+    between_lists,
+    between_nearest,
+    between_sparse,
     check_same,
-    check_sparse,
 )
-from ._between_lists import GivenBetween, SearchedBetween
-from ._engines.engine import Engine, StoredLists, serving
+from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
-from ._list_sources import GivenLists, source_of_lists
-from ._lists import NeighborLists
+from ._inputs import as_features, as_matrix, check_sparse
+from ._list_readers import GivenLists, source_of_lists
 from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
-from ._square_input import as_matrix
 
 CACHE_BYTES = 2**29
 DEEP = 50  # lists longer than N / 50 take longer than a comparison of all pairs
@@ -232,9 +232,8 @@ class Neighbors:
         check_bool("approximate", approximate)
         return cls(GivenLists(lists_of_graph(graph), "graph"), approximate=approximate)
 
-    @classmethod
+    @staticmethod
     def between(
-        cls,
         queries: Any,
         gallery: Any,
         metric: Metric = "euclidean",
@@ -298,7 +297,7 @@ class Neighbors:
         if queries is gallery and same is None:
             same = np.arange(np.shape(queries)[0])
         sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
-        check = check_sparse if sparse else as_features
+        check = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
         first, second = check("queries", queries), check("gallery", gallery)
         if first.shape[1] != second.shape[1]:
             msg = (
@@ -313,16 +312,15 @@ class Neighbors:
                 raise ValueError(msg)
             both, size = np.concatenate([second, first]), len(second)
             source = FeatureTable(both, metric, metric_params, algorithm, device, n_searched=size)
-            return SearchedBetween(source, identical, n_neighbors)
+            return between_nearest(source, identical, n_neighbors)
         if algorithm != "auto" or device is not None:
             msg = "algorithm and device search the nearest items; pass n_neighbors as well"
             raise ValueError(msg)
-        make = BetweenSparse if sparse else BetweenFeatures
+        make = between_sparse if sparse else between_features
         return make(first, second, metric, metric_params, identical)
 
-    @classmethod
+    @staticmethod
     def between_lists(
-        cls,
         indices: Any,
         distances: Any,
         n_gallery: int,
@@ -371,7 +369,9 @@ class Neighbors:
         >>> Neighbors.between_lists([[3, 0], [1, 2]], [[0.1, 0.5], [0.2, 0.3]], 5)
         <Between 2 queries and 5 gallery items (lists)>
         """
-        return GivenBetween(indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties)
+        return between_lists(
+            indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties
+        )
 
     @overload
     @classmethod
@@ -543,16 +543,13 @@ class Neighbors:
         TypeError
             If the workers could not read given lists.
         """
-        in_parts = self.parts(executor) is not None
-        if not in_parts:
-            self._source.check_sendable()
-        if not in_parts and (self._stored is None or self._stored.serves(depth)):
+        source = self._source.for_workers(in_parts=self.parts(executor) is not None)
+        if source is self._source and (self._stored is None or self._stored.serves(depth)):
             return self
         light = copy(self)
         light._stored = None
-        if in_parts:
-            light._source = self._source.without_parts()
-            light._engines = tuple(light._source.engines())
+        if source is not self._source:
+            light._source, light._engines = source, tuple(source.engines())
         return light
 
     def serves_cheaply(self, depth: int) -> bool:
@@ -584,3 +581,58 @@ class Neighbors:
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""
         return self._source.compare(rows)
+
+
+def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
+    """Neighbors of the argument `X` of public functions: `Neighbors`, dissimilarities, or features."""
+    if isinstance(X, Neighbors):
+        if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
+            msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
+            raise ValueError(msg)
+        X.check_unchanged()
+        return X
+    if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
+        msg = f"X is {X!r}, a distance; pass the neighbors of its fitted samples, {type(X).__name__}(...)"
+        msg += ".fit(X, y).neighbors()"
+        raise TypeError(msg)
+    if isinstance(metric, str) and metric == "precomputed":
+        if metric_params:
+            msg = "metric 'precomputed' takes no metric_params"
+            raise TypeError(msg)
+        return Neighbors.from_distances(X)
+    return Neighbors.from_data(X, metric, metric_params=metric_params)
+
+
+class SupervisedDistanceWarning(UserWarning):
+    """Distances were fitted to the labels of all samples, including the labels to be predicted."""
+
+
+def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
+    """Warn if the distances use more labels than the training sets, so that the score is optimistic.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Neighbors of all samples.
+    smallest_train : int
+        Size of the smallest training set. If it has all samples but the tested one, distances that leave
+        out the label of the tested sample use exactly the labels of the training set.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+    """
+    fitted = neighbors.fitted_to_labels
+    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
+        return
+    what = (
+        "the tested sample's own label is left out, but more labels are used than any training set has"
+        if fitted == "exact"
+        else "they include the labels of the tested samples, which columns of many values reveal"
+    )
+    msg = (
+        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
+        f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
+        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+    )
+    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

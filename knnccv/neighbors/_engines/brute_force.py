@@ -14,8 +14,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...kernel import inner, jit
-from .._lists import NeighborLists
-from .engine import Engine
+from .engine import Engine, NeighborLists
 
 # A block of rows should stay in a processor's own cache, but be worth a call.
 FAST_BYTES = 2**20

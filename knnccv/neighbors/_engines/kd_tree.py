@@ -31,9 +31,8 @@ from ...kernel.simd import (
     store,
     subtract,
 )
-from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
-from .engine import Engine, Lazy
+from .engine import Engine, Lazy, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 LEAF = 32

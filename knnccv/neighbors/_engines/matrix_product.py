@@ -28,10 +28,9 @@ from ..._parallel import for_each
 from ..._typing import Array
 from ...kernel import ZERO, inner, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
-from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
-from .engine import Engine, Lazy
+from .engine import Engine, Lazy, NeighborLists
 
 BLOCK = 1024
 SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
