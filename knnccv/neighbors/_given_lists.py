@@ -59,10 +59,8 @@ class ListFormat:
             If they cannot be lists.
         """
         shape = indices.shape
-        if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
-            msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {shape}"
-            raise ValueError(msg)
-        if not approximate and shape[1] > shape[0] - (not drop_self):
+        fits = len(shape) == 2 and shape[0] >= 2 and shape[1] >= 1
+        if not fits or (shape[1] > shape[0] - (not drop_self) and not approximate):
             most = "depth <= n_items" if drop_self else "depth < n_items"
             msg = f"indices must have shape (n_items, depth) with 1 <= {most}, got {shape}"
             raise ValueError(msg)
@@ -108,9 +106,13 @@ class ListFormat:
         itself = np.full(len(rows), -1) if self.of_gallery else rows
         bad = _mark_neighbors(items, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
         if not (self.of_gallery or lengths.all()):
-            bad = int(lengths.argmin())  # before the first other mistake, or the same row
+            row = int(lengths.argmin())  # before the first other mistake, or the same row
+            if bad < 0 or row < bad // self.width:
+                msg = f"indices[{rows[row]}] holds no neighbor"
+                raise ValueError(msg)
         if bad >= 0:
-            self._refuse(raw[bad], int(rows[bad]))
+            row, j = divmod(bad, self.width)
+            self._refuse(raw[row], int(rows[row]), j)
         return items, keep, lengths
 
     def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, int]:
@@ -180,33 +182,22 @@ class ListFormat:
         marker = np.array(-1).astype(raw.dtype)
         return None if not self.approximate or 0 <= marker < self.n_items else marker
 
-    def _refuse(self, given: Array, row: int) -> None:
-        """Raise ValueError for the first mistake in a row of indices."""
-        marker = self._missing_marker(given)
+    def _refuse(self, given: Array, row: int, j: int) -> None:
+        """Raise ValueError for the first mistake in a row of indices, at position j."""
+        marker, item = self._missing_marker(given), int(given[j])
         what, limits = "sample", "it must"
         if self.of_gallery:
             what, limits = "gallery item", f"with n_gallery={self.n_items} it must"
-        seen: set[int] = set()
-        for j, item in enumerate(given.tolist()):
-            if marker is not None and item == marker:
-                continue
-            if j and marker is not None and given[j - 1] == marker:
-                missing = f"indices[{row}, {j - 1}] = {given[j - 1]}"
-                msg = f"indices[{row}] continues after {missing}, a missing neighbor"
-                raise ValueError(msg)
-            if not 0 <= item < self.n_items:
-                hint = ", or -1 for none with approximate=True" if item == -1 else ""
-                msg = f"indices[{row}, {j}] is {item}; {limits} be between 0 and {self.n_items - 1}{hint}"
-                raise ValueError(msg)
-            if item == row and not (self.drop_self or self.of_gallery):
-                msg = f"indices[{row}] holds the sample itself; leave it out, or pass drop_self=True"
-                raise ValueError(msg)
-            if item in seen:
-                msg = f"indices[{row}] holds {what} {item} twice"
-                raise ValueError(msg)
-            if item != row or self.of_gallery:
-                seen.add(item)
-        msg = f"indices[{row}] holds no neighbor"
+        if j and marker is not None and given[j - 1] == marker:
+            missing = f"indices[{row}, {j - 1}] = {given[j - 1]}"
+            msg = f"indices[{row}] continues after {missing}, a missing neighbor"
+        elif not 0 <= item < self.n_items:
+            hint = ", or -1 for none with approximate=True" if item == -1 else ""
+            msg = f"indices[{row}, {j}] is {item}; {limits} be between 0 and {self.n_items - 1}{hint}"
+        elif item == row and not (self.drop_self or self.of_gallery):
+            msg = f"indices[{row}] holds the sample itself; leave it out, or pass drop_self=True"
+        else:
+            msg = f"indices[{row}] holds {what} {item} twice"
         raise ValueError(msg)
 
 
@@ -311,9 +302,6 @@ def lists_of_graph(graph: Any) -> NeighborLists:
     if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
         msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
         raise ValueError(msg)
-    if csr.dtype.kind not in "biuf":
-        msg = f"graph must hold real distances, got dtype {csr.dtype}"
-        raise TypeError(msg)
     stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
     if csr.nnz != stored:
@@ -343,7 +331,7 @@ def lists_of_graph(graph: Any) -> NeighborLists:
 
 @jit
 def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, lengths):
-    """Mark the neighbors in each row and count them; return the first row with a bad index, or -1.
+    """Mark the neighbors in each row and count them; return the place of the first bad index, or -1.
 
     A row's samples are looked up in a small table, so that the time does not depend on the number of all
     samples. ``stamps`` has the last row that used a place of the table.
@@ -364,15 +352,15 @@ def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, leng
                 ended = True
                 continue
             if ended or item < 0 or item >= n_items:
-                return r
+                return r * raw.shape[1] + j
             if item == rows[r]:
                 if not drop_self:
-                    return r
+                    return r * raw.shape[1] + j
                 continue
             place = item if direct else (item * 2654435761 >> 15) & (size - 1)
             while stamps[place] == r:
                 if keys[place] == item:
-                    return r
+                    return r * raw.shape[1] + j
                 place = (place + 1) & (size - 1)
             keys[place] = item
             stamps[place] = r
