@@ -20,7 +20,7 @@ from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_o
 from ._engines.engine import Engine, NeighborLists
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
 from ._inputs import check_features
-from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, ranking
+from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
 from ._neighbors import Neighbors, SupervisedDistanceWarning, as_neighbors, warn_label_leakage
 from ._sources import (
     FEWEST_ITEMS,
@@ -47,7 +47,6 @@ __all__ = [
     "MatrixProduct",
     "NeighborLists",
     "Neighbors",
-    "PreparedMetric",
     "ProductSearch",
     "Source",
     "SupervisedDistanceWarning",

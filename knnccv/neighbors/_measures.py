@@ -29,18 +29,28 @@ SUMS = 900, -1000
 SQUARES = 450, -450
 
 
+def compare_by(name: str, rows: Array, all_rows: Array, **kwargs: Any) -> Array:
+    """Values of a distance of scipy, of shape (n_rows, n_items)."""
+    from scipy.spatial.distance import cdist  # takes 0.1 s, too long for `import knnccv`
+
+    if all_rows.dtype != np.float32:
+        values: Array = cdist(rows, all_rows, name, **kwargs)
+        return values
+    values = np.empty((len(rows), len(all_rows)))  # in pieces, as cdist converts its input
+    for start in range(0, len(all_rows), PIECE):
+        piece = slice(start, start + PIECE)
+        values[:, piece] = cdist(rows, all_rows[piece], name, **kwargs)
+    return values
+
+
 def with_squares(data: Array) -> Array:
     """The data with an appended column of squared lengths, summed over the features in order."""
-    from scipy.spatial.distance import cdist
-
-    return np.column_stack([data, cdist(data, np.zeros((1, data.shape[1])), "sqeuclidean")])
+    return np.column_stack([data, compare_by("sqeuclidean", data, np.zeros((1, data.shape[1])))])
 
 
 def tanimoto(rows: Array, all_rows: Array) -> Array:
     """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column has the squared lengths."""
-    from scipy.spatial.distance import cdist
-
-    squares = cdist(rows[:, :-1], all_rows[:, :-1], "sqeuclidean")
+    squares = compare_by("sqeuclidean", rows[:, :-1], all_rows[:, :-1])
     return quotients(squares, rows[:, -1:] + all_rows[:, -1])
 
 
@@ -55,9 +65,7 @@ def quotients(squares: Array, lengths: Array) -> Array:
 
 def braycurtis(rows: Array, all_rows: Array) -> Array:
     """``sum |x - y| / sum |x + y|``; two empty rows are equal."""
-    from scipy.spatial.distance import cdist
-
-    values: Array = cdist(rows, all_rows, "braycurtis")
+    values = compare_by("braycurtis", rows, all_rows)
     values[np.isnan(values)] = 0.0  # finite numbers give NaN only as 0 / 0
     return values
 

@@ -25,6 +25,7 @@ from ._measures import (
     SUMS,
     arcs,
     braycurtis,
+    compare_by,
     factors_of,
     on_sphere,
     quadratic,
@@ -55,10 +56,14 @@ NAMES = (
 )
 PARAMETERS = {"minkowski": ("p",), "mahalanobis": ("V", "VI")}
 SPARSE_NAMES = ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto")
-PIECE = 4096  # rows
-_FAST_KINDS = ("sqeuclidean", "cityblock", "chebyshev")
+# Names of the surrogates, which are those of scipy, where they differ.
+_SURROGATES = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}
 # Degree of homogeneity of the surrogate; metrics without a degree do not depend on the scale of the data.
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
+
+
+def _unchanged(values: Array) -> Array:
+    return values
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class PreparedMetric:
     compare : callable
         ``compare(data[rows], data)`` → surrogate values of shape (n_rows, n_items).
     to_distance : callable
-        Distances from surrogate values.
+        Distances from surrogate values. Default: they are the same.
     kind : str
         Name of the surrogate for the faster engines; "sparse" for sparse data, which `compare` does not
         take; empty if brute force alone serves.
@@ -80,7 +85,7 @@ class PreparedMetric:
 
     data: Any
     compare: Callable[[Array, Array], Array]
-    to_distance: Callable[[Array], Array]
+    to_distance: Callable[[Array], Array] = _unchanged
     kind: str = ""
 
 
@@ -103,7 +108,7 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
         _no_params(given, "a callable metric")
         if hasattr(X, "tocsr"):
             raise TypeError(_dense_only("a callable metric"))
-        return PreparedMetric(check_features(X), partial(_by_callable, metric), _unchanged)
+        return PreparedMetric(check_features(X), partial(_by_callable, metric))
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
     if name == "precomputed":
         msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
@@ -119,26 +124,22 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
     if name in _DEGREES:
         return _scaled(check_features(X, keep_single=True), name)
     if name == "hamming":
-        return PreparedMetric(
-            check_features(X, keep_single=True), partial(_cdist, "hamming", {}), _unchanged
-        )
+        return PreparedMetric(check_features(X, keep_single=True), partial(compare_by, name))
     data = check_features(X)
     if name == "jaccard":
-        return PreparedMetric(_present(data), partial(_cdist, "jaccard", {}), _unchanged)
+        return PreparedMetric(_present(data), partial(compare_by, name))
     if name == "tanimoto":
-        scaled, _ = safely_scaled(data, name, *SQUARES)
-        return PreparedMetric(with_squares(scaled), tanimoto, _unchanged)
-    if name == "canberra":
-        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], partial(_cdist, name, {}), _unchanged)
-    if name == "braycurtis":
-        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], braycurtis, _unchanged)
+        return PreparedMetric(with_squares(safely_scaled(data, name, *SQUARES)[0]), tanimoto)
+    if name in ("canberra", "braycurtis"):
+        compare = braycurtis if name == "braycurtis" else partial(compare_by, name)
+        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], compare)
     if name == "mahalanobis":
         factors, power = factors_of(own, data.shape[1])
         scaled, shift = safely_scaled(data, name, *SQUARES)
         return PreparedMetric(scaled, partial(quadratic, factors), partial(_root, shift + power))
     if name == "haversine":
-        return PreparedMetric(on_sphere(data), partial(_cdist, "sqeuclidean", {}), arcs, "sqeuclidean")
-    return _angular(data, centered=name == "correlation")
+        return PreparedMetric(on_sphere(data), partial(compare_by, "sqeuclidean"), arcs, "sqeuclidean")
+    return _angular(data, name)
 
 
 def _sparse(X: Any, name: str) -> PreparedMetric:
@@ -146,16 +147,8 @@ def _sparse(X: Any, name: str) -> PreparedMetric:
         raise TypeError(_dense_only(f"metric {name!r}"))
     from ._engines.sparse_rows import sparse_table
 
-    kind = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
-    data, shift = sparse_table(X, kind)
-    to_distance: Callable[[Array], Array] = _unchanged
-    if name == "euclidean":
-        to_distance = partial(_root, shift)
-    elif name == "cosine":
-        to_distance = partial(_times_power, -1)
-    elif name in _DEGREES:
-        to_distance = partial(_times_power, _DEGREES[name] * shift)
-    return PreparedMetric(data, _no_comparison, to_distance, "sparse")
+    data, shift = sparse_table(X, _SURROGATES.get(name, name))
+    return PreparedMetric(data, _no_comparison, _unscaled(name, shift), "sparse")
 
 
 def _no_comparison(rows: Array, all_rows: Array) -> Array:  # noqa: ARG001
@@ -175,25 +168,30 @@ def _scaled(data: Array, name: str, **kwargs: Any) -> PreparedMetric:
     limit = 500 if degree == 2 else int(1000 / max(kwargs.get("p", 1.0), 1.0))
     low = 50 - limit if degree == 2 or "p" in kwargs else -2000
     scaled, shift, smallest = shifted(data, name, limit, low)
-    function = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}.get(name, name)
-    unscale = partial(_root, shift) if name == "euclidean" else partial(_times_power, degree * shift)
+    function = _SURROGATES.get(name, name)
+    compare, kind = partial(compare_by, function, **kwargs), function
     if name == "minkowski":
-        return PreparedMetric(scaled, partial(_guarded, name, kwargs, kwargs["p"]), unscale)
-    if degree == 2 and smallest < low:
-        return PreparedMetric(scaled, partial(_guarded, function, {}, 1.0), unscale)
-    return PreparedMetric(
-        scaled, partial(_cdist, function, {}), unscale, function if function in _FAST_KINDS else ""
-    )
+        compare, kind = partial(_guarded, compare, kwargs["p"], kwargs["p"]), ""
+    elif degree == 2 and smallest < low:
+        compare, kind = partial(_guarded, compare, 1.0, 2), ""
+    return PreparedMetric(scaled, compare, _unscaled(name, shift), kind)
 
 
-def _angular(data: Array, *, centered: bool) -> PreparedMetric:
-    rows, zero = unit_rows(data, centered=centered)
-    to_distance = partial(_times_power, -1)
+def _unscaled(name: str, shift: int) -> Callable[[Array], Array]:
+    """Distances from the surrogate values of data that were divided by 2**shift."""
+    if name == "euclidean":
+        return partial(_root, shift)
+    angular = name in ("cosine", "correlation")
+    return partial(_times_power, -1 if angular else _DEGREES.get(name, 0) * shift)
+
+
+def _angular(data: Array, name: str) -> PreparedMetric:
+    rows, zero = unit_rows(data, centered=name == "correlation")
     if not zero.any():
-        return PreparedMetric(rows, partial(_cdist, "sqeuclidean", {}), to_distance, "sqeuclidean")
+        return PreparedMetric(rows, partial(compare_by, "sqeuclidean"), _unscaled(name, 0), "sqeuclidean")
     # An added column marks rows without a direction, whose distance to every row is 1.
     rows = np.column_stack([rows, zero.astype(float)])
-    return PreparedMetric(rows, _angles, to_distance)
+    return PreparedMetric(rows, _angles, _unscaled(name, 0))
 
 
 def unit_rows(data: Array, *, centered: bool) -> tuple[Array, Array]:
@@ -214,7 +212,7 @@ def unit_rows(data: Array, *, centered: bool) -> tuple[Array, Array]:
 
 def _angles(rows: Array, all_rows: Array) -> Array:
     """Twice the cosine distances; the last column marks rows without a direction."""
-    values = _cdist("sqeuclidean", {}, rows[:, :-1], all_rows[:, :-1])
+    values = compare_by("sqeuclidean", rows[:, :-1], all_rows[:, :-1])
     values[rows[:, -1] == 1, :] = 2.0
     values[:, all_rows[:, -1] == 1] = 2.0
     return values
@@ -231,28 +229,17 @@ def _present(data: Array) -> Array:
 # Plain functions with `partial`, not closures: a `PreparedMetric` must be picklable.
 
 
-def _cdist(name: str, kwargs: Mapping[str, Any], rows: Array, all_rows: Array) -> Array:
-    from scipy.spatial.distance import cdist  # takes 0.1 s, too long for `import knnccv`
-
-    if all_rows.dtype != np.float32:
-        values: Array = cdist(rows, all_rows, name, **kwargs)
-        return values
-    values = np.empty((len(rows), len(all_rows)))  # in pieces, as cdist converts its input
-    for start in range(0, len(all_rows), PIECE):
-        piece = slice(start, start + PIECE)
-        values[:, piece] = cdist(rows, all_rows[piece], name, **kwargs)
-    return values
-
-
-def _guarded(name: str, kwargs: Mapping[str, Any], root: float, rows: Array, all_rows: Array) -> Array:
-    """Values of `_cdist`, which are `root`-th roots of sums of powers, if no power has vanished."""
-    values = _cdist(name, kwargs, rows, all_rows)
+def _guarded(
+    compare: Callable[[Array, Array], Array], root: float, power: float, rows: Array, all_rows: Array
+) -> Array:
+    """Values of `compare`, which are `root`-th roots of sums of powers, if no power has vanished."""
+    values = compare(rows, all_rows)
     small = values <= 1e-290 ** (1 / root)
     if small.any():
-        lost = small & (_cdist("chebyshev", {}, rows, all_rows) > 0)
+        lost = small & (compare_by("chebyshev", rows, all_rows) > 0)
         if lost.any():
             msg = (
-                f"differences to the power of {kwargs.get('p', 2)} vanish compared with the largest values "
+                f"differences to the power of {power} vanish compared with the largest values "
                 "of X; take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
             )
             raise ValueError(msg)
@@ -276,10 +263,6 @@ def _one_real(value: Any) -> float:
         msg = f"the metric must return one real number, got {value!r}"
         raise TypeError(msg)
     return float(single)
-
-
-def _unchanged(values: Array) -> Array:
-    return values
 
 
 def _root(shift: int, values: Array) -> Array:

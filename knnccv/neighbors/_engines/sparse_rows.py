@@ -180,13 +180,10 @@ def _share(table, absolute, x, shared):
         value = values[a]
         first = column_starts[columns[a]]
         last = column_starts[columns[a] + 1]
-        if absolute:
-            for b in range(first, last):
-                other = column_values[b]
-                shared[rows[b]] += abs(value) + abs(other) - abs(value - other)
-        else:
-            for b in range(first, last):
-                shared[rows[b]] += value * column_values[b]
+        for b in range(first, last):
+            other = column_values[b]
+            overlap = abs(value) + abs(other) - abs(value - other) if absolute else value * other
+            shared[rows[b]] += overlap
 
 
 @inner
