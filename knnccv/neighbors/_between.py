@@ -26,6 +26,8 @@ from ._measures import span
 from ._metrics import ALIASES, Metric, ranking, unit_rows
 from ._sources import FeatureTable, mixed
 
+Compare = Callable[[int, int], Array]
+
 TILE = 64
 """Queries of one matrix product; blocks of any size are cut from these, so that they have the same bits."""
 BLOCK_VALUES = 2**22
@@ -129,7 +131,7 @@ class ComparedBetween(Between):
         shape: tuple[int, ...],
         metric: str,
         same: Array | None,
-        compare: Callable[[int, int], Array],
+        compare: Compare,
         *,
         given: bool = False,
     ) -> None:
@@ -325,25 +327,20 @@ def between_nearest(source: FeatureTable, same: Array | None, n_neighbors: Any) 
     return ListedBetween(shape, source.description, same, source.engines(), depth, n_gallery)
 
 
-def between_features(
-    queries: Array, gallery: Array, metric: Metric, params: Any, same: Array | None
-) -> Between:
+def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> Compare:
     """Feature vectors: matrix products for Euclidean distances and angles, scipy's distances otherwise.
 
     For products the features stay as they are stored, in single precision or memory-mapped, and become
     double precision piece by piece.
     """
-    shape = len(queries), len(gallery)
     prepare = _by_rows(queries, gallery, metric, params)
     if prepare is None:
         prepared = ranking(np.concatenate([queries, gallery]), metric, params)
         queries, gallery = prepared.data[: len(queries)], prepared.data[len(queries) :]
         if prepared.kind != "sqeuclidean":
-            return ComparedBetween(
-                shape, name_of(metric), same, partial(_compared, prepared.compare, queries, gallery)
-            )
+            return partial(_compared, prepared.compare, queries, gallery)
         prepare = _double
-    return ComparedBetween(shape, name_of(metric), same, _Products(queries, gallery, prepare).block)
+    return _Products(queries, gallery, prepare).block
 
 
 def _compared(compare: Any, queries: Array, gallery: Array, start: int, stop: int) -> Array:
@@ -428,11 +425,6 @@ class _Products:
         return np.searchsorted(kept, owner), kept
 
 
-def name_of(metric: Metric) -> str:
-    """The name of a metric, for display."""
-    return metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
-
-
 def _by_rows(queries: Array, gallery: Array, metric: Metric, params: Any) -> Any:
     """The function that prepares rows alone, if products of them order as the metric does; else None."""
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else ""
@@ -464,19 +456,11 @@ def _some_without_direction(rows: Array, name: str) -> bool:
     return False
 
 
-def between_sparse(queries: Any, gallery: Any, metric: Metric, params: Any, same: Array | None) -> Between:
-    """Sparse features: for every query one pass over the gallery's columns of its features.
-
-    Parameters
-    ----------
-    queries, gallery : scipy sparse matrix of shape (n, n_features)
-    metric, params
-        As in `Neighbors.between`.
-    same : int64 ndarray or None
-    """
+def sparse_comparison(queries: Any, gallery: Any, metric: Metric, params: Any) -> Compare:
+    """Sparse features, as CSR: for every query one pass over the gallery's columns of its features."""
     from scipy.sparse import csr_matrix, vstack  # takes 0.1 s, too long for `import knnccv`
 
-    n_queries, n_gallery = shape = queries.shape[0], gallery.shape[0]
+    n_queries, n_gallery = queries.shape[0], gallery.shape[0]
     both = vstack([queries, gallery], format="csr")
     if both.shape[0] == both.shape[1]:  # would look like a graph
         both.resize(both.shape[0], both.shape[1] + 1)
@@ -488,8 +472,7 @@ def between_sparse(queries: Any, gallery: Any, metric: Metric, params: Any, same
     own = found._replace(
         starts=rows.starts[: n_queries + 1], columns=rows.columns[:cut], values=rows.values[:cut]
     )
-    sums = table.sums[:n_queries], table.sums[n_queries:]
-    return ComparedBetween(shape, name_of(metric), same, partial(_sparse_values, own, *sums, table.kind))
+    return partial(_sparse_values, own, table.sums[:n_queries], table.sums[n_queries:], table.kind)
 
 
 def _sparse_values(

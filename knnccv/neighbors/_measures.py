@@ -49,17 +49,12 @@ def with_squares(data: Array) -> Array:
 
 
 def tanimoto(rows: Array, all_rows: Array) -> Array:
-    """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column has the squared lengths."""
-    squares = compare_by("sqeuclidean", rows[:, :-1], all_rows[:, :-1])
-    return quotients(squares, rows[:, -1:] + all_rows[:, -1])
+    """``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``; the last column has the squared lengths.
 
-
-def quotients(squares: Array, lengths: Array) -> Array:
-    """Tanimoto distances from squared distances and sums of squared lengths; two empty rows are equal.
-
-    ``2 (|x|^2 + |y|^2 - x.y)`` is ``|x|^2 + |y|^2 + |x - y|^2``.
+    ``2 (|x|^2 + |y|^2 - x.y)`` is ``|x|^2 + |y|^2 + |x - y|^2``. Two empty rows are equal.
     """
-    total = lengths + squares
+    squares = compare_by("sqeuclidean", rows[:, :-1], all_rows[:, :-1])
+    total = rows[:, -1:] + all_rows[:, -1] + squares
     return 2 * squares / np.where(total > 0, total, 1.0)
 
 

@@ -142,6 +142,11 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
     return _angular(data, name)
 
 
+def name_of(metric: Metric) -> str:
+    """The name of a metric, for display."""
+    return metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
+
+
 def _sparse(X: Any, name: str) -> PreparedMetric:
     if name not in SPARSE_NAMES:
         raise TypeError(_dense_only(f"metric {name!r}"))

@@ -15,18 +15,19 @@ from .._typing import Array
 from .._validation import check_bool, check_integer
 from ._between import (
     Between,
+    ComparedBetween,
     between_distances,
-    between_features,
     between_lists,
     between_nearest,
-    between_sparse,
     check_same,
+    comparison,
+    sparse_comparison,
 )
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
 from ._inputs import as_features, as_matrix, check_sparse
 from ._list_readers import GivenLists, source_of_lists
-from ._metrics import Metric
+from ._metrics import Metric, name_of
 from ._sources import DistanceMatrix, FeatureTable, Source
 
 CACHE_BYTES = 2**29
@@ -46,6 +47,10 @@ class Neighbors:
         Name of the metric or of the source, for display.
     ordered_by_index : bool
         Whether ties at the end of a cut list are known to be cut in the order of the samples.
+    measured : bool
+        Whether there are distances; False if only the order of the neighbors is known.
+    sees_all : bool
+        Whether every sample can be compared with all others by `values`.
     approximate : bool
         Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
@@ -77,6 +82,8 @@ class Neighbors:
             self.max_depth = check_integer("n_neighbors", n_neighbors, 1, source.max_depth)
         self.metric = source.description
         self.ordered_by_index = source.ordered_by_index
+        self.measured = source.measured
+        self.sees_all = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
         self._source = source
@@ -316,8 +323,8 @@ class Neighbors:
         if algorithm != "auto" or device is not None:
             msg = "algorithm and device search the nearest items; pass n_neighbors as well"
             raise ValueError(msg)
-        make = between_sparse if sparse else between_features
-        return make(first, second, metric, metric_params, identical)
+        compare = (sparse_comparison if sparse else comparison)(first, second, metric, metric_params)
+        return ComparedBetween((first.shape[0], second.shape[0]), name_of(metric), identical, compare)
 
     @staticmethod
     def between_lists(
@@ -438,21 +445,19 @@ class Neighbors:
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
         self.search_all(depth, n_jobs=n_jobs)
-        items, values = np.empty((self.n_items, depth), np.int32), np.empty((self.n_items, depth))
+        lists = NeighborLists.empty(self.n_items, depth)
+        order, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
 
-        def fill(rows: Array) -> None:
-            part = self.search(rows, depth)
-            if part.lengths.min() < depth:
-                at = int(part.lengths.argmin())
-                msg = f"sample {rows[at]} has only {part.lengths[at]} known neighbors, not {depth}"
-                raise ValueError(msg)
-            items[rows] = part.items
-            values[rows] = self._source.to_distance(part.values)
+        def fill(start: int) -> None:
+            rows = order[start : start + size]
+            lists.put(rows, self.search(rows, depth))
 
-        rows, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
-        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        for_each(fill, blocks, n_jobs)
-        return items, values
+        for_each(fill, range(0, len(order), size), n_jobs)
+        at = int(lists.lengths.argmin())
+        if lists.lengths[at] < depth:
+            msg = f"sample {at} has only {lists.lengths[at]} known neighbors, not {depth}"
+            raise ValueError(msg)
+        return lists.items, self._source.to_distance(lists.values)
 
     def check_unchanged(self) -> None:
         """Raise ValueError if the data have been changed in place since these neighbors were made."""
@@ -556,11 +561,6 @@ class Neighbors:
         """Return True if lists of this depth are stored, or cost less than a comparison of all pairs."""
         return self._engine(depth).holds_lists or DEEP * depth <= self.n_items
 
-    @property
-    def sees_all(self) -> bool:
-        """Return True if every sample can be compared with all others by `values`."""
-        return self._source.compares_all and self.max_depth == self.n_items - 1
-
     def proposer(self) -> Any:
         """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
         return self._engine(1, prepare=True, stored=False).proposer()
@@ -568,11 +568,6 @@ class Neighbors:
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return self._source.distinct_rows()
-
-    @property
-    def measured(self) -> bool:
-        """Return True if there are distances, False if only the order of the neighbors is known."""
-        return self._source.measured
 
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values of lists that order the neighbors."""

@@ -21,7 +21,7 @@ from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree
 from ._engines.matrix_product import MatrixProduct
 from ._engines.sparse_rows import SparseSearch
-from ._metrics import Metric, PreparedMetric, ranking
+from ._metrics import Metric, PreparedMetric, name_of, ranking
 
 ALGORITHMS = ("auto", "brute", "tree")
 FEWEST_ITEMS = 1000
@@ -115,7 +115,7 @@ class FeatureTable(Source):
     ) -> None:
         self.metric = ranking(X, metric, metric_params)
         self.named = isinstance(metric, str)
-        self.description = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
+        self.description = name_of(metric)
         self.n_items = len(self.metric.data)
         self.n_searched = n_searched
         self.max_depth = n_searched or self.n_items - 1

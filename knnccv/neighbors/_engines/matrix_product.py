@@ -163,6 +163,10 @@ class CandidateHeaps:
         """Number of candidates per row."""
         return int(self.values.shape[1])
 
+    def at(self, rows: Any) -> tuple[Array, Array]:
+        """The values and the samples of some rows."""
+        return self.values[rows], self.items[rows]
+
     def serves(self, depth: int) -> bool:
         """Return True if the heaps suffice for lists of this depth."""
         return self.width >= _width(depth, self.n_items)
@@ -261,14 +265,7 @@ def joined(
         none = slice(0, 0) if one == other else columns
         with locks[one], locks[other] if one != other else threading.Lock():
             _scan(
-                products,
-                caps,
-                search.items[rows],
-                search.items[columns],
-                heaps.values[rows],
-                heaps.items[rows],
-                heaps.values[none],
-                heaps.items[none],
+                products, caps, search.items[rows], search.items[columns], *heaps.at(rows), *heaps.at(none)
             )
 
     for_each(offer, _meetings(len(blocks)), n_jobs, progress, unit="pair of blocks")
@@ -296,37 +293,23 @@ def measure(data, rows, found, values):
     Four candidates are measured side by side, as each sum is a chain of dependent additions.
     """
     n_found = found.shape[1]
+    some = np.empty(ABREAST, np.int64)
     for r in range(len(rows)):
         point = data[rows[r]]
-        for i in range(0, n_found - n_found % ABREAST, ABREAST):
-            a, b, c, d = (
-                data[found[r, i]],
-                data[found[r, i + 1]],
-                data[found[r, i + 2]],
-                data[found[r, i + 3]],
-            )
+        for i in range(0, n_found, ABREAST):
+            for k in range(ABREAST):
+                some[k] = found[r, min(i + k, n_found - 1)]
+            a, b, c, d = data[some[0]], data[some[1]], data[some[2]], data[some[3]]
             of_a = of_b = of_c = of_d = 0.0
             for f in range(len(point)):
                 x = np.float64(point[f])
-                to_a = x - a[f]
-                to_b = x - b[f]
-                to_c = x - c[f]
-                to_d = x - d[f]
-                of_a += to_a * to_a
-                of_b += to_b * to_b
-                of_c += to_c * to_c
-                of_d += to_d * to_d
-            values[r, i] = of_a
-            values[r, i + 1] = of_b
-            values[r, i + 2] = of_c
-            values[r, i + 3] = of_d
-        for i in range(n_found - n_found % ABREAST, n_found):
-            other = data[found[r, i]]
-            total = 0.0
-            for f in range(len(point)):
-                difference = np.float64(point[f]) - other[f]
-                total += difference * difference
-            values[r, i] = total
+                of_a += (x - a[f]) * (x - a[f])
+                of_b += (x - b[f]) * (x - b[f])
+                of_c += (x - c[f]) * (x - c[f])
+                of_d += (x - d[f]) * (x - d[f])
+            sums = of_a, of_b, of_c, of_d
+            for k in range(min(ABREAST, n_found - i)):
+                values[r, i + k] = sums[k]
 
 
 @jit
@@ -425,7 +408,7 @@ class MatrixProduct(Engine):
         if heaps is None or not heaps.serves(depth):
             found = self._candidates(places, depth)
         else:
-            found = CandidateHeaps(heaps.values[places], heaps.items[places], heaps.n_items)
+            found = CandidateHeaps(*heaps.at(places), heaps.n_items)
         limits = search.certain_below(places, found.values.max(axis=1))
         if found.width == found.n_items - 1:
             limits[:] = np.inf  # no sample is left out
