@@ -307,11 +307,10 @@ def between_lists(
         raise ValueError(msg)
     check_integers(raw.dtype)
     identical = None if same is None else check_same(same, n_queries, size)
-    found = None if distances is None else as_distances(distances, raw.shape)
-    how = ListFormat(
-        size, depth, found is not None, approximate, of_gallery=True, cut_ties=cut_ties and not approximate
-    )
-    lists = StreamedLists(ArrayLists(raw, found), how)
+    measured, unsure = distances is not None, cut_ties and not approximate
+    how = ListFormat(size, depth, measured, approximate, of_gallery=True, cut_ties=unsure)
+    arrays = [raw, as_distances(distances, raw.shape)] if measured else [raw]
+    lists = StreamedLists(ArrayLists(*arrays), how)
     # Of a file every row is checked when it is read.
     checked = np.arange(n_queries) if mapping_of(indices) is None else spread_rows(0, n_queries)
     for start in range(0, len(checked), ROWS):

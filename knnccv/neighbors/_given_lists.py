@@ -115,7 +115,7 @@ class ListFormat:
             self._refuse(raw[row], int(rows[row]), j)
         return items, keep, lengths
 
-    def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, int]:
+    def pack(self, rows: Array, raw: Array, found: Array | None = None) -> tuple[NeighborLists, int]:
         """The lists of some rows from their indices and distances, and the `RISES` and `FALLS` of these.
 
         Without distances the values are positions, the same in every row.
@@ -144,7 +144,7 @@ class ListFormat:
             raise ValueError(msg)
         return NeighborLists(items, values, lengths, (lengths < self.n_others) & self.cut_ties), trend
 
-    def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, int]:
+    def pack_all(self, indices: Array, distances: Array | None = None) -> tuple[NeighborLists, int]:
         """The lists of all samples, as by `pack`; clean int32 indices alone are not copied."""
         clean = distances is None and not (self.approximate or self.drop_self)
         shared = clean and indices.dtype == np.int32 and indices.flags.c_contiguous

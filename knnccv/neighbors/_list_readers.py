@@ -43,6 +43,10 @@ FEW = 16  # rows of a chunk that are sent without the others
 BLOCK_ENTRIES = 2**19  # of indices that are packed at once
 
 
+Raw = tuple[Array, ...]
+"""Indices, shape (n_rows, width), and their distances if there are any."""
+
+
 class Reader(ABC):
     """Reads rows of given lists, in any thread."""
 
@@ -55,29 +59,28 @@ class Reader(ABC):
         """Raise TypeError if a worker cannot read the lists by itself."""
 
     @abstractmethod
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
-        """The indices of some rows, shape (n_rows, width), and their distances, if there are any."""
+    def read(self, rows: Array) -> Raw:
+        """The indices of some rows, and their distances, if there are any."""
 
 
 class HeldLists(Reader):
     """Reads the part of the lists that came with the task of this thread."""
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
-        found: tuple[Array, Array | None] = held_part().read(rows)
+        found: Raw = held_part().read(rows)
         return found
 
 
 class ArrayLists(Reader):
     """Reads given lists from arrays, memory-mapped or not; a worker opens a mapped file by its path."""
 
-    def __init__(self, indices: Array, distances: Array | None) -> None:
-        self._indices = MappedRows(indices)
-        self._distances = None if distances is None else MappedRows(distances)
+    def __init__(self, *arrays: Array) -> None:
+        self._arrays = [MappedRows(array) for array in arrays]
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
-        return self._indices.take(rows), None if self._distances is None else self._distances.take(rows)
+        return tuple(array.take(rows) for array in self._arrays)
 
 
 def mapping_of(array: Any) -> np.memmap[Any, Any] | None:
@@ -132,25 +135,21 @@ class MappedRows:
         if self._path is None:
             return MappedRows, (np.array(self._array),)
         array = self._array
-        offset = _first(array) - _address(self._map)
+        offset = array.ctypes.data - _address(self._map)
         size = os.path.getsize(self._path)
         return _reopened, (self._path, size, array.dtype, array.shape, array.strides, offset)
 
 
 def _address(mapped: Any) -> int:
     """The address of the first byte of a memory map."""
-    return _first(np.frombuffer(mapped, np.uint8, 1))
-
-
-def _first(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
+    return np.frombuffer(mapped, np.uint8, 1).ctypes.data
 
 
 def _bounds(array: Array) -> tuple[int, int]:
     """Addresses of the lowest byte of an array, and of the one past its highest."""
     steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
-    low = _first(array) + sum(step for step in steps if step < 0)
-    return low, _first(array) + sum(step for step in steps if step > 0) + array.itemsize
+    low = array.ctypes.data + sum(step for step in steps if step < 0)
+    return low, array.ctypes.data + sum(step for step in steps if step > 0) + array.itemsize
 
 
 def _reopened(
@@ -184,24 +183,21 @@ def is_dask_array(array: Any) -> bool:
 
 @dataclass(eq=False)
 class ListChunk:
-    """The rows from ``start`` on: indices, and distances if there are any."""
+    """The rows from ``start`` on."""
 
     start: int
-    indices: Array
-    distances: Array | None
+    arrays: Raw
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances."""
         at = rows - self.start
-        if len(at) and not 0 <= at.min() <= at.max() < len(self.indices):
+        if len(at) and not 0 <= at.min() <= at.max() < len(self.arrays[0]):
             msg = f"a task for samples {rows.min()} to {rows.max()} came with the lists of others"
             raise RuntimeError(msg)
-        return take_rows(self.indices, at), None if self.distances is None else take_rows(
-            self.distances, at
-        )
+        return tuple(take_rows(array, at) for array in self.arrays)
 
 
-def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distances: Any = None) -> ListChunk:
+def checked_chunk(start: int, stop: int, how: ListFormat, *arrays: Any) -> ListChunk:
     """A chunk, if it is what the dask arrays promise; its rows are checked when they are packed.
 
     Raises
@@ -209,9 +205,7 @@ def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distance
     ValueError, TypeError
         If the shape or the type is wrong, entries are masked, or distances decrease along all lists.
     """
-    for name, given, kinds in (("indices", indices, "iu"), ("distances", distances, "fiu")):
-        if given is None:
-            continue
+    for given, name, kinds in zip(arrays, ("indices", "distances"), ("iu", "fiu"), strict=False):
         if np.ma.is_masked(given):
             msg = f"there are masked entries in {name}[{start}:{stop}]; every value is needed"
             raise ValueError(msg)
@@ -221,12 +215,9 @@ def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distance
                 f"type of the dask array, got shape {given.shape} and dtype {given.dtype}"
             )
             raise ValueError(msg)
-    chunk = ListChunk(start, np.asarray(indices), None if distances is None else np.asarray(distances))
+    chunk = ListChunk(start, tuple(map(np.asarray, arrays)))
     if how.may_be_similarities:
-        rows = spread_rows(start, stop)
-        how.refuse_similarities(
-            how.pack(rows, *chunk.read(rows))[1], f"all lists of the chunk [{start}:{stop}]"
-        )
+        _refuse_similarities(chunk, how, start, stop, f"all lists of the chunk [{start}:{stop}]")
     return chunk
 
 
@@ -236,17 +227,16 @@ class DaskLists(Reader):
     A chunk is kept as long as a thread reads it, so that there are no more of them than threads.
     """
 
-    def __init__(self, indices: Any, distances: Any, how: ListFormat) -> None:
-        self._indices = indices
-        self._distances = distances
+    def __init__(self, how: ListFormat, *arrays: Any) -> None:
         self._how = how
-        self._starts = np.concatenate([[0], np.cumsum(indices.chunks[0])])
+        self._arrays = arrays
+        self._starts = np.concatenate([[0], np.cumsum(arrays[0].chunks[0])])
         self._lock = threading.Lock()
         self._known: weakref.WeakValueDictionary[int, Lazy[ListChunk]] = weakref.WeakValueDictionary()
         self._here = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DaskLists, (self._indices, self._distances, self._how)
+        return DaskLists, (self._how, *self._arrays)
 
     @property
     def parts(self) -> DaskLists:
@@ -256,7 +246,7 @@ class DaskLists(Reader):
     def check_sendable(self) -> None:
         """Raise TypeError if a worker cannot compute the chunks by itself."""
         distributed = sys.modules.get("distributed")
-        if distributed is not None and distributed.futures_of([self._indices, self._distances]):
+        if distributed is not None and distributed.futures_of(list(self._arrays)):
             msg = (
                 "these lists are dask arrays whose chunks a cluster holds, and this computation reads "
                 "several chunks in each task; omit executor, or pass arrays that are read from files"
@@ -273,11 +263,10 @@ class DaskLists(Reader):
         from dask.delayed import delayed
 
         at = self._number(row)
-        arrays = [array for array in (self._indices, self._distances) if array is not None]
-        blocks = [array.blocks[at].to_delayed().item() for array in arrays]
+        blocks = [array.blocks[at].to_delayed().item() for array in self._arrays]
         return delayed(checked_chunk, pure=False)(*self.bounds(row), self._how, *blocks)
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         chunks = np.unique(numbers) if len(rows) else [0]
@@ -285,21 +274,18 @@ class DaskLists(Reader):
         if len(found) == 1:
             return found[0]
         places = np.argsort(np.argsort(numbers, kind="stable"))
-        indices, distances = zip(*found, strict=True)
-        return np.concatenate(indices)[places], (
-            None if distances[0] is None else np.concatenate(distances)[places]
-        )
+        return tuple(np.concatenate(parts)[places] for parts in zip(*found, strict=True))
 
     def _number(self, row: int) -> int:
         return int(np.searchsorted(self._starts, row, side="right")) - 1
 
-    def _read_chunk(self, number: int, rows: Array) -> tuple[Array, Array | None]:
+    def _read_chunk(self, number: int, rows: Array) -> Raw:
         """Rows of one chunk; of a chunk that a cluster computes, a few are sent without the others."""
         if len(rows) <= FEW and number not in self._known and _has_scheduler():
             from dask.delayed import delayed
 
             some = delayed(ListChunk.read, pure=False)(self.part(int(self._starts[number])), rows)
-            found: tuple[Array, Array | None] = some.compute()
+            found: Raw = some.compute()
             return found
         return self._chunk(number).read(rows)
 
@@ -442,25 +428,10 @@ def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_sel
     ValueError, TypeError
         As `Neighbors.from_lists`.
     """
-    if is_dask_array(indices) or is_dask_array(distances):
-        return _of_dask_arrays(indices, distances, approximate, drop_self)
-    indices = as_indices(indices)
-    measured = distances is not None
-    how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
-    if measured:
-        distances = as_distances(distances, indices.shape)
-    if mapping_of(indices) is None and mapping_of(distances) is None:
-        lists, trend = how.pack_all(indices, distances)
-        how.refuse_similarities(trend)
-        return GivenLists(lists, "lists", how.measured)
-    reader = ArrayLists(indices, distances)
-    rows = spread_rows(0, how.n_items)  # finds usual mistakes early, such as samples in their own lists
-    how.refuse_similarities(how.pack(rows, *reader.read(rows))[1])
-    return ListsInParts(reader, how)
-
-
-def _of_dask_arrays(indices: Any, distances: Any, approximate: bool, drop_self: bool) -> Source:
-    for name, array in (("indices", indices), ("distances", distances)):
+    in_dask = is_dask_array(indices) or is_dask_array(distances)
+    if not in_dask:
+        indices = as_indices(indices)
+    for name, array in (("indices", indices), ("distances", distances)) if in_dask else ():
         if array is not None and not is_dask_array(array):
             msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
             raise TypeError(msg)
@@ -469,8 +440,26 @@ def _of_dask_arrays(indices: Any, distances: Any, approximate: bool, drop_self: 
             raise ValueError(msg)
     measured = distances is not None
     how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
-    indices = indices.rechunk({1: -1})
-    if measured:
-        check_distances(distances, indices.shape)
-        distances = distances.rechunk(indices.chunks)
-    return ListsInParts(DaskLists(indices, distances, how), how)
+    if in_dask:
+        arrays = [indices.rechunk({1: -1})]
+        if measured:
+            check_distances(distances, indices.shape)
+            arrays.append(distances.rechunk(arrays[0].chunks))
+        return ListsInParts(DaskLists(how, *arrays), how)
+    arrays = [indices, as_distances(distances, indices.shape)] if measured else [indices]
+    if all(mapping_of(array) is None for array in arrays):
+        lists, trend = how.pack_all(*arrays)
+        how.refuse_similarities(trend)
+        return GivenLists(lists, "lists", how.measured)
+    reader = ArrayLists(*arrays)
+    # Finds usual mistakes early, such as samples in their own lists.
+    _refuse_similarities(reader, how, 0, how.n_items, "all lists")
+    return ListsInParts(reader, how)
+
+
+def _refuse_similarities(
+    reader: Reader | ListChunk, how: ListFormat, start: int, stop: int, where: str
+) -> None:
+    """Pack some rows from `start` to before `stop`, and refuse them if they are wrong or similarities."""
+    rows = spread_rows(start, stop)
+    how.refuse_similarities(how.pack(rows, *reader.read(rows))[1], where)
