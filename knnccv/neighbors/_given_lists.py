@@ -266,16 +266,6 @@ def as_finite(found: Array, keep: Array, rows: Array) -> Array:
     return values
 
 
-def follow_each_other(rows: Array) -> bool:
-    """Return True if the rows are some consecutive ones, in their order."""
-    return bool(len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
-
-
-def take_rows(array: Array, rows: Array) -> Array:
-    """Some rows of an array, as a view if they follow each other."""
-    return array[int(rows[0]) : int(rows[-1]) + 1] if follow_each_other(rows) else array[rows]
-
-
 def spread_rows(start: int, stop: int) -> Array:
     """Up to `SAMPLED` rows, from `start` to before `stop`, at about equal distances."""
     return np.unique(np.linspace(start, stop - 1, SAMPLED).astype(np.int64))

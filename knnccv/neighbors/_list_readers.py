@@ -24,16 +24,8 @@ import numpy as np
 
 from .._parallel import Parts, held_part
 from .._typing import Array
-from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists
-from ._given_lists import (
-    ListFormat,
-    as_distances,
-    as_indices,
-    check_distances,
-    follow_each_other,
-    spread_rows,
-    take_rows,
-)
+from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists, together
+from ._given_lists import ListFormat, as_distances, as_indices, check_distances, spread_rows
 from ._sources import Source, checksum_of
 
 SHARED_MODES = ("r", "r+", "w+")  # pages of these maps can be read again from the file
@@ -115,10 +107,10 @@ class MappedRows:
     def take(self, rows: Array) -> Array:
         """A copy of some rows."""
         copy = np.empty((len(rows), self._array.shape[1]), self._array.dtype)
-        together = len(rows) if follow_each_other(rows) else APART
-        for start in range(0, len(rows), max(together, 1)):
-            some = rows[start : start + together]
-            copy[start : start + together] = take_rows(self._array, some)
+        step = APART if together(rows) is rows else len(rows)
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            copy[start : start + step] = self._array[together(some)]
             self._forget(some)
         return copy
 
@@ -194,7 +186,7 @@ class ListChunk:
         if len(at) and not 0 <= at.min() <= at.max() < len(self.arrays[0]):
             msg = f"a task for samples {rows.min()} to {rows.max()} came with the lists of others"
             raise RuntimeError(msg)
-        return tuple(take_rows(array, at) for array in self.arrays)
+        return tuple(array[together(at)] for array in self.arrays)
 
 
 def checked_chunk(start: int, stop: int, how: ListFormat, *arrays: Any) -> ListChunk:

@@ -278,17 +278,10 @@ def distinct_rows(table: Array, fewest_copies: int = 4) -> Array | None:
         # have more copies. A quarter of them must be found.
         sample = np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLED_ROWS))
         most = len(sample) - fewest_copies * len(sample) ** 2 // (8 * n_rows)
-        if _has_more_than(max(most, len(sample) // fewest_copies), table[sample]):
+        if len(np.unique(mixed(table[sample]))) > max(most, len(sample) // fewest_copies):
             return None
-    elif _has_more_than(n_rows // fewest_copies, table):
-        return None
     numbers = _numbers(table)
     return numbers if (int(numbers.max()) + 1) * fewest_copies <= n_rows else None
-
-
-def _has_more_than(most: int, table: Array) -> bool:
-    """Return True if there are more than `most` distinct rows; the first column often shows it."""
-    return len(np.unique(table[:, 0])) > most or len(np.unique(mixed(table))) > most
 
 
 def _numbers(table: Array) -> Array:

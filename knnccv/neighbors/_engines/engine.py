@@ -17,6 +17,13 @@ STORED_ROWS = 4096
 Built = TypeVar("Built")
 
 
+def together(rows: Array | slice) -> Array | slice:
+    """The rows; a slice, which saves a copy, if they follow each other."""
+    if isinstance(rows, slice) or not len(rows) or rows[-1] - rows[0] != len(rows) - 1:
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1) if (np.diff(rows) == 1).all() else rows
+
+
 @dataclass
 class NeighborLists:
     """Neighbor lists of some samples, one per row.
@@ -61,8 +68,7 @@ class NeighborLists:
 
     def cut(self, rows: Array | slice, depth: int) -> NeighborLists:
         """The lists of `rows`, cut at `depth`."""
-        if isinstance(rows, np.ndarray) and len(rows) and (np.diff(rows) == 1).all():
-            rows = slice(int(rows[0]), int(rows[-1]) + 1)  # saves a copy
+        rows = together(rows)
         values = self.values[rows]
         lengths = self.lengths[rows]
         may_tie_beyond = self.may_tie_beyond[rows]

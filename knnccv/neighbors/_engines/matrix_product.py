@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -231,15 +232,9 @@ def _caps(products: Array, width: int, *, first: bool) -> Array:
 
 
 def _meetings(n_blocks: int) -> list[tuple[int, int]]:
-    """Every block with itself, then all pairs, in the rounds of a tournament."""
-    pairs = [(i, i) for i in range(n_blocks)]
-    places = list(range(n_blocks + n_blocks % 2))
-    for _ in range(len(places) - 1):
-        half = len(places) // 2
-        meetings = zip(places[:half], reversed(places[half:]), strict=True)
-        pairs += [(min(pair), max(pair)) for pair in meetings if max(pair) < n_blocks]
-        places = [places[0], places[-1], *places[1:-1]]
-    return pairs
+    """Every block with itself, then all pairs, in rounds in which no block appears twice."""
+    pairs = sorted(combinations(range(n_blocks), 2), key=lambda pair: sum(pair) % n_blocks)
+    return [(i, i) for i in range(n_blocks)] + pairs
 
 
 def joined(

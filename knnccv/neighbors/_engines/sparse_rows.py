@@ -20,7 +20,7 @@ import numpy as np
 from ..._typing import Array
 from ...kernel import inner, jit
 from .._inputs import as_csr
-from .._measures import NO_ZERO, shifted
+from .._metrics import NO_ZERO, shifted
 from .engine import Engine, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
