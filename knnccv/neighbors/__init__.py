@@ -7,8 +7,8 @@ and every variant.
 - `_between` has distances from queries to a gallery, or lists of its nearest items.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
-- `_inputs` checks features and matrices; `_metrics` prepares a metric, and computes distances without loss
-  of precision.
+- `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
+  without loss of precision.
 - `_given_lists` checks and packs given lists and graphs, `_list_readers` reads them from arrays, files and
   dask, and makes neighbors of them.
 """

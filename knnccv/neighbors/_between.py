@@ -21,8 +21,9 @@ from .._validation import as_reals, check_bool, check_finite, check_integer, rec
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
 from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows
+from ._inputs import span
 from ._list_readers import ArrayLists, StreamedLists, mapping_of
-from ._metrics import ALIASES, Metric, ranking, span, unit_rows
+from ._metrics import ALIASES, Metric, ranking, unit_rows
 from ._sources import FeatureTable, mixed
 
 Compare = Callable[[int, int], Array]

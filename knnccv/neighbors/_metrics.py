@@ -5,8 +5,6 @@ ordered by their squares, since the square root maps neighboring doubles to one.
 are ordered by squared distances of rows scaled to one length, for which proportional rows are equal to
 the last bit and small angles do not cancel. Great circles are ordered by the chord.
 
-Data are scaled by powers of two, so that sums and squares neither overflow nor vanish.
-
 Each pair is computed by an expression that is symmetric to the last bit. Equal rows are therefore at
 distance 0, have the same distance to every other row, and tie.
 """
@@ -24,7 +22,7 @@ import numpy as np
 from .._typing import Array
 from .._validation import as_reals, check_real, refuse_fitted
 from ..kernel import jit
-from ._inputs import check_features
+from ._inputs import NO_ZERO, check_features, safely_scaled, shifted
 
 Metric = str | Callable[[Array, Array], float]
 
@@ -52,10 +50,6 @@ _SURROGATES = {"manhattan": "cityblock", "euclidean": "sqeuclidean"}
 # Degree of homogeneity of the surrogate; metrics without a degree do not depend on the scale of the data.
 _DEGREES = {"euclidean": 2, "sqeuclidean": 2, "manhattan": 1, "chebyshev": 1, "minkowski": 1}
 
-NO_ZERO = (
-    "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
-    "'tanimoto' and 'braycurtis' compare amounts"
-)
 
 ABREAST = 64
 PIECE = 4096  # rows
@@ -455,54 +449,3 @@ def on_sphere(data: Array) -> Array:
 def arcs(squares: Array) -> Array:
     """Angles, in radians, from squared chords."""
     return 2 * np.arcsin(np.minimum(np.sqrt(squares) / 2, 1.0))
-
-
-def shifted(data: Array, name: str, limit: int, low: int) -> tuple[Array, int, int]:
-    """The data divided by 2**shift, exactly; the shift; the smallest exponent afterwards.
-
-    The data are scaled if the largest exponent is above `limit` or the smallest below `low`. The largest
-    exponent is then `limit`.
-
-    Raises
-    ------
-    ValueError
-        If small values would lose digits.
-    """
-    largest, smallest = span(data)
-    shift = largest - limit if largest > limit or smallest < low else 0
-    scaled = np.ldexp(data, -shift) if shift else data
-    if shift and (np.ldexp(scaled, shift) != data).any():
-        raise ValueError(_too_wide(name, smallest, largest))
-    return scaled, shift, smallest - shift
-
-
-def safely_scaled(data: Array, name: str, limit: int, low: int) -> tuple[Array, int]:
-    """The data and the shift from `shifted`, with all exponents at least `low`.
-
-    Raises
-    ------
-    ValueError
-        If the data span more orders of magnitude.
-    """
-    scaled, shift, smallest = shifted(data, name, limit, low)
-    if smallest < low:
-        raise ValueError(_too_wide(name, smallest + shift, span(data)[0]))
-    return scaled, shift
-
-
-def _too_wide(name: str, smallest: int, largest: int) -> str:
-    return f"X spans too many orders of magnitude for metric {name!r}: 2**{smallest} to 2**{largest}"
-
-
-def span(data: Array) -> tuple[int, int]:
-    """Binary exponents of the largest and the smallest nonzero absolute value."""
-    largest, smallest = 0.0, np.inf
-    for start in range(0, len(data), PIECE):
-        size = np.abs(data[start : start + PIECE])
-        largest = max(largest, float(size.max()))
-        smallest = min(smallest, float(size.min(where=size > 0, initial=np.inf)))
-    return _exponent(largest), _exponent(min(smallest, largest))
-
-
-def _exponent(largest: float) -> int:
-    return int(np.frexp(largest)[1]) if largest > 0 else 0

@@ -19,8 +19,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...kernel import inner, jit
-from .._inputs import as_csr
-from .._metrics import NO_ZERO, shifted
+from .._inputs import NO_ZERO, as_csr, shifted
 from .engine import Engine, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
