@@ -8,7 +8,7 @@ lists, or searched by an engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar
@@ -21,9 +21,9 @@ from .._validation import as_reals, check_bool, check_finite, check_integer, rec
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
 from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows
-from ._inputs import span
+from ._inputs import as_features, check_sparse, span
 from ._list_readers import ArrayLists, StreamedLists, mapping_of
-from ._metrics import ALIASES, Metric, ranking, unit_rows
+from ._metrics import ALIASES, Metric, name_of, ranking, unit_rows
 from ._sources import FeatureTable, mixed
 
 Compare = Callable[[int, int], Array]
@@ -318,12 +318,43 @@ def between_lists(
     return ListedBetween((n_queries, size), "lists", identical, (lists,), depth, approximate=approximate)
 
 
-def between_nearest(source: FeatureTable, same: Array | None, n_neighbors: Any) -> Between:
-    """The nearest items of a gallery in front of the queries, searched; their orders and ties are exact."""
-    n_gallery = source.n_searched
-    depth = check_integer("n_neighbors", n_neighbors, 1, n_gallery, "the size of the gallery")
-    shape = source.n_items - n_gallery, n_gallery
-    return ListedBetween(shape, source.description, same, source.engines(), depth, n_gallery)
+def between(
+    queries: Any,
+    gallery: Any,
+    metric: Metric,
+    params: Mapping[str, Any] | None,
+    same: Any,
+    n_neighbors: int | None,
+    algorithm: str,
+    device: Any,
+) -> Between:
+    """Distances between features, or their nearest items; as `Neighbors.between`."""
+    if queries is gallery and same is None:
+        same = np.arange(np.shape(queries)[0])
+    sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
+    check = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
+    first, second = check("queries", queries), check("gallery", gallery)
+    if first.shape[1] != second.shape[1]:
+        msg = (
+            "queries and gallery must have the same number of features, "
+            f"got {first.shape[1]} and {second.shape[1]}"
+        )
+        raise ValueError(msg)
+    shape = first.shape[0], second.shape[0]
+    identical = None if same is None else check_same(same, *shape)
+    if n_neighbors is not None:
+        if sparse:
+            msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
+            raise ValueError(msg)
+        both, size = np.concatenate([second, first]), len(second)
+        source = FeatureTable(both, metric, params, algorithm, device, n_searched=size)
+        depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
+        return ListedBetween(shape, source.description, identical, source.engines(), depth, size)
+    if algorithm != "auto" or device is not None:
+        msg = "algorithm and device search the nearest items; pass n_neighbors as well"
+        raise ValueError(msg)
+    compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
+    return ComparedBetween(shape, name_of(metric), identical, compare)
 
 
 def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> Compare:

@@ -169,7 +169,10 @@ def as_matrix(D: Any) -> Array:
         matrix = as_reals("distances", _finite_diagonal(matrix), must)
     else:
         for start, rows in _blocks(matrix):
-            _check_off_diagonal(rows, start)
+            if not np.isfinite(rows).all():
+                others = np.array(rows)
+                others[_diagonal(rows, start)] = 0
+                check_finite("distances", others, start)
     if _holds_similarities(matrix):
         msg = (
             "metric 'precomputed' takes distances, but every row's largest value is on the diagonal, as in "
@@ -205,13 +208,6 @@ def _blocks(matrix: Array) -> Any:
 def _diagonal(rows: Array, start: int) -> tuple[Array, Array]:
     """Positions of the matrix's diagonal in some rows, of which the first is row `start`."""
     return np.arange(len(rows)), np.arange(start, start + len(rows))
-
-
-def _check_off_diagonal(rows: Array, start: int) -> None:
-    if not np.isfinite(rows).all():
-        others = np.array(rows)
-        others[_diagonal(rows, start)] = 0
-        check_finite("distances", others, start)
 
 
 def _finite_diagonal(matrix: Array) -> Array:

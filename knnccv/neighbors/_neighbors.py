@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -13,21 +12,12 @@ import numpy as np
 from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
-from ._between import (
-    Between,
-    ComparedBetween,
-    between_distances,
-    between_lists,
-    between_nearest,
-    check_same,
-    comparison,
-    sparse_comparison,
-)
+from ._between import Between, between, between_distances, between_lists
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
-from ._inputs import as_features, as_matrix, check_sparse
+from ._inputs import as_matrix
 from ._list_readers import GivenLists, source_of_lists
-from ._metrics import Metric, name_of
+from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
 
 CACHE_BYTES = 2**29
@@ -301,30 +291,7 @@ class Neighbors:
         >>> Neighbors.between([[0.0], [4.0]], [[1.0], [2.0], [5.0]])
         <Between 2 queries and 3 gallery items (euclidean)>
         """
-        if queries is gallery and same is None:
-            same = np.arange(np.shape(queries)[0])
-        sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
-        check = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
-        first, second = check("queries", queries), check("gallery", gallery)
-        if first.shape[1] != second.shape[1]:
-            msg = (
-                "queries and gallery must have the same number of features, "
-                f"got {first.shape[1]} and {second.shape[1]}"
-            )
-            raise ValueError(msg)
-        identical = None if same is None else check_same(same, first.shape[0], second.shape[0])
-        if n_neighbors is not None:
-            if sparse:
-                msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
-                raise ValueError(msg)
-            both, size = np.concatenate([second, first]), len(second)
-            source = FeatureTable(both, metric, metric_params, algorithm, device, n_searched=size)
-            return between_nearest(source, identical, n_neighbors)
-        if algorithm != "auto" or device is not None:
-            msg = "algorithm and device search the nearest items; pass n_neighbors as well"
-            raise ValueError(msg)
-        compare = (sparse_comparison if sparse else comparison)(first, second, metric, metric_params)
-        return ComparedBetween((first.shape[0], second.shape[0]), name_of(metric), identical, compare)
+        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm, device)
 
     @staticmethod
     def between_lists(
@@ -468,9 +435,9 @@ class Neighbors:
             )
             raise ValueError(msg)
 
-    def _engine(self, depth: int, *, prepare: bool = False, stored: bool = True) -> Engine:
+    def _engine(self, depth: int, *, prepare: bool = False) -> Engine:
         """The first engine that serves lists of this depth; the last engine serves every depth."""
-        lists = self._stored if stored else None  # another thread may replace it
+        lists = self._stored  # another thread may replace it
         if lists is not None and lists.serves(depth):
             return lists
         return serving(self._engines, depth, prepare=prepare)
@@ -481,10 +448,8 @@ class Neighbors:
 
     def visiting_order(self, rows: Array, depth: int) -> Array:
         """The rows, all different, in an order that makes the search fast."""
-        stored = self._stored
-        if stored is not None and stored.serves(depth):
-            return rows
-        return self._engines[0].visiting_order(rows)
+        in_store = self._engine(depth) is self._stored
+        return rows if in_store else self._engines[0].visiting_order(rows)
 
     def prepare(self, depth: int) -> None:
         """Build the data structures that a search of this depth needs."""
@@ -563,7 +528,7 @@ class Neighbors:
 
     def proposer(self) -> Any:
         """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
-        return self._engine(1, prepare=True, stored=False).proposer()
+        return serving(self._engines, 1, prepare=True).proposer()
 
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""

@@ -53,13 +53,9 @@ class NeighborLists:
 
     @classmethod
     def empty(cls, n_rows: int, depth: int) -> NeighborLists:
-        """Uninitialized lists, to be filled by `put`."""
-        return cls(
-            np.empty((n_rows, depth), np.int32),
-            np.empty((n_rows, depth)),
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, bool),
-        )
+        """Full rows without ties beyond them, to be filled."""
+        shape = n_rows, depth
+        return cls.of_full_rows(np.empty(shape, np.int32), np.empty(shape), np.zeros(n_rows, bool))
 
     def put(self, rows: Array, lists: NeighborLists) -> None:
         """Copy the lists of the samples `rows`, of the same depth, into these."""

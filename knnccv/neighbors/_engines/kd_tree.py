@@ -127,15 +127,6 @@ def _build(data):
 
 
 @_inlined
-def _add_gap(total, gap, kind):
-    if kind == 0:
-        return total + gap * gap
-    if kind == 1:
-        return total + gap
-    return max(total, gap)
-
-
-@_inlined
 def _add_gaps(total, gaps, kind):
     if kind == 0:
         return simd.add_product(total, gaps, gaps)
@@ -153,7 +144,12 @@ def _to_box(low, high, node, others_low, others_high, kind):
     total = 0.0
     for f in range(low.shape[1]):
         gap = max(low[node, f] - others_high[f], others_low[f] - high[node, f], 0.0)
-        total = _add_gap(total, gap, kind)
+        if kind == 0:
+            total += gap * gap
+        elif kind == 1:
+            total += gap
+        else:
+            total = max(total, gap)
     return total
 
 

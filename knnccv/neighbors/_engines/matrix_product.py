@@ -407,9 +407,8 @@ class MatrixProduct(Engine):
         limits = search.certain_below(places, found.values.max(axis=1))
         if found.width == found.n_items - 1:
             limits[:] = np.inf  # no sample is left out
-        items = np.empty((n_rows, depth), np.int32)
-        ranked = np.empty((n_rows, depth))
-        tied = np.zeros(n_rows, bool)
+        lists = NeighborLists.empty(n_rows, depth)
+        items, ranked, tied = lists.items, lists.values, lists.may_tie_beyond
         settled = np.zeros(n_rows, bool)
         if self._remeasure is not None:
             exact = self._remeasure(rows, found.items)
@@ -422,4 +421,4 @@ class MatrixProduct(Engine):
             again = np.ascontiguousarray(rows[left])
             itself = own_columns(again, self._n_searched)
             items[left], ranked[left], tied[left] = nearest_of(self.compare(again), itself, depth)
-        return NeighborLists.of_full_rows(items, ranked, tied)
+        return lists

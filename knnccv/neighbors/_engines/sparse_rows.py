@@ -154,9 +154,7 @@ class SparseSearch(Engine):
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
         table = self.table
-        lists = NeighborLists.of_full_rows(
-            np.empty((len(rows), depth), np.int32), np.empty((len(rows), depth)), np.zeros(len(rows), bool)
-        )
+        lists = NeighborLists.empty(len(rows), depth)
         found = lists.items, lists.values, lists.may_tie_beyond
         _search(table.rows, table.sums, table.kind, table.error, rows, *found)
         return lists
