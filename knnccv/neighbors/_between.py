@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,6 +38,7 @@ PREPARED_BYTES = 2**28
 ROWS = 2**10  # of given lists that are checked at once
 
 
+@dataclass(eq=False, repr=False)
 class Between(ABC):
     """Distances from each query to each item of a gallery. Use `Neighbors.between` or `from_distances`.
 
@@ -59,23 +60,20 @@ class Between(ABC):
         Whether nearer items than those listed may exist, so that results cannot be certified.
     """
 
-    given: bool = False
+    n_queries: int
+    n_gallery: int
+    metric: str
+    same: Array | None
+    given: bool = field(default=False, kw_only=True)
+    approximate: bool = field(default=False, kw_only=True)
     truncated: ClassVar[bool] = False
-    approximate: bool = False
-
-    def __init__(self, shape: tuple[int, ...], metric: str, same: Array | None) -> None:
-        self.n_queries, self.n_gallery = shape
-        self.metric = metric
-        self.same = same
 
     def __repr__(self) -> str:
         return f"<Between {self.n_queries} queries and {self.n_gallery} gallery items ({self.metric})>"
 
     def with_same(self, same: Array) -> Between:
         """A copy in which `same` are the queries themselves."""
-        twin = copy(self)
-        twin.same = same
-        return twin
+        return replace(self, same=same)
 
     @property
     def rows_at_once(self) -> int:
@@ -115,29 +113,17 @@ class Between(ABC):
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class ComparedBetween(Between):
     """All distances.
 
-    Parameters
+    Attributes
     ----------
-    shape, metric, same, given
-        Numbers of queries and of items in the gallery; the attributes of `Between`.
     compare : callable
         ``compare(start, stop)`` → values that order the gallery for some queries.
     """
 
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        metric: str,
-        same: Array | None,
-        compare: Compare,
-        *,
-        given: bool = False,
-    ) -> None:
-        super().__init__(shape, metric, same)
-        self.given = given
-        self.compare = compare
+    compare: Compare
 
     def block(self, start: int, stop: int) -> Array:
         """Values that order the gallery for some queries."""
@@ -146,13 +132,12 @@ class ComparedBetween(Between):
         return values
 
 
+@dataclass(eq=False, repr=False)
 class ListedBetween(Between):
     """The nearest gallery items of every query, in lists that may end early.
 
-    Parameters
+    Attributes
     ----------
-    shape, metric, same, approximate
-        Numbers of queries and of items in the gallery; the attributes of `Between`.
     engines : sequence of Engine
         They find the lists; the last one serves every depth.
     depth : int
@@ -162,23 +147,9 @@ class ListedBetween(Between):
     """
 
     truncated: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        metric: str,
-        same: Array | None,
-        engines: Sequence[Engine],
-        depth: int,
-        first: int = 0,
-        *,
-        approximate: bool = False,
-    ) -> None:
-        super().__init__(shape, metric, same)
-        self.approximate = approximate
-        self._engines = tuple(engines)
-        self._depth = depth
-        self._first = first
+    engines: Sequence[Engine]
+    depth: int
+    first: int = 0
 
     def lists(self, start: int, stop: int, *, fair: bool) -> tuple[Array, Array, Array, Array]:
         """The lists of some queries.
@@ -195,16 +166,16 @@ class ListedBetween(Between):
             Whether an item beyond the list may be as near as the last one in it.
         """
         same = None if self.same is None else self.same[start:stop]
-        depth = min(self._depth + (same is not None), self.n_gallery)
-        engine = serving(self._engines, depth, prepare=True)
+        depth = min(self.depth + (same is not None), self.n_gallery)
+        engine = serving(self.engines, depth, prepare=True)
         with one_blas_thread():
-            found = engine.search(self._first + np.arange(start, stop), depth)
+            found = engine.search(self.first + np.arange(start, stop), depth)
         items, values = found.items.astype(np.int64), found.values
         lengths, doubtful = found.lengths, found.may_tie_beyond
         if same is not None:
             known = np.arange(items.shape[1]) < lengths[:, None]
             unlisted = ~(known & (items == same[:, None])).any(axis=1)
-            if items.shape[1] > self._depth:  # one item more, in place of the query itself
+            if items.shape[1] > self.depth:  # one item more, in place of the query itself
                 lengths = lengths - unlisted
                 doubtful = np.where(unlisted, values[:, -2] == values[:, -1], doubtful)
             only_itself = unlisted & (same >= 0) & (lengths == self.n_gallery - 1)
@@ -259,13 +230,15 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
     small = {"f": 8, "i": 4, "u": 4, "b": 1}.get(matrix.dtype.kind, 0)  # bytes that float64 holds exactly
     if np.ma.is_masked(D) or matrix.dtype.itemsize > small:
         matrix = as_reals("distances", D, must)
+    n_queries, n_gallery = matrix.shape
     same = None
     if not (queries is True or (isinstance(queries, str) and queries == "other")):
         if isinstance(queries, (str, bool)):
             msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
             raise ValueError(msg)
-        same = check_same(queries, *matrix.shape)
-    return ComparedBetween(matrix.shape, "precomputed", same, partial(_rows_of, matrix), given=True)
+        same = check_same(queries, n_queries, n_gallery)
+    compare = partial(_rows_of, matrix)
+    return ComparedBetween(n_queries, n_gallery, "precomputed", same, compare, given=True)
 
 
 def _rows_of(matrix: Array, start: int, stop: int) -> Array:
@@ -315,7 +288,7 @@ def between_lists(
     checked = np.arange(n_queries) if mapping_of(indices) is None else spread_rows(0, n_queries)
     for start in range(0, len(checked), ROWS):
         lists.search(checked[start : start + ROWS], depth)
-    return ListedBetween((n_queries, size), "lists", identical, (lists,), depth, approximate=approximate)
+    return ListedBetween(n_queries, size, "lists", identical, (lists,), depth, approximate=approximate)
 
 
 def between(
@@ -349,12 +322,12 @@ def between(
         both, size = np.concatenate([second, first]), len(second)
         source = FeatureTable(both, metric, params, algorithm, device, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
-        return ListedBetween(shape, source.description, identical, source.engines(), depth, size)
+        return ListedBetween(*shape, source.description, identical, source.engines(), depth, size)
     if algorithm != "auto" or device is not None:
         msg = "algorithm and device search the nearest items; pass n_neighbors as well"
         raise ValueError(msg)
     compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
-    return ComparedBetween(shape, name_of(metric), identical, compare)
+    return ComparedBetween(*shape, name_of(metric), identical, compare)
 
 
 def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> Compare:

@@ -28,7 +28,7 @@ def plain(queries, gallery, depth, metric="euclidean", same=None):
 
 
 def engine(near, depth):
-    return type(serving(near._engines, depth, prepare=True)).__name__
+    return type(serving(near.engines, depth, prepare=True)).__name__
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

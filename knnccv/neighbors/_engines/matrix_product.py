@@ -330,6 +330,7 @@ def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled)
         may_tie_beyond[r] = width > depth and best[0, depth] == best[0, depth - 1]
 
 
+@dataclass(eq=False)
 class MatrixProduct(Engine):
     """Searches under squared euclidean distances, or others that products approximate.
 
@@ -351,21 +352,16 @@ class MatrixProduct(Engine):
         infinity. Default: all are searched.
     """
 
-    def __init__(
-        self,
-        data: Any,
-        max_depth: int,
-        compare: Callable[[Array], Array],
-        build: Callable[[], ProductSearch | None] | None = None,
-        remeasure: Callable[[Array, Array], Array] | None = None,
-        n_searched: int = 0,
-    ) -> None:
-        self.data = data
-        self._n_searched = n_searched
-        self.max_depth = max_depth
-        self.compare = compare
-        self._remeasure = remeasure
-        self._search: Lazy[Any] = Lazy(build or partial(ProductSearch.of, data, n_searched))
+    data: Any
+    max_depth: int
+    compare: Callable[[Array], Array]
+    build: Callable[[], ProductSearch | None] | None = None
+    remeasure: Callable[[Array, Array], Array] | None = None
+    n_searched: int = 0
+
+    def __post_init__(self) -> None:
+        build = self.build or partial(ProductSearch.of, self.data, self.n_searched)
+        self._search: Lazy[Any] = Lazy(build)
         self._heaps: CandidateHeaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -388,7 +384,7 @@ class MatrixProduct(Engine):
 
     def proposer(self) -> Any:
         """A `ProductSearch` and its data; None if the exact distances are not those of `data`."""
-        return None if self._remeasure is not None else (self._search(), self.data)
+        return None if self.remeasure is not None else (self._search(), self.data)
 
     def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:
         return joined(self._search(), depth, n_jobs, progress)
@@ -410,8 +406,8 @@ class MatrixProduct(Engine):
         lists = NeighborLists.empty(n_rows, depth)
         items, ranked, tied = lists.items, lists.values, lists.may_tie_beyond
         settled = np.zeros(n_rows, bool)
-        if self._remeasure is not None:
-            exact = self._remeasure(rows, found.items)
+        if self.remeasure is not None:
+            exact = self.remeasure(rows, found.items)
         else:
             exact = np.empty(found.items.shape)
             measure(self.data, rows, found.items, exact)
@@ -419,6 +415,6 @@ class MatrixProduct(Engine):
         left = np.flatnonzero(~settled)
         if len(left):
             again = np.ascontiguousarray(rows[left])
-            itself = own_columns(again, self._n_searched)
+            itself = own_columns(again, self.n_searched)
             items[left], ranked[left], tied[left] = nearest_of(self.compare(again), itself, depth)
         return lists
