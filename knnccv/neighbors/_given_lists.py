@@ -82,39 +82,6 @@ class ListFormat:
         """Whether distances that decrease are a mistake; in lists of one's own this order is intended."""
         return self.measured and (self.approximate or self.drop_self)
 
-    def mark(self, raw: Array, rows: Array) -> tuple[Array, Array, Array]:
-        """Check the indices of some rows, whose numbers are `rows`.
-
-        Returns
-        -------
-        items : int64 ndarray of shape (n_rows, width)
-        keep : bool ndarray of shape (n_rows, width)
-            Which of them are neighbors.
-        lengths : int64 ndarray of shape (n_rows,)
-            Their numbers.
-
-        Raises
-        ------
-        ValueError
-            If an index is out of range, repeated or the sample itself, or a row holds no neighbor.
-        """
-        items = raw.astype(np.int64)
-        keep = np.empty(raw.shape, bool)
-        lengths = np.ones(len(raw), np.int64)
-        marker = self._missing_marker(raw)
-        may_miss, missing = marker is not None, 0 if marker is None else int(marker.astype(np.int64))
-        itself = np.full(len(rows), -1) if self.of_gallery else rows
-        bad = _mark_neighbors(items, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
-        if not (self.of_gallery or lengths.all()):
-            row = int(lengths.argmin())  # before the first other mistake, or the same row
-            if bad < 0 or row < bad // self.width:
-                msg = f"indices[{rows[row]}] holds no neighbor"
-                raise ValueError(msg)
-        if bad >= 0:
-            row, j = divmod(bad, self.width)
-            self._refuse(raw[row], int(rows[row]), j)
-        return items, keep, lengths
-
     def pack(self, rows: Array, raw: Array, found: Array | None = None) -> tuple[NeighborLists, int]:
         """The lists of some rows from their indices and distances, and the `RISES` and `FALLS` of these.
 
@@ -123,9 +90,24 @@ class ListFormat:
         Raises
         ------
         ValueError, TypeError
-            As `mark`, or if a distance is not finite, or in a list of a gallery smaller than that before.
+            If an index is out of range, repeated or the sample itself, or a row holds no neighbor; if a
+            distance is not finite, or in a list of a gallery smaller than the one before it.
         """
-        given, keep, lengths = self.mark(raw, rows)
+        given = raw.astype(np.int64)
+        keep = np.empty(raw.shape, bool)
+        lengths = np.ones(len(raw), np.int64)
+        marker = self._missing_marker(raw)
+        may_miss, missing = marker is not None, 0 if marker is None else int(marker.astype(np.int64))
+        itself = np.full(len(rows), -1) if self.of_gallery else rows
+        bad = _mark_neighbors(given, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
+        if not (self.of_gallery or lengths.all()):
+            row = int(lengths.argmin())  # before the first other mistake, or the same row
+            if bad < 0 or row < bad // self.width:
+                msg = f"indices[{rows[row]}] holds no neighbor"
+                raise ValueError(msg)
+        if bad >= 0:
+            row, j = divmod(bad, self.width)
+            self._refuse(raw[row], int(rows[row]), j)
         shape = len(rows), self.max_depth
         items = np.zeros(shape, np.int32)
         if found is None:

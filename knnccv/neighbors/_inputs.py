@@ -26,7 +26,7 @@ FEWEST = 3  # two samples have only one order
 FEW = 10
 
 
-def as_features(name: str, X: Any, kinds: tuple[Any, ...], fewest: int = 1) -> Array:
+def as_features(name: str, X: Any, kinds: tuple[Any, ...]) -> Array:
     """Features as an array of two dimensions, checked.
 
     Parameters
@@ -36,18 +36,16 @@ def as_features(name: str, X: Any, kinds: tuple[Any, ...], fewest: int = 1) -> A
     X : array_like
     kinds : tuple of type
         Arrays of these floats are returned as they are; all others become C-contiguous float64.
-    fewest : int, default 1
-        The smallest number of rows.
 
     Raises
     ------
     ValueError, TypeError
-        If they are not finite real numbers of two dimensions, with at least one feature.
+        If they are not finite real numbers of two dimensions, with at least one row (of X, two) and feature.
     """
     refuse_fitted(name, X)
     must = f"{name} must hold real numbers"
     raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
-    _check_shape(name, raw.shape, fewest)
+    _check_shape(name, raw.shape)
     if np.ma.isMaskedArray(X) or raw.dtype not in kinds:
         return as_reals(name, X if raw.dtype.kind == "O" else raw, must)
     check_finite(name, raw)
@@ -69,7 +67,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
         msg = "X is a sparse matrix; pass X.toarray()"
         raise TypeError(msg)
     try:
-        data = np.ascontiguousarray(as_features("X", X, (np.float32,) if keep_single else (), 2))
+        data = np.ascontiguousarray(as_features("X", X, (np.float32,) if keep_single else ()))
     except TypeError as error:
         if np.asarray(X).dtype.kind not in "OUST":
             raise
@@ -79,13 +77,12 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     return data
 
 
-def _check_shape(name: str, shape: tuple[int, ...], fewest: int) -> None:
-    if len(shape) != 2:
+def _check_shape(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or (0 in shape and name != "X"):
         msg = f"{name} must have shape (n_items, n_features), got shape {shape}"
         raise ValueError(msg)
-    if shape[0] < fewest or shape[1] < 1:
-        least = f"{fewest} sample{'s' * (fewest > 1)}"
-        msg = f"{name} must have at least {least} and 1 feature, got shape {shape}"
+    if name == "X" and (shape[0] < 2 or shape[1] < 1):
+        msg = f"X must have at least 2 samples and 1 feature, got shape {shape}"
         raise ValueError(msg)
 
 
@@ -97,7 +94,7 @@ def as_csr(X: Any) -> Any:
     ValueError, TypeError
         If they are not finite real numbers in two dimensions, at least two samples and one feature.
     """
-    _check_shape("X", X.shape, 2)
+    _check_shape("X", X.shape)
     csr = X.tocsr(copy=True)
     csr.sum_duplicates()
     csr.data = _real_values("X", csr)
@@ -122,7 +119,7 @@ def check_sparse(name: str, X: Any) -> Any:
     if not hasattr(X, "tocsr"):
         msg = f"queries and gallery must both be sparse or both dense, but {name} is dense"
         raise TypeError(msg)
-    _check_shape(name, X.shape, 1)
+    _check_shape(name, X.shape)
     csr = X.tocsr()
     _real_values(name, csr)
     return csr
@@ -186,9 +183,8 @@ def as_matrix(D: Any) -> Array:
 def warn_of_distances(X: Array) -> None:
     """Warn if the features of the samples look like their distances."""
     n_items, n_features = X.shape
-    if n_items != n_features or n_items < FEWEST or X.diagonal().any():
-        return
-    if X.min() < 0 or not X.any() or not _symmetric(X):
+    like_distances = n_items == n_features and n_items >= FEWEST and not X.diagonal().any()
+    if not like_distances or X.min() < 0 or not X.any() or not _symmetric(X):
         return
     msg = (
         "X is square and symmetric with zeros on the diagonal, like distances, but is used as the "

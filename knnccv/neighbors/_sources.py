@@ -148,7 +148,7 @@ class FeatureTable(Source):
             case "sqeuclidean", _, str(device):
                 from ._engines.torch_device import TorchProduct
 
-                return TorchProduct(data, short, self.compare, device, n), brute_force
+                return TorchProduct(data, short, self.compare, n_searched=n, device=device), brute_force
         return (brute_force,)
 
     def compare(self, rows: Array) -> Array:
