@@ -40,7 +40,7 @@ def as_features(name: str, X: Any, kinds: tuple[Any, ...]) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If they are not finite real numbers of two dimensions, with at least one row (of X, two) and feature.
+        If they are not finite real numbers of two dimensions, or rows (of X, two) or features are missing.
     """
     refuse_fitted(name, X)
     must = f"{name} must hold real numbers"

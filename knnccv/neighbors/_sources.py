@@ -1,7 +1,8 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
 A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
-have sources of their own in `_list_readers`, and mixed tables in `knnccv.hvdm`.
+have sources of their own in `_list_readers`, and mixed tables in `knnccv.hvdm`. `distinct_rows` finds equal
+rows of a table by their bytes, without a comparison of all pairs.
 """
 
 from __future__ import annotations
