@@ -330,7 +330,7 @@ class StreamedLists(Engine):
     def __init__(self, reader: Reader, how: ListFormat) -> None:
         self.reader = reader
         self.how = how
-        self.max_depth = how.n_items
+        self.max_depth = how.max_depth
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`, no deeper than the given ones.
@@ -341,7 +341,7 @@ class StreamedLists(Engine):
             If one of these rows is no neighbor list.
         """
         lists, _ = self.how.pack(rows, *self.reader.read(rows))
-        return lists.cut(slice(None), min(depth, self.how.max_depth))
+        return lists.cut(slice(None), min(depth, self.max_depth))
 
     def rows_at_once(self) -> int:
         """Number of rows that one call of `search` should have."""
@@ -371,7 +371,7 @@ class GivenLists(Source):
 
     def engines(self) -> Sequence[Engine]:
         """The lists themselves at every depth."""
-        return (StoredLists(self.lists, self.n_items),)
+        return (StoredLists(self.lists),)
 
     def checksum(self) -> int:
         """Of the indices, which may be the caller's; distances are copies."""

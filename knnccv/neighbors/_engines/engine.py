@@ -173,21 +173,18 @@ class StoredLists(Engine):
     Parameters
     ----------
     lists : NeighborLists
-        Lists of all samples.
-    max_depth : int, optional
-        Default: the depth of the lists. Deeper searches return the whole lists.
+        Lists of all samples. Deeper searches return the whole lists.
     """
 
     holds_lists = True
 
-    def __init__(self, lists: NeighborLists, max_depth: int | None = None) -> None:
+    def __init__(self, lists: NeighborLists) -> None:
         self.lists = lists
-        self.depth = lists.items.shape[1]
-        self.max_depth = self.depth if max_depth is None else max_depth
+        self.max_depth = lists.items.shape[1]
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`, no deeper than the stored ones."""
-        return self.lists.cut(rows, min(depth, self.depth))
+        return self.lists.cut(rows, min(depth, self.max_depth))
 
     def rows_at_once(self) -> int:
         """Number of rows that one call of `search` should have."""
