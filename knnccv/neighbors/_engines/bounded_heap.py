@@ -19,12 +19,6 @@ def place_of_largest(width):
 
 
 @inner
-def _is_less(values, items, row, at, value, item):
-    """Return True if a row's pair is smaller than another pair."""
-    return values[row, at] < value or (values[row, at] == value and items[row, at] < item)
-
-
-@inner
 def replace_largest(values, items, row, value, item):
     """Replace a row's largest pair by this one, which must be smaller."""
     width = values.shape[1]
@@ -32,7 +26,9 @@ def replace_largest(values, items, row, value, item):
         _sift_down(values, items, row, width, value, item)
         return
     at = width - 1
-    while at > 0 and not _is_less(values, items, row, at - 1, value, item):
+    while at > 0 and (
+        values[row, at - 1] > value or (values[row, at - 1] == value and items[row, at - 1] > item)
+    ):
         values[row, at] = values[row, at - 1]
         items[row, at] = items[row, at - 1]
         at -= 1
@@ -49,9 +45,12 @@ def _sift_down(values, items, row, width, value, item):
         if child >= width:
             break
         right = child + 1
-        if right < width and _is_less(values, items, row, child, values[row, right], items[row, right]):
+        if right < width and (
+            values[row, right] > values[row, child]
+            or (values[row, right] == values[row, child] and items[row, right] > items[row, child])
+        ):
             child = right
-        if _is_less(values, items, row, child, value, item):
+        if values[row, child] < value or (values[row, child] == value and items[row, child] < item):
             break
         values[row, at] = values[row, child]
         items[row, at] = items[row, child]
