@@ -3,29 +3,33 @@
 `Neighbors` knows nothing about labels or designs. It is computed once and used for every K, every design
 and every variant.
 
-- `_argument` makes neighbors of the argument `X` of public functions; `_neighbors` has the class
-  `Neighbors`, `_lists` the lists that it returns.
-- `_between` has distances from queries to a gallery, `_between_lists` lists of the nearest.
+- `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
+- `_between` has distances from queries to a gallery, or lists of its nearest items.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
-- `_metrics` prepares a metric; `_measures` computes distances without loss of precision.
+- `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
+  without loss of precision.
 - `_given_lists` checks and packs given lists and graphs, `_list_readers` reads them from arrays, files and
-  dask, `_list_sources` makes neighbors of them.
-- `_square_input` checks square matrices, `_distinct_rows` finds equal rows.
+  dask, and makes neighbors of them.
 """
 
 from __future__ import annotations
 
-from ._argument import SupervisedDistanceWarning, as_neighbors, warn_label_leakage
-from ._between import Between, between_distances, check_same
-from ._distinct_rows import distinct_rows
+from ._between import Between, between_distances
 from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
-from ._engines.engine import Engine
+from ._engines.engine import Engine, NeighborLists
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
-from ._lists import NeighborLists
-from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, PreparedMetric, check_features, ranking
-from ._neighbors import Neighbors
-from ._sources import FEWEST_ITEMS, MOST_FEATURES, Source, check_comparison, longest_short_list
+from ._inputs import check_features
+from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
+from ._neighbors import Neighbors, SupervisedDistanceWarning, as_neighbors, warn_label_leakage
+from ._sources import (
+    FEWEST_ITEMS,
+    MOST_FEATURES,
+    Source,
+    check_comparison,
+    distinct_rows,
+    longest_short_list,
+)
 
 __all__ = [
     "ALIASES",
@@ -43,7 +47,6 @@ __all__ = [
     "MatrixProduct",
     "NeighborLists",
     "Neighbors",
-    "PreparedMetric",
     "ProductSearch",
     "Source",
     "SupervisedDistanceWarning",
@@ -51,7 +54,6 @@ __all__ = [
     "between_distances",
     "check_comparison",
     "check_features",
-    "check_same",
     "distinct_rows",
     "longest_short_list",
     "nearest_of",

@@ -1,13 +1,15 @@
-"""Distances from queries to a gallery, computed for blocks of queries when they are needed.
+"""Distances from queries to a gallery, or its nearest items, for blocks of queries when they are needed.
 
-They are given, or computed from dense or sparse features. Features stay as they are stored, in single
-precision or memory-mapped, and become double precision piece by piece.
+Distances are given, or computed from dense or sparse features. Features stay as they are stored, in single
+precision or memory-mapped, and become double precision piece by piece. The nearest items are given as
+lists, or searched by an engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,11 +17,16 @@ import numpy as np
 
 from .._parallel import one_blas_thread
 from .._typing import Array
-from .._validation import as_reals, check_finite, rectangular, refuse_fitted
-from ._distinct_rows import mixed
-from ._engines.sparse_rows import SparseRows, compare_rows, real_values
-from ._measures import span
-from ._metrics import ALIASES, Metric, ranking, unit_rows
+from .._validation import as_reals, check_bool, check_finite, check_integer, rectangular
+from ._engines.engine import Engine, serving
+from ._engines.sparse_rows import SparseRows, compare_rows
+from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows
+from ._inputs import as_features, check_sparse, span
+from ._list_readers import ArrayLists, StreamedLists, mapping_of
+from ._metrics import ALIASES, Metric, name_of, ranking, unit_rows
+from ._sources import FeatureTable, mixed
+
+Compare = Callable[[int, int], Array]
 
 TILE = 64
 """Queries of one matrix product; blocks of any size are cut from these, so that they have the same bits."""
@@ -28,9 +35,11 @@ PIECE = 4096
 """Gallery items of one matrix product; the same for every block, so that the bits are the same."""
 PREPARED_BYTES = 2**28
 """Galleries up to this size are prepared once, larger ones whenever they are needed."""
+ROWS = 2**10  # of given lists that are checked at once
 
 
-class Between:
+@dataclass(eq=False, repr=False)
+class Between(ABC):
     """Distances from each query to each item of a gallery. Use `Neighbors.between` or `from_distances`.
 
     Nothing is computed before it is needed, and then for blocks of queries.
@@ -51,32 +60,27 @@ class Between:
         Whether nearer items than those listed may exist, so that results cannot be certified.
     """
 
+    n_queries: int
+    n_gallery: int
+    metric: str
+    same: Array | None
+    given: bool = field(default=False, kw_only=True)
+    approximate: bool = field(default=False, kw_only=True)
     truncated: ClassVar[bool] = False
-    approximate: bool = False
-
-    def __init__(
-        self, n_queries: int, n_gallery: int, metric: str, same: Array | None = None, *, given: bool = False
-    ) -> None:
-        self.n_queries = n_queries
-        self.n_gallery = n_gallery
-        self.metric = metric
-        self.same = same
-        self.given = given
 
     def __repr__(self) -> str:
         return f"<Between {self.n_queries} queries and {self.n_gallery} gallery items ({self.metric})>"
 
     def with_same(self, same: Array) -> Between:
         """A copy in which `same` are the queries themselves."""
-        twin = copy(self)
-        twin.same = same
-        return twin
+        return replace(self, same=same)
 
     @property
     def rows_at_once(self) -> int:
         """Number of queries that one call of `block` should have."""
         return int(min(max(BLOCK_VALUES // self.n_gallery // TILE, 1) * TILE, 4 * TILE))
 
+    @abstractmethod
     def block(self, start: int, stop: int) -> Array:
         """Values that order the gallery for some queries.
 
@@ -88,11 +92,8 @@ class Between:
         Raises
         ------
         ValueError
-            If a value is not finite.
+            If a value is not finite, or only the nearest items are known.
         """
-        values = np.ascontiguousarray(self._values(start, stop), dtype=np.float64)
-        check_finite("distances", values, start)
-        return values
 
     def listed(self, start: int, stop: int, *, fair: bool) -> Array:
         """Values that order the gallery items whose order is known; needs `truncated`.
@@ -111,19 +112,109 @@ class Between:
         """
         raise NotImplementedError
 
-    def _values(self, start: int, stop: int) -> Array:
-        raise NotImplementedError
+
+@dataclass(eq=False, repr=False)
+class ComparedBetween(Between):
+    """All distances.
+
+    Attributes
+    ----------
+    compare : callable
+        ``compare(start, stop)`` → values that order the gallery for some queries.
+    """
+
+    compare: Compare
+
+    def block(self, start: int, stop: int) -> Array:
+        """Values that order the gallery for some queries."""
+        values = np.ascontiguousarray(self.compare(start, stop), dtype=np.float64)
+        check_finite("distances", values, start)
+        return values
 
 
-class BetweenDistances(Between):
-    """A matrix of distances, in memory or memory-mapped."""
+@dataclass(eq=False, repr=False)
+class ListedBetween(Between):
+    """The nearest gallery items of every query, in lists that may end early.
 
-    def __init__(self, matrix: Array, same: Array | None) -> None:
-        super().__init__(matrix.shape[0], matrix.shape[1], "precomputed", same, given=True)
-        self._matrix = matrix
+    Attributes
+    ----------
+    engines : sequence of Engine
+        They find the lists; the last one serves every depth.
+    depth : int
+        Length of the lists, without the query itself.
+    first : int, default 0
+        The number that the first query has in the engines.
+    """
 
-    def _values(self, start: int, stop: int) -> Array:
-        return self._matrix[start:stop]
+    truncated: ClassVar[bool] = True
+    engines: Sequence[Engine]
+    depth: int
+    first: int = 0
+
+    def lists(self, start: int, stop: int, *, fair: bool) -> tuple[Array, Array, Array, Array]:
+        """The lists of some queries.
+
+        Returns
+        -------
+        items : int64 ndarray of shape (n, depth)
+            Gallery items, the nearest first.
+        values : float64 ndarray of shape (n, depth)
+            Their distances or other values, ascending; equal ones are ties.
+        lengths : int64 ndarray of shape (n,)
+            Number of items in each list.
+        doubtful : bool ndarray of shape (n,)
+            Whether an item beyond the list may be as near as the last one in it.
+        """
+        same = None if self.same is None else self.same[start:stop]
+        depth = min(self.depth + (same is not None), self.n_gallery)
+        engine = serving(self.engines, depth, prepare=True)
+        with one_blas_thread():
+            found = engine.search(self.first + np.arange(start, stop), depth)
+        items, values = found.items.astype(np.int64), found.values
+        lengths, doubtful = found.lengths, found.may_tie_beyond
+        if same is not None:
+            known = np.arange(items.shape[1]) < lengths[:, None]
+            unlisted = ~(known & (items == same[:, None])).any(axis=1)
+            if items.shape[1] > self.depth:  # one item more, in place of the query itself
+                lengths = lengths - unlisted
+                doubtful = np.where(unlisted, values[:, -2] == values[:, -1], doubtful)
+            only_itself = unlisted & (same >= 0) & (lengths == self.n_gallery - 1)
+            doubtful = doubtful & ~only_itself
+        # A search finds tied items in the order of the gallery; given lists may be cut anywhere.
+        return items, values, lengths, doubtful & (fair or engine.holds_lists)
+
+    def listed(self, start: int, stop: int, *, fair: bool) -> Array:
+        """Values that order the listed gallery items; infinity for the others."""
+        items, values, lengths, doubtful = self.lists(start, stop, fair=fair)
+        n, depth = items.shape
+        known = np.arange(depth) < lengths[:, None]
+        ends = doubtful & (lengths > 0)
+        last = values[np.arange(n), np.maximum(lengths - 1, 0)]
+        known &= ~(ends[:, None] & (values == last[:, None]))
+        places = np.zeros(items.shape)
+        places[:, 1:] = np.cumsum(values[:, 1:] != values[:, :-1], axis=1)
+        out = np.full((n, self.n_gallery), np.inf)
+        out[np.nonzero(known)[0], items[known]] = places[known]
+        return out
+
+    def block(self, start: int, stop: int) -> Array:
+        """The places of the gallery items, if all are known."""
+        values = self.listed(start, stop, fair=True)
+        missing = np.isinf(values)
+        if self.same is not None:
+            itself = np.flatnonzero(self.same[start:stop] >= 0)
+            at = itself, self.same[start:stop][itself]
+            missing[at] = False
+            values[at] = np.where(np.isinf(values[at]), self.n_gallery, values[at])
+        if missing.any():
+            q = int(missing.any(axis=1).argmax())
+            msg = (
+                f"the order of only {int((~missing[q]).sum())} of {self.n_gallery} gallery items is known "
+                f"for query {start + q}; lists of the nearest serve expected_retrieval in float64 alone, "
+                "all else needs distances to the whole gallery"
+            )
+            raise ValueError(msg)
+        return values
 
 
 def between_distances(D: Any, queries: Any = "other") -> Between:
@@ -139,12 +230,19 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
     small = {"f": 8, "i": 4, "u": 4, "b": 1}.get(matrix.dtype.kind, 0)  # bytes that float64 holds exactly
     if np.ma.is_masked(D) or matrix.dtype.itemsize > small:
         matrix = as_reals("distances", D, must)
-    if queries is True or (isinstance(queries, str) and queries == "other"):
-        return BetweenDistances(matrix, None)
-    if isinstance(queries, (str, bool)):
-        msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
-        raise ValueError(msg)
-    return BetweenDistances(matrix, check_same(queries, *matrix.shape))
+    n_queries, n_gallery = matrix.shape
+    same = None
+    if not (queries is True or (isinstance(queries, str) and queries == "other")):
+        if isinstance(queries, (str, bool)):
+            msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
+            raise ValueError(msg)
+        same = check_same(queries, n_queries, n_gallery)
+    compare = partial(_rows_of, matrix)
+    return ComparedBetween(n_queries, n_gallery, "precomputed", same, compare, given=True)
+
+
+def _rows_of(matrix: Array, start: int, stop: int) -> Array:
+    return matrix[start:stop]
 
 
 def check_same(same: Any, n_queries: int, n_gallery: int) -> Array:
@@ -165,31 +263,92 @@ def check_same(same: Any, n_queries: int, n_gallery: int) -> Array:
     return items.astype(np.int64)
 
 
-class BetweenFeatures(Between):
+def between_lists(
+    indices: Any, distances: Any, n_gallery: int, same: Any, *, approximate: bool, cut_ties: bool
+) -> Between:
+    """Lists that another program has found, in memory or memory-mapped; as `Neighbors.between_lists`."""
+    check_bool("approximate", approximate)
+    check_bool("cut_ties", cut_ties)
+    size = check_integer("n_gallery", n_gallery, 1)
+    raw = as_indices(indices)
+    if raw.ndim != 2 or 0 in raw.shape:
+        msg = f"indices must have shape (n_queries, depth), got {raw.shape}"
+        raise ValueError(msg)
+    n_queries, depth = raw.shape
+    if depth > size:
+        msg = f"indices have {depth} columns, but n_gallery is {size}"
+        raise ValueError(msg)
+    check_integers(raw.dtype)
+    identical = None if same is None else check_same(same, n_queries, size)
+    measured, unsure = distances is not None, cut_ties and not approximate
+    how = ListFormat(size, depth, measured, approximate, of_gallery=True, cut_ties=unsure)
+    arrays = [raw, as_distances(distances, raw.shape)] if measured else [raw]
+    lists = StreamedLists(ArrayLists(*arrays), how)
+    # Of a file every row is checked when it is read.
+    checked = np.arange(n_queries) if mapping_of(indices) is None else spread_rows(0, n_queries)
+    for start in range(0, len(checked), ROWS):
+        lists.search(checked[start : start + ROWS], depth)
+    return ListedBetween(n_queries, size, "lists", identical, (lists,), depth, approximate=approximate)
+
+
+def between(
+    queries: Any,
+    gallery: Any,
+    metric: Metric,
+    params: Mapping[str, Any] | None,
+    same: Any,
+    n_neighbors: int | None,
+    algorithm: str,
+    device: Any,
+) -> Between:
+    """Distances between features, or their nearest items; as `Neighbors.between`."""
+    if queries is gallery and same is None:
+        same = np.arange(np.shape(queries)[0])
+    sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
+    check = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
+    first, second = check("queries", queries), check("gallery", gallery)
+    if first.shape[1] != second.shape[1]:
+        msg = (
+            "queries and gallery must have the same number of features, "
+            f"got {first.shape[1]} and {second.shape[1]}"
+        )
+        raise ValueError(msg)
+    shape = first.shape[0], second.shape[0]
+    identical = None if same is None else check_same(same, *shape)
+    if n_neighbors is not None:
+        if sparse:
+            msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
+            raise ValueError(msg)
+        both, size = np.concatenate([second, first]), len(second)
+        source = FeatureTable(both, metric, params, algorithm, device, n_searched=size)
+        depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
+        return ListedBetween(*shape, source.description, identical, source.engines(), depth, size)
+    if algorithm != "auto" or device is not None:
+        msg = "algorithm and device search the nearest items; pass n_neighbors as well"
+        raise ValueError(msg)
+    compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
+    return ComparedBetween(*shape, name_of(metric), identical, compare)
+
+
+def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> Compare:
     """Feature vectors: matrix products for Euclidean distances and angles, scipy's distances otherwise.
 
     For products the features stay as they are stored, in single precision or memory-mapped, and become
     double precision piece by piece.
     """
+    prepare = _by_rows(queries, gallery, metric, params)
+    if prepare is None:
+        prepared = ranking(np.concatenate([queries, gallery]), metric, params)
+        queries, gallery = prepared.data[: len(queries)], prepared.data[len(queries) :]
+        if prepared.kind != "sqeuclidean":
+            return partial(_compared, prepared.compare, queries, gallery)
+        prepare = _double
+    return _Products(queries, gallery, prepare).block
 
-    def __init__(self, queries: Array, gallery: Array, metric: Metric, params: Any, same: Array | None):
-        super().__init__(len(queries), len(gallery), name_of(metric), same)
-        self._products: _Products | None = None
-        prepare = _by_rows(queries, gallery, metric, params)
-        if prepare is None:
-            prepared = ranking(np.concatenate([queries, gallery]), metric, params)
-            queries, gallery = prepared.data[: len(queries)], prepared.data[len(queries) :]
-            prepare = _double if prepared.kind == "sqeuclidean" else None
-            self._compare = prepared.compare
-        if prepare is not None:
-            self._products = _Products(queries, gallery, prepare)
-        else:
-            self._queries, self._gallery = queries, gallery
 
-    def _values(self, start: int, stop: int) -> Array:
-        if self._products is not None:
-            return self._products.block(start, stop)
-        return self._compare(self._queries[start:stop], self._gallery)
+def _compared(compare: Any, queries: Array, gallery: Array, start: int, stop: int) -> Array:
+    values: Array = compare(queries[start:stop], gallery)
+    return values
 
 
 class _Products:
@@ -269,25 +428,6 @@ class _Products:
         return np.searchsorted(kept, owner), kept
 
 
-def name_of(metric: Metric) -> str:
-    """The name of a metric, for display."""
-    return metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__)
-
-
-def as_features(name: str, X: Any) -> Array:
-    """Features of queries or gallery, two dimensions, checked; floats of up to 64 bits are not copied."""
-    refuse_fitted(name, X)
-    must = f"{name} must hold real numbers"
-    raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
-    if raw.ndim != 2 or 0 in raw.shape:
-        msg = f"{name} must have shape (n_items, n_features), got {raw.shape}"
-        raise ValueError(msg)
-    if np.ma.isMaskedArray(X) or raw.dtype not in (np.float16, np.float32, np.float64):
-        return as_reals(name, X, must)
-    check_finite(name, raw)
-    return np.asarray(raw)
-
-
 def _by_rows(queries: Array, gallery: Array, metric: Metric, params: Any) -> Any:
     """The function that prepares rows alone, if products of them order as the metric does; else None."""
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else ""
@@ -319,56 +459,28 @@ def _some_without_direction(rows: Array, name: str) -> bool:
     return False
 
 
-class BetweenSparse(Between):
-    """Sparse features: for every query one pass over the gallery's columns of its features.
+def sparse_comparison(queries: Any, gallery: Any, metric: Metric, params: Any) -> Compare:
+    """Sparse features, as CSR: for every query one pass over the gallery's columns of its features."""
+    from scipy.sparse import csr_matrix, vstack  # takes 0.1 s, too long for `import knnccv`
 
-    Parameters
-    ----------
-    queries, gallery : scipy sparse matrix of shape (n, n_features)
-    metric, params
-        As in `Neighbors.between`.
-    same : int64 ndarray or None
-    """
-
-    def __init__(self, queries: Any, gallery: Any, metric: Metric, params: Any, same: Array | None) -> None:
-        from scipy.sparse import csr_matrix, vstack  # takes 0.1 s, too long for `import knnccv`
-
-        n_queries, n_gallery = queries.shape[0], gallery.shape[0]
-        super().__init__(n_queries, n_gallery, name_of(metric), same)
-        both = vstack([queries, gallery], format="csr")
-        if both.shape[0] == both.shape[1]:  # would look like a graph
-            both.resize(both.shape[0], both.shape[1] + 1)
-        table = ranking(both, metric, params).data
-        rows = table.rows
-        cut = rows.starts[n_queries]
-        part = rows.values[cut:], rows.columns[cut:], rows.starts[n_queries:] - cut
-        found = SparseRows.of(csr_matrix(part, shape=(n_gallery, both.shape[1])))
-        self._table = found._replace(
-            starts=rows.starts[: n_queries + 1], columns=rows.columns[:cut], values=rows.values[:cut]
-        )
-        self._sums = table.sums[:n_queries], table.sums[n_queries:]
-        self._kind = table.kind
-
-    def _values(self, start: int, stop: int) -> Array:
-        values = np.empty((stop - start, self.n_gallery))
-        compare_rows(self._table, *self._sums, self._kind, start, values)
-        return values
+    n_queries, n_gallery = queries.shape[0], gallery.shape[0]
+    both = vstack([queries, gallery], format="csr")
+    if both.shape[0] == both.shape[1]:  # would look like a graph
+        both.resize(both.shape[0], both.shape[1] + 1)
+    table = ranking(both, metric, params).data
+    rows = table.rows
+    cut = rows.starts[n_queries]
+    part = rows.values[cut:], rows.columns[cut:], rows.starts[n_queries:] - cut
+    found = SparseRows.of(csr_matrix(part, shape=(n_gallery, both.shape[1])))
+    own = found._replace(
+        starts=rows.starts[: n_queries + 1], columns=rows.columns[:cut], values=rows.values[:cut]
+    )
+    return partial(_sparse_values, own, table.sums[:n_queries], table.sums[n_queries:], table.kind)
 
 
-def check_sparse(name: str, X: Any) -> Any:
-    """Sparse features of queries or gallery as CSR, checked.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not finite real numbers of two dimensions.
-    """
-    if not hasattr(X, "tocsr"):
-        msg = f"queries and gallery must both be sparse or both dense, but {name} is dense"
-        raise TypeError(msg)
-    if len(X.shape) != 2 or 0 in X.shape:
-        msg = f"{name} must have shape (n_items, n_features), got {X.shape}"
-        raise ValueError(msg)
-    csr = X.tocsr()
-    real_values(name, csr)
-    return csr
+def _sparse_values(
+    rows: SparseRows, own_sums: Array, sums: Array, kind: int, start: int, stop: int
+) -> Array:
+    values = np.empty((stop - start, len(sums)))
+    compare_rows(rows, own_sums, sums, kind, start, values)
+    return values

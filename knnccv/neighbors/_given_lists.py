@@ -13,10 +13,11 @@ import numpy as np
 from .._typing import Array
 from .._validation import as_reals, check_finite, rectangular
 from ..kernel import jit
-from ._lists import NeighborLists
+from ._engines.engine import NeighborLists
 
 SAMPLED = 256  # rows from which similarities are told from distances
 ROWS = 2**14
+RISES, FALLS = 1, 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class ListFormat:
     approximate, drop_self : bool
         As in `Neighbors.from_lists`.
     of_gallery : bool
-        Whether rows are those of queries, which need not be in the gallery and may list nothing.
+        Whether rows are those of queries, which need not be in the gallery, may list nothing, and must have
+        the nearest item first.
+    cut_ties : bool
+        Whether an item beyond a list with distances may be as near as the last one in it.
     """
 
     n_items: int
@@ -43,6 +47,7 @@ class ListFormat:
     approximate: bool
     drop_self: bool = False
     of_gallery: bool = False
+    cut_ties: bool = True
 
     @classmethod
     def of(cls, indices: Any, *, measured: bool, approximate: bool, drop_self: bool) -> ListFormat:
@@ -54,10 +59,8 @@ class ListFormat:
             If they cannot be lists.
         """
         shape = indices.shape
-        if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
-            msg = f"indices must have shape (n_items, depth) with 1 <= depth < n_items, got {shape}"
-            raise ValueError(msg)
-        if not approximate and shape[1] > shape[0] - (not drop_self):
+        fits = len(shape) == 2 and shape[0] >= 2 and shape[1] >= 1
+        if not fits or (shape[1] > shape[0] - (not drop_self) and not approximate):
             most = "depth <= n_items" if drop_self else "depth < n_items"
             msg = f"indices must have shape (n_items, depth) with 1 <= {most}, got {shape}"
             raise ValueError(msg)
@@ -65,108 +68,91 @@ class ListFormat:
         return cls(shape[0], shape[1], measured, approximate, drop_self)
 
     @property
+    def n_others(self) -> int:
+        """The number of neighbors in a complete list."""
+        return self.n_items - (not self.of_gallery)
+
+    @property
     def max_depth(self) -> int:
         """The most neighbors that a row can hold."""
-        return min(self.width, self.n_items - 1)
+        return min(self.width, self.n_others)
 
     @property
     def may_be_similarities(self) -> bool:
         """Whether distances that decrease are a mistake; in lists of one's own this order is intended."""
         return self.measured and (self.approximate or self.drop_self)
 
-    def mark(self, raw: Array, rows: Array) -> tuple[Array, Array, Array]:
-        """Check the indices of some rows, whose numbers are `rows`.
+    def pack(self, rows: Array, raw: Array, found: Array | None = None) -> tuple[NeighborLists, int]:
+        """The lists of some rows from their indices and distances, and the `RISES` and `FALLS` of these.
 
-        Returns
-        -------
-        items : int64 ndarray of shape (n_rows, width)
-        keep : bool ndarray of shape (n_rows, width)
-            Which of them are neighbors.
-        lengths : int64 ndarray of shape (n_rows,)
-            Their numbers.
+        Without distances the values are positions, the same in every row.
 
         Raises
         ------
-        ValueError
-            If an index is out of range, repeated or the sample itself, or a row holds no neighbor.
+        ValueError, TypeError
+            If an index is out of range, repeated or the sample itself, or a row holds no neighbor; if a
+            distance is not finite, or in a list of a gallery smaller than the one before it.
         """
-        items = raw.astype(np.int64)
+        given = raw.astype(np.int64)
         keep = np.empty(raw.shape, bool)
         lengths = np.ones(len(raw), np.int64)
         marker = self._missing_marker(raw)
         may_miss, missing = marker is not None, 0 if marker is None else int(marker.astype(np.int64))
         itself = np.full(len(rows), -1) if self.of_gallery else rows
-        bad = _mark_neighbors(items, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
+        bad = _mark_neighbors(given, itself, self.n_items, may_miss, missing, self.drop_self, keep, lengths)
         if not (self.of_gallery or lengths.all()):
-            bad = int(lengths.argmin())  # before the first other mistake, or the same row
+            row = int(lengths.argmin())  # before the first other mistake, or the same row
+            if bad < 0 or row < bad // self.width:
+                msg = f"indices[{rows[row]}] holds no neighbor"
+                raise ValueError(msg)
         if bad >= 0:
-            self._refuse(raw[bad], int(rows[bad]))
-        return items, keep, lengths
+            row, j = divmod(bad, self.width)
+            self._refuse(raw[row], int(rows[row]), j)
+        shape = len(rows), self.max_depth
+        items = np.zeros(shape, np.int32)
+        if found is None:
+            _pack_items(given, keep, items)
+            positions = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
+            return NeighborLists(items, positions, lengths, np.zeros(len(rows), bool)), 0
+        distances, values = as_finite(found, keep, rows), np.full(shape, np.inf)
+        trend = _pack_lists(given, distances, keep, items, values)
+        if self.of_gallery and trend & FALLS:
+            falls = keep[:, 1:] & (distances[:, 1:] < distances[:, :-1])
+            r, j = (int(at) for at in np.argwhere(falls)[0])
+            msg = (
+                f"distances[{rows[r]}, {j + 1}] = {distances[r, j + 1]} is smaller than the one before it, "
+                f"{distances[r, j]}; every list must have the nearest item first (negate similarities)"
+            )
+            raise ValueError(msg)
+        return NeighborLists(items, values, lengths, (lengths < self.n_others) & self.cut_ties), trend
 
-    def pack(self, rows: Array, raw: Array, found: Array | None) -> tuple[NeighborLists, bool, bool]:
-        """The lists of some rows from their indices and distances; whether distances rise, or fall.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `mark`, or if a distance is not finite.
-        """
-        lists = self._new_lists(len(rows))
-        rises, falls = self._fill(lists, slice(None), rows, raw, found)
-        return lists, rises, falls
-
-    def pack_all(self, indices: Array, distances: Array | None) -> tuple[NeighborLists, bool, bool]:
+    def pack_all(self, indices: Array, distances: Array | None = None) -> tuple[NeighborLists, int]:
         """The lists of all samples, as by `pack`; clean int32 indices alone are not copied."""
         clean = distances is None and not (self.approximate or self.drop_self)
         shared = clean and indices.dtype == np.int32 and indices.flags.c_contiguous
-        lists = self._new_lists(self.n_items, indices if shared else None)
-        rise = fall = False
+        lists, trend = NeighborLists.empty(self.n_items, self.max_depth), 0
         # In blocks of rows, to save copies of the lists of a million samples.
         for start in range(0, self.n_items, ROWS):
             block = slice(start, min(start + ROWS, self.n_items))
             found = None if distances is None else distances[block]
-            rows = np.arange(start, block.stop)
-            rises, falls = self._fill(lists, block, rows, indices[block], found, shared=shared)
-            rise, fall = rise or rises, fall or falls
+            part, its_trend = self.pack(np.arange(start, block.stop), indices[block], found)
+            trend |= its_trend
+            lists.lengths[block], lists.may_tie_beyond[block] = part.lengths, part.may_tie_beyond
+            if not shared:
+                lists.items[block] = part.items
+            if self.measured:
+                lists.values[block] = part.values
+        if shared:
+            lists.items = indices
+        if not self.measured:
+            lists.values = np.broadcast_to(part.values[0], lists.values.shape)
         depth = int(lists.lengths.max())
         lists.items, lists.values = lists.items[:, :depth], lists.values[:, :depth]
-        return lists, rise, fall
+        return lists, trend
 
-    def _new_lists(self, n_rows: int, items: Array | None = None) -> NeighborLists:
-        """Lists to be filled; without distances the values are positions, the same in every row."""
-        shape = n_rows, self.max_depth
-        values = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
-        if self.measured:
-            values = np.full(shape, np.inf)
-        if items is None:
-            items = np.zeros(shape, np.int32)
-        return NeighborLists(items, values, np.empty(n_rows, np.int64), np.zeros(n_rows, bool))
-
-    def _fill(
-        self,
-        lists: NeighborLists,
-        block: slice,
-        rows: Array,
-        raw: Array,
-        found: Array | None,
-        *,
-        shared: bool = False,
-    ) -> tuple[bool, bool]:
-        """Fill a block of lists with some rows; with `shared` the items stand there already."""
-        given, keep, lengths = self.mark(raw, rows)
-        lists.lengths[block] = lengths
-        if found is not None:
-            lists.may_tie_beyond[block] = lengths < self.n_items - 1
-            distances = as_finite(found, keep, rows)
-            rises, falls = _pack_lists(given, distances, keep, lists.items[block], lists.values[block])
-            return rises, falls
-        if not shared:
-            _pack_items(given, keep, lists.items[block])
-        return False, False
-
-    def refuse_similarities(self, rises: bool, falls: bool, where: str = "all lists") -> None:
+    def refuse_similarities(self, trend: int, where: str = "all lists") -> None:
         """Raise ValueError if distances fall along lists, and never rise."""
-        if self.may_be_similarities and falls and not rises:
+        if self.may_be_similarities and trend == FALLS:
             msg = (
                 f"distances decrease along {where}, as similarities do; pass distances (for example the "
                 "negative similarities), the nearest first"
@@ -178,33 +164,22 @@ class ListFormat:
         marker = np.array(-1).astype(raw.dtype)
         return None if not self.approximate or 0 <= marker < self.n_items else marker
 
-    def _refuse(self, given: Array, row: int) -> None:
-        """Raise ValueError for the first mistake in a row of indices."""
-        marker = self._missing_marker(given)
+    def _refuse(self, given: Array, row: int, j: int) -> None:
+        """Raise ValueError for the first mistake in a row of indices, at position j."""
+        marker, item = self._missing_marker(given), int(given[j])
         what, limits = "sample", "it must"
         if self.of_gallery:
             what, limits = "gallery item", f"with n_gallery={self.n_items} it must"
-        seen: set[int] = set()
-        for j, item in enumerate(given.tolist()):
-            if marker is not None and item == marker:
-                continue
-            if j and marker is not None and given[j - 1] == marker:
-                missing = f"indices[{row}, {j - 1}] = {given[j - 1]}"
-                msg = f"indices[{row}] continues after {missing}, a missing neighbor"
-                raise ValueError(msg)
-            if not 0 <= item < self.n_items:
-                hint = ", or -1 for none with approximate=True" if item == -1 else ""
-                msg = f"indices[{row}, {j}] is {item}; {limits} be between 0 and {self.n_items - 1}{hint}"
-                raise ValueError(msg)
-            if item == row and not (self.drop_self or self.of_gallery):
-                msg = f"indices[{row}] holds the sample itself; leave it out, or pass drop_self=True"
-                raise ValueError(msg)
-            if item in seen:
-                msg = f"indices[{row}] holds {what} {item} twice"
-                raise ValueError(msg)
-            if item != row or self.of_gallery:
-                seen.add(item)
-        msg = f"indices[{row}] holds no neighbor"
+        if j and marker is not None and given[j - 1] == marker:
+            missing = f"indices[{row}, {j - 1}] = {given[j - 1]}"
+            msg = f"indices[{row}] continues after {missing}, a missing neighbor"
+        elif not 0 <= item < self.n_items:
+            hint = ", or -1 for none with approximate=True" if item == -1 else ""
+            msg = f"indices[{row}, {j}] is {item}; {limits} be between 0 and {self.n_items - 1}{hint}"
+        elif item == row and not (self.drop_self or self.of_gallery):
+            msg = f"indices[{row}] holds the sample itself; leave it out, or pass drop_self=True"
+        else:
+            msg = f"indices[{row}] holds {what} {item} twice"
         raise ValueError(msg)
 
 
@@ -273,16 +248,6 @@ def as_finite(found: Array, keep: Array, rows: Array) -> Array:
     return values
 
 
-def follow_each_other(rows: Array) -> bool:
-    """Return True if the rows are some consecutive ones, in their order."""
-    return bool(len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
-
-
-def take_rows(array: Array, rows: Array) -> Array:
-    """Some rows of an array, as a view if they follow each other."""
-    return array[int(rows[0]) : int(rows[-1]) + 1] if follow_each_other(rows) else array[rows]
-
-
 def spread_rows(start: int, stop: int) -> Array:
     """Up to `SAMPLED` rows, from `start` to before `stop`, at about equal distances."""
     return np.unique(np.linspace(start, stop - 1, SAMPLED).astype(np.int64))
@@ -309,45 +274,36 @@ def lists_of_graph(graph: Any) -> NeighborLists:
     if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
         msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
         raise ValueError(msg)
-    if csr.dtype.kind not in "biuf":
-        msg = f"graph must hold real distances, got dtype {csr.dtype}"
-        raise TypeError(msg)
     stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
     if csr.nnz != stored:
         msg = "graph stores more than one distance for some pair of samples"
         raise ValueError(msg)
-    n_items = csr.shape[0]
-    row_of = np.repeat(np.arange(n_items), np.diff(csr.indptr))
-    keep = csr.indices != row_of
-    rows, items, values = (
-        row_of[keep],
-        csr.indices[keep],
-        as_reals("the stored values", csr.data[keep], "graph must hold real distances"),
-    )
+    sizes = np.diff(csr.indptr)
+    row_of = np.repeat(np.arange(csr.shape[0]), sizes)
+    others = csr.indices != row_of
+    values = as_reals("the stored values", csr.data[others], "graph must hold real distances")
     if len(values) and (values == 1).all():
         msg = (
             'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
         )
         raise ValueError(msg)
-    lengths = np.bincount(rows, minlength=n_items).astype(np.int64)
+    lengths = np.bincount(row_of[others], minlength=csr.shape[0])
     if not lengths.all():
         msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
         raise ValueError(msg)
-    order = np.lexsort((items, values, rows))
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    column = np.arange(len(rows)) - np.repeat(starts, lengths)
-    depth = int(lengths.max())
-    padded_items = np.zeros((n_items, depth), np.int32)
-    padded_values = np.full((n_items, depth), np.inf)
-    padded_items[rows, column] = items[order]
-    padded_values[rows, column] = values[order]
-    return NeighborLists(padded_items, padded_values, lengths, lengths < n_items - 1)
+    column = np.arange(csr.nnz) - np.repeat(csr.indptr[:-1], sizes)
+    n_items, width = csr.shape[0], int(sizes.max())
+    indices = np.full((n_items, width), -1, np.int32)
+    distances = np.full(indices.shape, np.inf)
+    indices[row_of, column], distances[row_of, column] = csr.indices, csr.data
+    how = ListFormat(n_items, width, measured=True, approximate=True, drop_self=True)
+    return how.pack_all(indices, distances)[0]
 
 
 @jit
 def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, lengths):
-    """Mark the neighbors in each row and count them; return the first row with a bad index, or -1.
+    """Mark the neighbors in each row and count them; return the place of the first bad index, or -1.
 
     A row's samples are looked up in a small table, so that the time does not depend on the number of all
     samples. ``stamps`` has the last row that used a place of the table.
@@ -368,15 +324,15 @@ def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, leng
                 ended = True
                 continue
             if ended or item < 0 or item >= n_items:
-                return r
+                return r * raw.shape[1] + j
             if item == rows[r]:
                 if not drop_self:
-                    return r
+                    return r * raw.shape[1] + j
                 continue
             place = item if direct else (item * 2654435761 >> 15) & (size - 1)
             while stamps[place] == r:
                 if keys[place] == item:
-                    return r
+                    return r * raw.shape[1] + j
                 place = (place + 1) & (size - 1)
             keys[place] = item
             stamps[place] = r
@@ -398,9 +354,8 @@ def _pack_items(raw, keep, items):
 
 @jit
 def _pack_lists(raw, found, keep, items, values):
-    """Fill the lists, sorted by (value, index); return whether given values rise, and whether they fall."""
-    rises = False
-    falls = False
+    """Fill the lists, sorted by (value, index); return the `RISES` and `FALLS` of the given values."""
+    trend = 0
     for r in range(len(raw)):
         n = 0
         sorted_already = True
@@ -409,11 +364,13 @@ def _pack_lists(raw, found, keep, items, values):
                 items[r, n] = raw[r, j]
                 values[r, n] = found[r, j]
                 if n > 0:
-                    rises = rises or values[r, n] > values[r, n - 1]
-                    falls = falls or values[r, n] < values[r, n - 1]
-                    if values[r, n] < values[r, n - 1] or (
-                        values[r, n] == values[r, n - 1] and items[r, n] < items[r, n - 1]
-                    ):
+                    before = values[r, n - 1]
+                    if values[r, n] > before:
+                        trend |= RISES
+                    elif values[r, n] < before:
+                        trend |= FALLS
+                        sorted_already = False
+                    elif items[r, n] < items[r, n - 1]:
                         sorted_already = False
                 n += 1
         if not sorted_already:
@@ -421,4 +378,4 @@ def _pack_lists(raw, found, keep, items, values):
             order = by_index[np.argsort(values[r, :n][by_index], kind="mergesort")]
             items[r, :n] = items[r, :n][order]
             values[r, :n] = values[r, :n][order]
-    return rises, falls
+    return trend

@@ -1,4 +1,7 @@
-"""Readers of given neighbor lists: arrays, memory-mapped files, dask arrays, parts that come with a task.
+"""Given neighbor lists: arrays, memory-mapped files, dask arrays, parts that come with a task.
+
+A reader has the raw rows of any of these, and `ListFormat` packs them into lists. Lists of arrays in memory
+are packed at once, all others as they are needed.
 
 Rows of memory-mapped files are copied as they are read, and their pages freed. Chunks of dask arrays are
 computed where they are read, one per thread.
@@ -12,6 +15,7 @@ import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,13 +24,19 @@ import numpy as np
 
 from .._parallel import Parts, held_part
 from .._typing import Array
-from ._engines.engine import Lazy
-from ._given_lists import ListFormat, follow_each_other, spread_rows, take_rows
+from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists, together
+from ._given_lists import ListFormat, as_distances, as_indices, check_distances, spread_rows
+from ._sources import Source, checksum_of
 
 SHARED_MODES = ("r", "r+", "w+")  # pages of these maps can be read again from the file
 TOGETHER = 2**21  # bytes that a system may map when one of them is read
 APART = 32  # rows far from each other that are read at a time
 FEW = 16  # rows of a chunk that are sent without the others
+BLOCK_ENTRIES = 2**19  # of indices that are packed at once
+
+
+Raw = tuple[Array, ...]
+"""Indices, shape (n_rows, width), and their distances if there are any."""
 
 
 class Reader(ABC):
@@ -41,29 +51,28 @@ class Reader(ABC):
         """Raise TypeError if a worker cannot read the lists by itself."""
 
     @abstractmethod
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
-        """The indices of some rows, shape (n_rows, width), and their distances, if there are any."""
+    def read(self, rows: Array) -> Raw:
+        """The indices of some rows, and their distances, if there are any."""
 
 
 class HeldLists(Reader):
     """Reads the part of the lists that came with the task of this thread."""
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
-        found: tuple[Array, Array | None] = held_part().read(rows)
+        found: Raw = held_part().read(rows)
         return found
 
 
 class ArrayLists(Reader):
     """Reads given lists from arrays, memory-mapped or not; a worker opens a mapped file by its path."""
 
-    def __init__(self, indices: Array, distances: Array | None) -> None:
-        self._indices = MappedRows(indices)
-        self._distances = None if distances is None else MappedRows(distances)
+    def __init__(self, *arrays: Array) -> None:
+        self._arrays = [MappedRows(array) for array in arrays]
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
-        return self._indices.take(rows), None if self._distances is None else self._distances.take(rows)
+        return tuple(array.take(rows) for array in self._arrays)
 
 
 def mapping_of(array: Any) -> np.memmap[Any, Any] | None:
@@ -98,10 +107,10 @@ class MappedRows:
     def take(self, rows: Array) -> Array:
         """A copy of some rows."""
         copy = np.empty((len(rows), self._array.shape[1]), self._array.dtype)
-        together = len(rows) if follow_each_other(rows) else APART
-        for start in range(0, len(rows), max(together, 1)):
-            some = rows[start : start + together]
-            copy[start : start + together] = take_rows(self._array, some)
+        step = APART if together(rows) is rows else len(rows)
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            copy[start : start + step] = self._array[together(some)]
             self._forget(some)
         return copy
 
@@ -118,25 +127,21 @@ class MappedRows:
         if self._path is None:
             return MappedRows, (np.array(self._array),)
         array = self._array
-        offset = _first(array) - _address(self._map)
+        offset = array.ctypes.data - _address(self._map)
         size = os.path.getsize(self._path)
         return _reopened, (self._path, size, array.dtype, array.shape, array.strides, offset)
 
 
 def _address(mapped: Any) -> int:
     """The address of the first byte of a memory map."""
-    return _first(np.frombuffer(mapped, np.uint8, 1))
-
-
-def _first(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
+    return np.frombuffer(mapped, np.uint8, 1).ctypes.data
 
 
 def _bounds(array: Array) -> tuple[int, int]:
     """Addresses of the lowest byte of an array, and of the one past its highest."""
     steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
-    low = _first(array) + sum(step for step in steps if step < 0)
-    return low, _first(array) + sum(step for step in steps if step > 0) + array.itemsize
+    low = array.ctypes.data + sum(step for step in steps if step < 0)
+    return low, array.ctypes.data + sum(step for step in steps if step > 0) + array.itemsize
 
 
 def _reopened(
@@ -170,24 +175,21 @@ def is_dask_array(array: Any) -> bool:
 
 @dataclass(eq=False)
 class ListChunk:
-    """The rows from ``start`` on: indices, and distances if there are any."""
+    """The rows from ``start`` on."""
 
     start: int
-    indices: Array
-    distances: Array | None
+    arrays: Raw
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances."""
         at = rows - self.start
-        if len(at) and not 0 <= at.min() <= at.max() < len(self.indices):
+        if len(at) and not 0 <= at.min() <= at.max() < len(self.arrays[0]):
             msg = f"a task for samples {rows.min()} to {rows.max()} came with the lists of others"
             raise RuntimeError(msg)
-        return take_rows(self.indices, at), None if self.distances is None else take_rows(
-            self.distances, at
-        )
+        return tuple(array[together(at)] for array in self.arrays)
 
 
-def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distances: Any = None) -> ListChunk:
+def checked_chunk(start: int, stop: int, how: ListFormat, *arrays: Any) -> ListChunk:
     """A chunk, if it is what the dask arrays promise; its rows are checked when they are packed.
 
     Raises
@@ -195,9 +197,7 @@ def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distance
     ValueError, TypeError
         If the shape or the type is wrong, entries are masked, or distances decrease along all lists.
     """
-    for name, given, kinds in (("indices", indices, "iu"), ("distances", distances, "fiu")):
-        if given is None:
-            continue
+    for given, name, kinds in zip(arrays, ("indices", "distances"), ("iu", "fiu"), strict=False):
         if np.ma.is_masked(given):
             msg = f"there are masked entries in {name}[{start}:{stop}]; every value is needed"
             raise ValueError(msg)
@@ -207,11 +207,9 @@ def checked_chunk(start: int, stop: int, how: ListFormat, indices: Any, distance
                 f"type of the dask array, got shape {given.shape} and dtype {given.dtype}"
             )
             raise ValueError(msg)
-    chunk = ListChunk(start, np.asarray(indices), None if distances is None else np.asarray(distances))
+    chunk = ListChunk(start, tuple(map(np.asarray, arrays)))
     if how.may_be_similarities:
-        rows = spread_rows(start, stop)
-        _, rises, falls = how.pack(rows, *chunk.read(rows))
-        how.refuse_similarities(rises, falls, f"all lists of the chunk [{start}:{stop}]")
+        _refuse_similarities(chunk, how, start, stop, f"all lists of the chunk [{start}:{stop}]")
     return chunk
 
 
@@ -221,17 +219,16 @@ class DaskLists(Reader):
     A chunk is kept as long as a thread reads it, so that there are no more of them than threads.
     """
 
-    def __init__(self, indices: Any, distances: Any, how: ListFormat) -> None:
-        self._indices = indices
-        self._distances = distances
+    def __init__(self, how: ListFormat, *arrays: Any) -> None:
         self._how = how
-        self._starts = np.concatenate([[0], np.cumsum(indices.chunks[0])])
+        self._arrays = arrays
+        self._starts = np.concatenate([[0], np.cumsum(arrays[0].chunks[0])])
         self._lock = threading.Lock()
         self._known: weakref.WeakValueDictionary[int, Lazy[ListChunk]] = weakref.WeakValueDictionary()
         self._here = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DaskLists, (self._indices, self._distances, self._how)
+        return DaskLists, (self._how, *self._arrays)
 
     @property
     def parts(self) -> DaskLists:
@@ -241,7 +238,7 @@ class DaskLists(Reader):
     def check_sendable(self) -> None:
         """Raise TypeError if a worker cannot compute the chunks by itself."""
         distributed = sys.modules.get("distributed")
-        if distributed is not None and distributed.futures_of([self._indices, self._distances]):
+        if distributed is not None and distributed.futures_of(list(self._arrays)):
             msg = (
                 "these lists are dask arrays whose chunks a cluster holds, and this computation reads "
                 "several chunks in each task; omit executor, or pass arrays that are read from files"
@@ -258,37 +255,29 @@ class DaskLists(Reader):
         from dask.delayed import delayed
 
         at = self._number(row)
-        arrays = [array for array in (self._indices, self._distances) if array is not None]
-        blocks = [array.blocks[at].to_delayed().item() for array in arrays]
+        blocks = [array.blocks[at].to_delayed().item() for array in self._arrays]
         return delayed(checked_chunk, pure=False)(*self.bounds(row), self._how, *blocks)
 
-    def read(self, rows: Array) -> tuple[Array, Array | None]:
+    def read(self, rows: Array) -> Raw:
         """The indices of some rows, and their distances, if there are any."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        if len(rows) and (numbers == numbers[0]).all():
-            return self._read_chunk(int(numbers[0]), rows)
-        indices = np.empty((len(rows), self._how.width), self._indices.dtype)
-        distances = None
-        if self._distances is not None:
-            distances = np.empty(indices.shape, self._distances.dtype)
-        for number in np.unique(numbers):
-            at = np.flatnonzero(numbers == number)
-            some, values = self._read_chunk(int(number), rows[at])
-            indices[at] = some
-            if distances is not None:
-                distances[at] = values
-        return indices, distances
+        chunks = np.unique(numbers) if len(rows) else [0]
+        found = [self._read_chunk(int(number), rows[numbers == number]) for number in chunks]
+        if len(found) == 1:
+            return found[0]
+        places = np.argsort(np.argsort(numbers, kind="stable"))
+        return tuple(np.concatenate(parts)[places] for parts in zip(*found, strict=True))
 
     def _number(self, row: int) -> int:
         return int(np.searchsorted(self._starts, row, side="right")) - 1
 
-    def _read_chunk(self, number: int, rows: Array) -> tuple[Array, Array | None]:
+    def _read_chunk(self, number: int, rows: Array) -> Raw:
         """Rows of one chunk; of a chunk that a cluster computes, a few are sent without the others."""
         if len(rows) <= FEW and number not in self._known and _has_scheduler():
             from dask.delayed import delayed
 
             some = delayed(ListChunk.read, pure=False)(self.part(int(self._starts[number])), rows)
-            found: tuple[Array, Array | None] = some.compute()
+            found: Raw = some.compute()
             return found
         return self._chunk(number).read(rows)
 
@@ -325,3 +314,144 @@ def _has_scheduler() -> bool:
         else:  # tasks of a cluster that wait for others can block all its threads
             return False
     return get_scheduler() is not None
+
+
+class StreamedLists(Engine):
+    """Reads neighbor lists row by row.
+
+    Parameters
+    ----------
+    reader : Reader
+    how : ListFormat
+    """
+
+    holds_lists = True
+
+    def __init__(self, reader: Reader, how: ListFormat) -> None:
+        self.reader = reader
+        self.how = how
+        self.max_depth = how.max_depth
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """Neighbor lists of the samples `rows`, no deeper than the given ones.
+
+        Raises
+        ------
+        ValueError
+            If one of these rows is no neighbor list.
+        """
+        lists, _ = self.how.pack(rows, *self.reader.read(rows))
+        return lists.cut(slice(None), min(depth, self.max_depth))
+
+    def rows_at_once(self) -> int:
+        """Number of rows that one call of `search` should have."""
+        return max(1, min(STORED_ROWS, BLOCK_ENTRIES // self.how.width))
+
+
+class GivenLists(Source):
+    """Neighbor lists that another program has found.
+
+    Parameters
+    ----------
+    lists : NeighborLists
+        Lists of all samples.
+    description : str
+        "lists" or "graph".
+    measured : bool, default True
+        Whether the values are distances.
+    """
+
+    ordered_by_index = False
+    compares_all = False
+
+    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
+        self.lists, self.measured = lists, measured
+        self.n_items, self.max_depth = lists.items.shape
+        self.description = description
+
+    def engines(self) -> Sequence[Engine]:
+        """The lists themselves at every depth."""
+        return (StoredLists(self.lists),)
+
+    def checksum(self) -> int:
+        """Of the indices, which may be the caller's; distances are copies."""
+        return checksum_of(self.lists.items)
+
+
+class ListsInParts(Source):
+    """Neighbor lists that another program has found, and that are read as they are needed.
+
+    Parameters
+    ----------
+    reader : Reader
+    how : ListFormat
+    """
+
+    ordered_by_index = False
+    compares_all = False
+    description = "lists"
+
+    def __init__(self, reader: Reader, how: ListFormat) -> None:
+        self.n_items, self.max_depth = how.n_items, how.max_depth
+        self._reader, self._how = reader, how
+        self.measured = how.measured
+
+    def engines(self) -> Sequence[Engine]:
+        """The reader of the lists at every depth."""
+        return (StreamedLists(self._reader, self._how),)
+
+    def parts(self) -> Parts | None:
+        """The chunks of dask arrays."""
+        return self._reader.parts
+
+    def for_workers(self, *, in_parts: bool) -> Source:
+        """The same lists for a worker, which reads the chunk that comes with its task, or all of them."""
+        if in_parts:
+            return ListsInParts(HeldLists(), self._how)
+        self._reader.check_sendable()
+        return self
+
+
+def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_self: bool) -> Source:
+    """The source for given lists; those that need not fit into memory are read later.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Neighbors.from_lists`.
+    """
+    in_dask = is_dask_array(indices) or is_dask_array(distances)
+    if not in_dask:
+        indices = as_indices(indices)
+    for name, array in (("indices", indices), ("distances", distances)) if in_dask else ():
+        if array is not None and not is_dask_array(array):
+            msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
+            raise TypeError(msg)
+        if array is not None and np.isnan(array.shape).any():
+            msg = f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first"
+            raise ValueError(msg)
+    measured = distances is not None
+    how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
+    if in_dask:
+        arrays = [indices.rechunk({1: -1})]
+        if measured:
+            check_distances(distances, indices.shape)
+            arrays.append(distances.rechunk(arrays[0].chunks))
+        return ListsInParts(DaskLists(how, *arrays), how)
+    arrays = [indices, as_distances(distances, indices.shape)] if measured else [indices]
+    if all(mapping_of(array) is None for array in arrays):
+        lists, trend = how.pack_all(*arrays)
+        how.refuse_similarities(trend)
+        return GivenLists(lists, "lists", how.measured)
+    reader = ArrayLists(*arrays)
+    # Finds usual mistakes early, such as samples in their own lists.
+    _refuse_similarities(reader, how, 0, how.n_items, "all lists")
+    return ListsInParts(reader, how)
+
+
+def _refuse_similarities(
+    reader: Reader | ListChunk, how: ListFormat, start: int, stop: int, where: str
+) -> None:
+    """Pack some rows from `start` to before `stop`, and refuse them if they are wrong or similarities."""
+    rows = spread_rows(start, stop)
+    how.refuse_similarities(how.pack(rows, *reader.read(rows))[1], where)

@@ -1,7 +1,8 @@
-"""Neighbor orders of a set of samples: the class `Neighbors`."""
+"""Neighbor orders of a set of samples: the class `Neighbors`, and the argument `X` of public functions."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, overload
@@ -11,23 +12,13 @@ import numpy as np
 from .._parallel import Parts, check_pool, for_each, is_client
 from .._typing import Array
 from .._validation import check_bool, check_integer
-from ._between import (
-    Between,
-    BetweenFeatures,
-    BetweenSparse,
-    as_features,
-    between_distances,
-    check_same,
-    check_sparse,
-)
-from ._between_lists import GivenBetween, SearchedBetween
-from ._engines.engine import Engine, StoredLists, serving
+from ._between import Between, between, between_distances, between_lists
+from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
-from ._list_sources import GivenLists, source_of_lists
-from ._lists import NeighborLists
+from ._inputs import as_matrix
+from ._list_readers import GivenLists, source_of_lists
 from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
-from ._square_input import as_matrix
 
 CACHE_BYTES = 2**29
 DEEP = 50  # lists longer than N / 50 take longer than a comparison of all pairs
@@ -46,6 +37,10 @@ class Neighbors:
         Name of the metric or of the source, for display.
     ordered_by_index : bool
         Whether ties at the end of a cut list are known to be cut in the order of the samples.
+    measured : bool
+        Whether there are distances; False if only the order of the neighbors is known.
+    sees_all : bool
+        Whether every sample can be compared with all others by `values`.
     approximate : bool
         Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
@@ -77,6 +72,8 @@ class Neighbors:
             self.max_depth = check_integer("n_neighbors", n_neighbors, 1, source.max_depth)
         self.metric = source.description
         self.ordered_by_index = source.ordered_by_index
+        self.measured = source.measured
+        self.sees_all = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
         self._source = source
@@ -232,9 +229,8 @@ class Neighbors:
         check_bool("approximate", approximate)
         return cls(GivenLists(lists_of_graph(graph), "graph"), approximate=approximate)
 
-    @classmethod
+    @staticmethod
     def between(
-        cls,
         queries: Any,
         gallery: Any,
         metric: Metric = "euclidean",
@@ -295,34 +291,10 @@ class Neighbors:
         >>> Neighbors.between([[0.0], [4.0]], [[1.0], [2.0], [5.0]])
         <Between 2 queries and 3 gallery items (euclidean)>
         """
-        if queries is gallery and same is None:
-            same = np.arange(np.shape(queries)[0])
-        sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
-        check = check_sparse if sparse else as_features
-        first, second = check("queries", queries), check("gallery", gallery)
-        if first.shape[1] != second.shape[1]:
-            msg = (
-                "queries and gallery must have the same number of features, "
-                f"got {first.shape[1]} and {second.shape[1]}"
-            )
-            raise ValueError(msg)
-        identical = None if same is None else check_same(same, first.shape[0], second.shape[0])
-        if n_neighbors is not None:
-            if sparse:
-                msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
-                raise ValueError(msg)
-            both, size = np.concatenate([second, first]), len(second)
-            source = FeatureTable(both, metric, metric_params, algorithm, device, n_searched=size)
-            return SearchedBetween(source, identical, n_neighbors)
-        if algorithm != "auto" or device is not None:
-            msg = "algorithm and device search the nearest items; pass n_neighbors as well"
-            raise ValueError(msg)
-        make = BetweenSparse if sparse else BetweenFeatures
-        return make(first, second, metric, metric_params, identical)
+        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm, device)
 
-    @classmethod
+    @staticmethod
     def between_lists(
-        cls,
         indices: Any,
         distances: Any,
         n_gallery: int,
@@ -371,7 +343,9 @@ class Neighbors:
         >>> Neighbors.between_lists([[3, 0], [1, 2]], [[0.1, 0.5], [0.2, 0.3]], 5)
         <Between 2 queries and 5 gallery items (lists)>
         """
-        return GivenBetween(indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties)
+        return between_lists(
+            indices, distances, n_gallery, same, approximate=approximate, cut_ties=cut_ties
+        )
 
     @overload
     @classmethod
@@ -438,21 +412,19 @@ class Neighbors:
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
         self.search_all(depth, n_jobs=n_jobs)
-        items, values = np.empty((self.n_items, depth), np.int32), np.empty((self.n_items, depth))
+        lists = NeighborLists.empty(self.n_items, depth)
+        order, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
 
-        def fill(rows: Array) -> None:
-            part = self.search(rows, depth)
-            if part.lengths.min() < depth:
-                at = int(part.lengths.argmin())
-                msg = f"sample {rows[at]} has only {part.lengths[at]} known neighbors, not {depth}"
-                raise ValueError(msg)
-            items[rows] = part.items
-            values[rows] = self._source.to_distance(part.values)
+        def fill(start: int) -> None:
+            rows = order[start : start + size]
+            lists.put(rows, self.search(rows, depth))
 
-        rows, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
-        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        for_each(fill, blocks, n_jobs)
-        return items, values
+        for_each(fill, range(0, len(order), size), n_jobs)
+        at = int(lists.lengths.argmin())
+        if lists.lengths[at] < depth:
+            msg = f"sample {at} has only {lists.lengths[at]} known neighbors, not {depth}"
+            raise ValueError(msg)
+        return lists.items, self._source.to_distance(lists.values)
 
     def check_unchanged(self) -> None:
         """Raise ValueError if the data have been changed in place since these neighbors were made."""
@@ -463,9 +435,9 @@ class Neighbors:
             )
             raise ValueError(msg)
 
-    def _engine(self, depth: int, *, prepare: bool = False, stored: bool = True) -> Engine:
+    def _engine(self, depth: int, *, prepare: bool = False) -> Engine:
         """The first engine that serves lists of this depth; the last engine serves every depth."""
-        lists = self._stored if stored else None  # another thread may replace it
+        lists = self._stored  # another thread may replace it
         if lists is not None and lists.serves(depth):
             return lists
         return serving(self._engines, depth, prepare=prepare)
@@ -476,10 +448,8 @@ class Neighbors:
 
     def visiting_order(self, rows: Array, depth: int) -> Array:
         """The rows, all different, in an order that makes the search fast."""
-        stored = self._stored
-        if stored is not None and stored.serves(depth):
-            return rows
-        return self._engines[0].visiting_order(rows)
+        in_store = self._engine(depth) is self._stored
+        return rows if in_store else self._engines[0].visiting_order(rows)
 
     def prepare(self, depth: int) -> None:
         """Build the data structures that a search of this depth needs."""
@@ -543,39 +513,26 @@ class Neighbors:
         TypeError
             If the workers could not read given lists.
         """
-        in_parts = self.parts(executor) is not None
-        if not in_parts:
-            self._source.check_sendable()
-        if not in_parts and (self._stored is None or self._stored.serves(depth)):
+        source = self._source.for_workers(in_parts=self.parts(executor) is not None)
+        if source is self._source and (self._stored is None or self._stored.serves(depth)):
             return self
         light = copy(self)
         light._stored = None
-        if in_parts:
-            light._source = self._source.without_parts()
-            light._engines = tuple(light._source.engines())
+        if source is not self._source:
+            light._source, light._engines = source, tuple(source.engines())
         return light
 
     def serves_cheaply(self, depth: int) -> bool:
         """Return True if lists of this depth are stored, or cost less than a comparison of all pairs."""
         return self._engine(depth).holds_lists or DEEP * depth <= self.n_items
 
-    @property
-    def sees_all(self) -> bool:
-        """Return True if every sample can be compared with all others by `values`."""
-        return self._source.compares_all and self.max_depth == self.n_items - 1
-
     def proposer(self) -> Any:
         """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
-        return self._engine(1, prepare=True, stored=False).proposer()
+        return serving(self._engines, 1, prepare=True).proposer()
 
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""
         return self._source.distinct_rows()
-
-    @property
-    def measured(self) -> bool:
-        """Return True if there are distances, False if only the order of the neighbors is known."""
-        return self._source.measured
 
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values of lists that order the neighbors."""
@@ -584,3 +541,58 @@ class Neighbors:
     def values(self, rows: Array) -> Array:
         """Values that order all samples for some rows, float64 (n_rows, n_items); needs `sees_all`."""
         return self._source.compare(rows)
+
+
+def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
+    """Neighbors of the argument `X` of public functions: `Neighbors`, dissimilarities, or features."""
+    if isinstance(X, Neighbors):
+        if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
+            msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
+            raise ValueError(msg)
+        X.check_unchanged()
+        return X
+    if hasattr(X, "neighbors") and hasattr(X, "pairwise"):
+        msg = f"X is {X!r}, a distance; pass the neighbors of its fitted samples, {type(X).__name__}(...)"
+        msg += ".fit(X, y).neighbors()"
+        raise TypeError(msg)
+    if isinstance(metric, str) and metric == "precomputed":
+        if metric_params:
+            msg = "metric 'precomputed' takes no metric_params"
+            raise TypeError(msg)
+        return Neighbors.from_distances(X)
+    return Neighbors.from_data(X, metric, metric_params=metric_params)
+
+
+class SupervisedDistanceWarning(UserWarning):
+    """Distances were fitted to the labels of all samples, including the labels to be predicted."""
+
+
+def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
+    """Warn if the distances use more labels than the training sets, so that the score is optimistic.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Neighbors of all samples.
+    smallest_train : int
+        Size of the smallest training set. If it has all samples but the tested one, distances that leave
+        out the label of the tested sample use exactly the labels of the training set.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+    """
+    fitted = neighbors.fitted_to_labels
+    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
+        return
+    what = (
+        "the tested sample's own label is left out, but more labels are used than any training set has"
+        if fitted == "exact"
+        else "they include the labels of the tested samples, which columns of many values reveal"
+    )
+    msg = (
+        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
+        f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
+        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+    )
+    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

@@ -1,7 +1,8 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
 A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
-have sources of their own in `_list_sources`, and mixed tables in `knnccv.hvdm`.
+have sources of their own in `_list_readers`, and mixed tables in `knnccv.hvdm`. `distinct_rows` finds equal
+rows of a table by their bytes, without a comparison of all pairs.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy as np
 
 from .._parallel import Parts
 from .._typing import Array
-from ._distinct_rows import distinct_rows
+from .._validation import check_choice
 from ._engines.brute_force import BruteForce, own_columns
 from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree
 from ._engines.matrix_product import MatrixProduct
 from ._engines.sparse_rows import SparseSearch
-from ._metrics import Metric, PreparedMetric, ranking
+from ._metrics import Metric, PreparedMetric, name_of, ranking
 
 ALGORITHMS = ("auto", "brute", "tree")
 FEWEST_ITEMS = 1000
@@ -29,6 +30,7 @@ FEWEST_ITEMS = 1000
 MOST_FEATURES = 9
 WINDOW = 32  # values of every row that a checksum of wide data covers
 PIECE = 4096  # rows
+SAMPLED_ROWS = 4096
 
 
 def longest_short_list(n_items: int) -> int:
@@ -87,12 +89,9 @@ class Source(ABC):
         """The data in parts that travel with the tasks of a cluster, or None."""
         return None
 
-    def without_parts(self) -> Source:
-        """The source for workers to which those parts are sent."""
+    def for_workers(self, *, in_parts: bool) -> Source:  # noqa: ARG002
+        """The source for workers that get those parts, or do not; TypeError if they cannot read it."""
         return self
-
-    def check_sendable(self) -> None:  # noqa: B027
-        """Raise TypeError if workers to which no parts are sent cannot read the data."""
 
 
 class FeatureTable(Source):
@@ -117,7 +116,7 @@ class FeatureTable(Source):
     ) -> None:
         self.metric = ranking(X, metric, metric_params)
         self.named = isinstance(metric, str)
-        self.description = metric if isinstance(metric, str) else getattr(metric, "__name__", "callable")
+        self.description = name_of(metric)
         self.n_items = len(self.metric.data)
         self.n_searched = n_searched
         self.max_depth = n_searched or self.n_items - 1
@@ -150,7 +149,7 @@ class FeatureTable(Source):
             case "sqeuclidean", _, str(device):
                 from ._engines.torch_device import TorchProduct
 
-                return TorchProduct(data, short, self.compare, device, n), brute_force
+                return TorchProduct(data, short, self.compare, n_searched=n, device=device), brute_force
         return (brute_force,)
 
     def compare(self, rows: Array) -> Array:
@@ -244,9 +243,7 @@ def check_comparison(values: Array, rows: Array, metric: str, n_searched: int = 
 
 
 def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric, *, on_device: bool) -> None:
-    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        msg = f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
-        raise ValueError(msg)
+    check_choice("algorithm", algorithm, ALGORITHMS)
     if prepared.kind == "sparse" and (algorithm == "tree" or on_device):
         msg = "sparse X has its own engine: omit algorithm and device, or pass X.toarray()"
         raise ValueError(msg)
@@ -257,3 +254,56 @@ def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric, *
     if algorithm == "tree" and on_device:
         msg = "algorithm 'tree' runs on the CPU: omit algorithm or device"
         raise ValueError(msg)
+
+
+def distinct_rows(table: Array, fewest_copies: int = 4) -> Array | None:
+    """The number of the distinct row of every row; None if there are too few equal rows to be of use.
+
+    Rows are equal if their bytes are equal: 0.0 and -0.0 differ.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+        Numbers or booleans.
+    fewest_copies : int
+        How often a row must occur, on average.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_rows,), or None
+        0 to the number of distinct rows - 1.
+    """
+    n_rows = len(table)
+    if n_rows > SAMPLED_ROWS:
+        # With c copies of each, s sampled rows have about s^2 c / 2n pairs of equal ones, and more if some
+        # have more copies. A quarter of them must be found.
+        sample = np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLED_ROWS))
+        most = len(sample) - fewest_copies * len(sample) ** 2 // (8 * n_rows)
+        if len(np.unique(mixed(table[sample]))) > max(most, len(sample) // fewest_copies):
+            return None
+    numbers = _numbers(table)
+    return numbers if (int(numbers.max()) + 1) * fewest_copies <= n_rows else None
+
+
+def _numbers(table: Array) -> Array:
+    """The number of the distinct row of every row."""
+    _, first, numbers = np.unique(mixed(table), return_index=True, return_inverse=True)
+    numbers = numbers.ravel().astype(np.int64)
+    words = _words(table)
+    if (words[first[numbers]] != words).any():  # different rows are mixed to one number
+        numbers = np.unique(words, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+    return numbers
+
+
+def _words(table: Array) -> Array:
+    """The bytes of the entries as unsigned integers."""
+    return np.ascontiguousarray(table).view(f"u{table.dtype.itemsize}")
+
+
+def mixed(table: Array) -> Array:
+    """A number of 64 bits for every row: equal for equal rows, and nearly always different otherwise."""
+    numbers = np.zeros(len(table), np.uint64)
+    for column in _words(table).T:
+        numbers = (numbers ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        numbers ^= numbers >> np.uint64(29)
+    return numbers

@@ -197,9 +197,9 @@ def test_distinct_rows_are_not_sought_in_vain():
 
 
 def test_rows_that_are_mixed_to_one_number(monkeypatch):
-    from knnccv.neighbors import _distinct_rows
+    from knnccv.neighbors import _sources
 
     table = np.arange(20.0).reshape(10, 2).repeat(5, axis=0)
     assert distinct_rows(table).max() == 9
-    monkeypatch.setattr(_distinct_rows, "mixed", lambda table: np.zeros(len(table), np.uint64))
+    monkeypatch.setattr(_sources, "mixed", lambda table: np.zeros(len(table), np.uint64))
     assert distinct_rows(table).max() == 9

@@ -58,8 +58,8 @@ def test_the_order_is_that_of_scipy(metric, dtype):
 def test_single_precision_is_stored_and_has_the_bits_of_its_copy_in_double(metric):
     queries, gallery = (X.astype(np.float32) for X in features())
     near = Neighbors.between(queries, gallery, metric)
-    assert near._products._gallery is gallery
-    assert near._products._queries is queries
+    assert near.compare.__self__._gallery is gallery
+    assert near.compare.__self__._queries is queries
     copy = Neighbors.between(queries.astype(float), gallery.astype(float), metric)
     np.testing.assert_array_equal(whole(near), whole(copy))
 
@@ -70,10 +70,10 @@ def test_blocks_and_pieces_that_are_prepared_again_have_the_same_bits(metric, mo
     queries, gallery = features()
     gallery[100:110] = gallery[5]
     ready = Neighbors.between(queries, gallery, metric)
-    assert ready._products._ready
+    assert ready.compare.__self__._ready
     monkeypatch.setattr(module, "PREPARED_BYTES", 0)
     again = Neighbors.between(queries, gallery, metric)
-    assert again._products._ready is None
+    assert again.compare.__self__._ready is None
     expected = whole(ready)
     for step in (1, 7, 64, 100):
         np.testing.assert_array_equal(whole(ready, step), expected)
@@ -159,7 +159,7 @@ def test_columns_of_a_memory_map_are_not_copied(tmp_path):
     X.tofile(tmp_path / "X")
     mapped = np.memmap(tmp_path / "X", np.float32, "r", shape=X.shape)[:, 3:9]
     near = Neighbors.between(mapped, mapped)
-    assert np.shares_memory(near._products._gallery, mapped)
+    assert np.shares_memory(near.compare.__self__._gallery, mapped)
     assert near.same.tolist() == list(range(50))
     np.testing.assert_array_equal(whole(near), whole(Neighbors.between(X[:, 3:9], X[:, 3:9].copy())))
 

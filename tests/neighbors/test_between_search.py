@@ -28,7 +28,7 @@ def plain(queries, gallery, depth, metric="euclidean", same=None):
 
 
 def engine(near, depth):
-    return type(serving(near._engines, depth, prepare=True)).__name__
+    return type(serving(near.engines, depth, prepare=True)).__name__
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -184,3 +184,15 @@ def test_the_error_is_clear(name):
     function, kind, words = CASES[name]
     with pytest.raises(kind, match=words):
         function()
+
+
+@pytest.mark.parametrize("cut_ties", [True, False])
+def test_only_the_query_itself_is_beyond_its_list(cut_ties):
+    """Then nothing beyond the list can tie the last item in it, though all distances are equal."""
+    others = np.array([[j for j in range(6) if j != i] for i in range(6)])
+    near = Neighbors.between_lists(others, np.zeros((6, 5)), 6, same=np.arange(6), cut_ties=cut_ties)
+    np.testing.assert_array_equal(np.isinf(near.listed(0, 6, fair=True)), np.eye(6, dtype=bool))
+    unknown = Neighbors.between_lists(others, np.zeros((6, 5)), 6, cut_ties=cut_ties)
+    expected = np.ones((6, 6), bool) if cut_ties else np.eye(6, dtype=bool)
+    for fair in (True, False):
+        np.testing.assert_array_equal(np.isinf(unknown.listed(0, 6, fair=fair)), expected)

@@ -104,9 +104,9 @@ def test_single_entries_of_the_diagonal():
 
 
 def test_a_matrix_in_a_file_is_read_by_blocks(tmp_path, monkeypatch):
-    from knnccv.neighbors import _square_input
+    from knnccv.neighbors import _inputs
 
-    monkeypatch.setattr(_square_input, "BLOCK_VALUES", 100)
+    monkeypatch.setattr(_inputs, "BLOCK_VALUES", 100)
     X, _ = problem()
     for S, error in ((cdist(X, X), None), (np.exp(-cdist(X, X)), SIMILARITIES)):
         np.save(tmp_path / "S.npy", S)

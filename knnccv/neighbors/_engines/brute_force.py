@@ -14,8 +14,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...kernel import inner, jit
-from .._lists import NeighborLists
-from .engine import Engine
+from .engine import Engine, NeighborLists
 
 # A block of rows should stay in a processor's own cache, but be worth a call.
 FAST_BYTES = 2**20
@@ -72,52 +71,42 @@ def _sort_run(values, run):
 
 
 @inner
-def _sort_equal_keys(row, values, low, items, ranked, scratch):
-    """Sort runs of keys that agree in their upper bits by value."""
-    depth = len(items)
-    start = 0
-    while start < depth:
-        end = start + 1
-        while end < depth and row[end] & ~low == row[start] & ~low:
-            end += 1
-        if end > start + 1:
-            for i in range(start, end):
-                scratch[i] = row[i] & low
-            run = scratch[start:end]
-            _sort_run(values, run)
-            for i in range(start, end):
-                items[i] = run[i - start]
-                ranked[i] = values[run[i - start]]
-        start = end
-
-
-@inner
-def _sort_last_run(row, values, tested, low, items, ranked, scratch):
-    """Sort the last run, which continues beyond the depth; return whether its cut end is a tie."""
+def _sort_runs(row, values, tested, low, items, ranked, scratch):
+    """Sort runs of keys that agree in their upper bits by value; return whether the cut end is a tie."""
     bits = values.view(np.int64)
     depth = len(items)
-    top = row[depth - 1] & ~low
-    start = depth - 1
-    while start > 0 and row[start - 1] & ~low == top:
-        start -= 1
-    n_found = 0
-    for j in range(len(row)):  # by index, as the row is not sorted beyond the depth
-        if _as_integer(bits[j]) & ~low == top and j != tested:
-            scratch[n_found] = j
-            n_found += 1
-    run = scratch[:n_found]
-    _sort_run(values, run)
-    for i in range(start, depth):
-        items[i] = run[i - start]
-        ranked[i] = values[run[i - start]]
-    return values[run[depth - start]] == ranked[depth - 1]
+    start = 0
+    tied = False
+    while start < depth:
+        top = row[start] & ~low
+        end = start + 1
+        while end < depth and row[end] & ~low == top:
+            end += 1
+        n_found = 0
+        if end < depth:
+            for i in range(start, end):
+                scratch[n_found] = row[i] & low
+                n_found += 1
+        else:  # the last run may continue beyond the depth, where the row is not sorted
+            for j in range(len(row)):
+                if _as_integer(bits[j]) & ~low == top and j != tested:
+                    scratch[n_found] = j
+                    n_found += 1
+        run = scratch[:n_found]
+        _sort_run(values, run)
+        for i in range(start, end):
+            items[i] = run[i - start]
+            ranked[i] = values[run[i - start]]
+        tied = n_found > end - start and values[run[end - start]] == ranked[end - 1]
+        start = end
+    return tied
 
 
 @jit
 def _settle(keys, values, low, items, ranked, doubts):
     """Fill the lists from keys, of which the first `depth` are sorted and the smallest.
 
-    ``doubts[r]`` is 1 if the lost bits disturb the order, plus 2 if they may do so at the list's end.
+    ``doubts[r]`` is set if the lost bits disturb the order, or may do so at the list's end.
     Returns the number of rows with doubts; `_settle_doubts` is compiled only if there are any.
     """
     n_rows, depth = items.shape
@@ -134,8 +123,8 @@ def _settle(keys, values, low, items, ranked, doubts):
         beyond = 0
         for i in range(depth, len(row)):
             beyond += (row[i] & ~low) == (row[depth - 1] & ~low)
-        doubts[r] = (descents > 0) + 2 * (beyond > 0)
-        n_doubtful += doubts[r] > 0
+        doubts[r] = descents + beyond > 0
+        n_doubtful += doubts[r]
     return n_doubtful
 
 
@@ -144,12 +133,8 @@ def _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyon
     """Sort the doubtful rows, and fill in whether a sample beyond the list ties the last one in it."""
     scratch = np.empty(keys.shape[1], np.int64)
     for r in range(len(items)):
-        if doubts[r] & 1:
-            _sort_equal_keys(keys[r], values[r], low, items[r], ranked[r], scratch)
-        if doubts[r] & 2:
-            may_tie_beyond[r] = _sort_last_run(
-                keys[r], values[r], rows[r], low, items[r], ranked[r], scratch
-            )
+        if doubts[r]:
+            may_tie_beyond[r] = _sort_runs(keys[r], values[r], rows[r], low, items[r], ranked[r], scratch)
 
 
 def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Array]:
@@ -181,7 +166,7 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     items = np.empty((n_rows, depth), np.int32)
     ranked = np.empty((n_rows, depth))
     may_tie_beyond = np.zeros(n_rows, bool)
-    doubts = np.zeros(n_rows, np.int64)
+    doubts = np.zeros(n_rows, bool)
     if _settle(keys, values, low, items, ranked, doubts):
         _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyond)
     return items, ranked, may_tie_beyond

@@ -1,18 +1,84 @@
-"""The protocol that every search engine follows, and lists that are stored already."""
+"""The protocol of search engines, the lists that they return, and lists that are stored already."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from ..._typing import Array
-from .._lists import NeighborLists
 
 BLOCK_ROWS = 1024
 STORED_ROWS = 4096
 Built = TypeVar("Built")
+
+
+def together(rows: Array | slice) -> Array | slice:
+    """The rows; a slice, which saves a copy, if they follow each other."""
+    if isinstance(rows, slice) or not len(rows) or rows[-1] - rows[0] != len(rows) - 1:
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1) if (np.diff(rows) == 1).all() else rows
+
+
+@dataclass
+class NeighborLists:
+    """Neighbor lists of some samples, one per row.
+
+    Attributes
+    ----------
+    items : int32 ndarray of shape (n_rows, depth)
+        Neighbors, the nearest first.
+    values : float64 ndarray of shape (n_rows, depth)
+        Surrogate values that order them, ascending; equal values are ties.
+    lengths : int64 ndarray of shape (n_rows,)
+        Number of neighbors in each row; later entries of `items` and `values` are undefined.
+    may_tie_beyond : bool ndarray of shape (n_rows,)
+        Whether a sample beyond the list may tie the last one in it.
+    """
+
+    items: Array
+    values: Array
+    lengths: Array
+    may_tie_beyond: Array
+
+    @classmethod
+    def of_full_rows(cls, items: Array, values: Array, may_tie_beyond: Array) -> NeighborLists:
+        """Lists that are filled up to their last position."""
+        n_rows, depth = items.shape
+        return cls(items, values, np.full(n_rows, depth, np.int64), may_tie_beyond)
+
+    @classmethod
+    def empty(cls, n_rows: int, depth: int) -> NeighborLists:
+        """Full rows without ties beyond them, to be filled."""
+        shape = n_rows, depth
+        return cls.of_full_rows(np.empty(shape, np.int32), np.empty(shape), np.zeros(n_rows, bool))
+
+    def put(self, rows: Array, lists: NeighborLists) -> None:
+        """Copy the lists of the samples `rows`, of the same depth, into these."""
+        self.items[rows], self.values[rows] = lists.items, lists.values
+        self.lengths[rows], self.may_tie_beyond[rows] = lists.lengths, lists.may_tie_beyond
+
+    def cut(self, rows: Array | slice, depth: int) -> NeighborLists:
+        """The lists of `rows`, cut at `depth`."""
+        rows = together(rows)
+        values = self.values[rows]
+        lengths = self.lengths[rows]
+        may_tie_beyond = self.may_tie_beyond[rows]
+        if depth < values.shape[1]:
+            longer = lengths > depth
+            ties = values[:, depth - 1] == values[:, depth]
+            may_tie_beyond = np.where(longer, ties, may_tie_beyond)
+            lengths = np.minimum(lengths, depth)
+        return NeighborLists(
+            np.require(self.items[rows, :depth], requirements=("C", "W")),
+            np.require(values[:, :depth], requirements=("C", "W")),
+            np.ascontiguousarray(lengths),
+            may_tie_beyond,
+        )
 
 
 class Engine(ABC):
@@ -107,21 +173,18 @@ class StoredLists(Engine):
     Parameters
     ----------
     lists : NeighborLists
-        Lists of all samples.
-    max_depth : int, optional
-        Default: the depth of the lists. Deeper searches return the whole lists.
+        Lists of all samples. Deeper searches return the whole lists.
     """
 
     holds_lists = True
 
-    def __init__(self, lists: NeighborLists, max_depth: int | None = None) -> None:
+    def __init__(self, lists: NeighborLists) -> None:
         self.lists = lists
-        self.depth = lists.items.shape[1]
-        self.max_depth = self.depth if max_depth is None else max_depth
+        self.max_depth = lists.items.shape[1]
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`, no deeper than the stored ones."""
-        return self.lists.cut(rows, min(depth, self.depth))
+        return self.lists.cut(rows, min(depth, self.max_depth))
 
     def rows_at_once(self) -> int:
         """Number of rows that one call of `search` should have."""

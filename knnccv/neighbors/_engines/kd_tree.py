@@ -17,29 +17,15 @@ import numba
 import numpy as np
 
 from ..._typing import Array
-from ...kernel import ZERO, inner, jit
-from ...kernel.simd import (
-    LANES,
-    add,
-    add_product,
-    at_most,
-    everywhere,
-    first_bit,
-    larger,
-    load,
-    raw_rows,
-    store,
-    subtract,
-)
-from .._lists import NeighborLists
+from ...kernel import ZERO, inner, jit, simd
 from .bounded_heap import place_of_largest, replace_largest, sort_row
-from .engine import Engine, Lazy
+from .engine import Engine, Lazy, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 LEAF = 32
 GROUP = 32
-PER_LEAF = LEAF // LANES
-PER_GROUP = GROUP // LANES
+PER_LEAF = LEAF // simd.LANES
+PER_GROUP = GROUP // simd.LANES
 _inlined = numba.njit(nogil=True, inline="always")  # a sixth faster than left to LLVM
 
 
@@ -128,12 +114,12 @@ def _build(data):
         right[node] = node + 2 * in_left
         first[node + 1], after[node + 1] = first[node], split
         first[right[node]], after[right[node]] = split, after[node]
-    leaves = raw_rows(n_leaves * n_features * PER_LEAF)
+    leaves = simd.raw_rows(n_leaves * n_features * PER_LEAF)
     leaves[:] = np.nan
     for i in range(n):
         at, j = divmod(i, LEAF)
         for f in range(n_features):
-            leaves[(at * n_features + f) * PER_LEAF + j // LANES, j % LANES] = data[order[i], f]
+            leaves[(at * n_features + f) * PER_LEAF + j // simd.LANES, j % simd.LANES] = data[order[i], f]
     return Tree(order, right, first, low, high, leaves)
 
 
@@ -141,21 +127,12 @@ def _build(data):
 
 
 @_inlined
-def _add_gap(total, gap, kind):
-    if kind == 0:
-        return total + gap * gap
-    if kind == 1:
-        return total + gap
-    return max(total, gap)
-
-
-@_inlined
 def _add_gaps(total, gaps, kind):
     if kind == 0:
-        return add_product(total, gaps, gaps)
+        return simd.add_product(total, gaps, gaps)
     if kind == 1:
-        return add(total, gaps)
-    return larger(total, gaps)
+        return simd.add(total, gaps)
+    return simd.larger(total, gaps)
 
 
 @_inlined
@@ -167,7 +144,12 @@ def _to_box(low, high, node, others_low, others_high, kind):
     total = 0.0
     for f in range(low.shape[1]):
         gap = max(low[node, f] - others_high[f], others_low[f] - high[node, f], 0.0)
-        total = _add_gap(total, gap, kind)
+        if kind == 0:
+            total += gap * gap
+        elif kind == 1:
+            total += gap
+        else:
+            total = max(total, gap)
     return total
 
 
@@ -184,15 +166,15 @@ def _off_center(low, high, node, others_low, others_high):
 def _near_box(low, high, node, points, limits, kind):
     """An integer whose bit r is set if the node's box is within the limit of tested sample r."""
     near = ZERO
-    zeros = everywhere(0.0)
+    zeros = simd.everywhere(0.0)
     for v in range(PER_GROUP):
         total = zeros
         for f in range(low.shape[1]):
-            point = load(points, f * PER_GROUP + v)
-            below = subtract(everywhere(low[node, f]), point)
-            above = subtract(point, everywhere(high[node, f]))
-            total = _add_gaps(total, larger(larger(below, above), zeros), kind)
-        near |= at_most(total, load(limits, v)) << (LANES * v)
+            point = simd.load(points, f * PER_GROUP + v)
+            below = simd.subtract(simd.everywhere(low[node, f]), point)
+            above = simd.subtract(point, simd.everywhere(high[node, f]))
+            total = _add_gaps(total, simd.larger(simd.larger(below, above), zeros), kind)
+        near |= simd.at_most(total, simd.load(limits, v)) << (simd.LANES * v)
     return near
 
 
@@ -200,19 +182,19 @@ def _near_box(low, high, node, points, limits, kind):
 def _near_samples(leaves, at, points, r, n_features, limit, kind, distances):
     """Fill in the distances of a tested sample to a leaf's samples; bit j is set if j is within `limit`."""
     near = ZERO
-    limits = everywhere(limit)
+    limits = simd.everywhere(limit)
     first = at * n_features * PER_LEAF
     for v in range(PER_LEAF):
-        total = everywhere(0.0)
+        total = simd.everywhere(0.0)
         for f in range(n_features):
-            point = everywhere(points[f * PER_GROUP + r // LANES, r % LANES])
-            others = load(leaves, first + f * PER_LEAF + v)
-            gaps = subtract(point, others)
+            point = simd.everywhere(points[f * PER_GROUP + r // simd.LANES, r % simd.LANES])
+            others = simd.load(leaves, first + f * PER_LEAF + v)
+            gaps = simd.subtract(point, others)
             if kind != 0:
-                gaps = larger(gaps, subtract(others, point))
+                gaps = simd.larger(gaps, simd.subtract(others, point))
             total = _add_gaps(total, gaps, kind)
-        store(distances, v, total)
-        near |= at_most(total, limits) << (LANES * v)
+        simd.store(distances, v, total)
+        near |= simd.at_most(total, limits) << (simd.LANES * v)
     return near
 
 
@@ -223,9 +205,9 @@ def _search(data, tree, rows, kind, values, items):
     n, n_features = data.shape
     box_low = np.empty(n_features)
     box_high = np.empty(n_features)
-    points = raw_rows(n_features * PER_GROUP)
-    limits = raw_rows(PER_GROUP)
-    distances = raw_rows(PER_LEAF)
+    points = simd.raw_rows(n_features * PER_GROUP)
+    limits = simd.raw_rows(PER_GROUP)
+    distances = simd.raw_rows(PER_LEAF)
     waiting = np.empty(128, np.int64)  # twice the depth of any tree
     nearest = np.empty(128)
     last = place_of_largest(values.shape[1])
@@ -237,10 +219,10 @@ def _search(data, tree, rows, kind, values, items):
         box_high[:] = -np.inf
         limits[:] = -np.inf
         for r in range(end - start):
-            limits[r // LANES, r % LANES] = np.inf
+            limits[r // simd.LANES, r % simd.LANES] = np.inf
             for f in range(n_features):
                 value = np.float64(data[rows[start + r], f])
-                points[f * PER_GROUP + r // LANES, r % LANES] = value
+                points[f * PER_GROUP + r // simd.LANES, r % simd.LANES] = value
                 box_low[f] = min(box_low[f], value)
                 box_high[f] = max(box_high[f], value)
         waiting[0] = 0
@@ -257,25 +239,25 @@ def _search(data, tree, rows, kind, values, items):
                 near = _near_box(low, high, node, points, limits, kind)
                 changed = near != 0
                 while near != 0:
-                    r = first_bit(near)
+                    r = simd.first_bit(near)
                     near &= near - 1
-                    largest = limits[r // LANES, r % LANES]
+                    largest = limits[r // simd.LANES, r % simd.LANES]
                     hits = _near_samples(leaves, at, points, r, n_features, largest, kind, distances)
                     while hits != 0:
-                        j = first_bit(hits)
+                        j = simd.first_bit(hits)
                         hits &= hits - 1
-                        distance = distances[j // LANES, j % LANES]
+                        distance = distances[j // simd.LANES, j % simd.LANES]
                         if distance <= largest:
                             item = order[at * LEAF + j]
                             row = start + r
                             if item != rows[row] and (distance < largest or item < items[row, last]):
                                 replace_largest(values, items, row, distance, item)
                                 largest = values[row, last]
-                    limits[r // LANES, r % LANES] = largest
+                    limits[r // simd.LANES, r % simd.LANES] = largest
                 if changed:
                     reach = 0.0
                     for r in range(end - start):
-                        reach = max(reach, limits[r // LANES, r % LANES])
+                        reach = max(reach, limits[r // simd.LANES, r % simd.LANES])
                 continue
             near_node, far_node = node + 1, right[node]
             to_near = _to_box(low, high, near_node, box_low, box_high, kind)

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,9 @@ from ..._parallel import for_each
 from ..._typing import Array
 from ...kernel import ZERO, inner, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
-from .._lists import NeighborLists
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
-from .engine import Engine, Lazy
+from .engine import Engine, Lazy, NeighborLists
 
 BLOCK = 1024
 SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
@@ -164,6 +164,10 @@ class CandidateHeaps:
         """Number of candidates per row."""
         return int(self.values.shape[1])
 
+    def at(self, rows: Any) -> tuple[Array, Array]:
+        """The values and the samples of some rows."""
+        return self.values[rows], self.items[rows]
+
     def serves(self, depth: int) -> bool:
         """Return True if the heaps suffice for lists of this depth."""
         return self.width >= _width(depth, self.n_items)
@@ -228,15 +232,9 @@ def _caps(products: Array, width: int, *, first: bool) -> Array:
 
 
 def _meetings(n_blocks: int) -> list[tuple[int, int]]:
-    """Every block with itself, then all pairs, in the rounds of a tournament."""
-    pairs = [(i, i) for i in range(n_blocks)]
-    places = list(range(n_blocks + n_blocks % 2))
-    for _ in range(len(places) - 1):
-        half = len(places) // 2
-        meetings = zip(places[:half], reversed(places[half:]), strict=True)
-        pairs += [(min(pair), max(pair)) for pair in meetings if max(pair) < n_blocks]
-        places = [places[0], places[-1], *places[1:-1]]
-    return pairs
+    """Every block with itself, then all pairs, in rounds in which no block appears twice."""
+    pairs = sorted(combinations(range(n_blocks), 2), key=lambda pair: sum(pair) % n_blocks)
+    return [(i, i) for i in range(n_blocks)] + pairs
 
 
 def joined(
@@ -262,14 +260,7 @@ def joined(
         none = slice(0, 0) if one == other else columns
         with locks[one], locks[other] if one != other else threading.Lock():
             _scan(
-                products,
-                caps,
-                search.items[rows],
-                search.items[columns],
-                heaps.values[rows],
-                heaps.items[rows],
-                heaps.values[none],
-                heaps.items[none],
+                products, caps, search.items[rows], search.items[columns], *heaps.at(rows), *heaps.at(none)
             )
 
     for_each(offer, _meetings(len(blocks)), n_jobs, progress, unit="pair of blocks")
@@ -297,37 +288,23 @@ def measure(data, rows, found, values):
     Four candidates are measured side by side, as each sum is a chain of dependent additions.
     """
     n_found = found.shape[1]
+    some = np.empty(ABREAST, np.int64)
     for r in range(len(rows)):
         point = data[rows[r]]
-        for i in range(0, n_found - n_found % ABREAST, ABREAST):
-            a, b, c, d = (
-                data[found[r, i]],
-                data[found[r, i + 1]],
-                data[found[r, i + 2]],
-                data[found[r, i + 3]],
-            )
+        for i in range(0, n_found, ABREAST):
+            for k in range(ABREAST):
+                some[k] = found[r, min(i + k, n_found - 1)]
+            a, b, c, d = data[some[0]], data[some[1]], data[some[2]], data[some[3]]
             of_a = of_b = of_c = of_d = 0.0
             for f in range(len(point)):
                 x = np.float64(point[f])
-                to_a = x - a[f]
-                to_b = x - b[f]
-                to_c = x - c[f]
-                to_d = x - d[f]
-                of_a += to_a * to_a
-                of_b += to_b * to_b
-                of_c += to_c * to_c
-                of_d += to_d * to_d
-            values[r, i] = of_a
-            values[r, i + 1] = of_b
-            values[r, i + 2] = of_c
-            values[r, i + 3] = of_d
-        for i in range(n_found - n_found % ABREAST, n_found):
-            other = data[found[r, i]]
-            total = 0.0
-            for f in range(len(point)):
-                difference = np.float64(point[f]) - other[f]
-                total += difference * difference
-            values[r, i] = total
+                of_a += (x - a[f]) * (x - a[f])
+                of_b += (x - b[f]) * (x - b[f])
+                of_c += (x - c[f]) * (x - c[f])
+                of_d += (x - d[f]) * (x - d[f])
+            sums = of_a, of_b, of_c, of_d
+            for k in range(min(ABREAST, n_found - i)):
+                values[r, i + k] = sums[k]
 
 
 @jit
@@ -353,6 +330,7 @@ def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled)
         may_tie_beyond[r] = width > depth and best[0, depth] == best[0, depth - 1]
 
 
+@dataclass(eq=False)
 class MatrixProduct(Engine):
     """Searches under squared euclidean distances, or others that products approximate.
 
@@ -374,21 +352,16 @@ class MatrixProduct(Engine):
         infinity. Default: all are searched.
     """
 
-    def __init__(
-        self,
-        data: Any,
-        max_depth: int,
-        compare: Callable[[Array], Array],
-        build: Callable[[], ProductSearch | None] | None = None,
-        remeasure: Callable[[Array, Array], Array] | None = None,
-        n_searched: int = 0,
-    ) -> None:
-        self.data = data
-        self._n_searched = n_searched
-        self.max_depth = max_depth
-        self.compare = compare
-        self._remeasure = remeasure
-        self._search: Lazy[Any] = Lazy(build or partial(ProductSearch.of, data, n_searched))
+    data: Any
+    max_depth: int
+    compare: Callable[[Array], Array]
+    build: Callable[[], ProductSearch | None] | None = None
+    remeasure: Callable[[Array, Array], Array] | None = None
+    n_searched: int = 0
+
+    def __post_init__(self) -> None:
+        build = self.build or partial(ProductSearch.of, self.data, self.n_searched)
+        self._search: Lazy[Any] = Lazy(build)
         self._heaps: CandidateHeaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -411,7 +384,7 @@ class MatrixProduct(Engine):
 
     def proposer(self) -> Any:
         """A `ProductSearch` and its data; None if the exact distances are not those of `data`."""
-        return None if self._remeasure is not None else (self._search(), self.data)
+        return None if self.remeasure is not None else (self._search(), self.data)
 
     def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:
         return joined(self._search(), depth, n_jobs, progress)
@@ -426,16 +399,15 @@ class MatrixProduct(Engine):
         if heaps is None or not heaps.serves(depth):
             found = self._candidates(places, depth)
         else:
-            found = CandidateHeaps(heaps.values[places], heaps.items[places], heaps.n_items)
+            found = CandidateHeaps(*heaps.at(places), heaps.n_items)
         limits = search.certain_below(places, found.values.max(axis=1))
         if found.width == found.n_items - 1:
             limits[:] = np.inf  # no sample is left out
-        items = np.empty((n_rows, depth), np.int32)
-        ranked = np.empty((n_rows, depth))
-        tied = np.zeros(n_rows, bool)
+        lists = NeighborLists.empty(n_rows, depth)
+        items, ranked, tied = lists.items, lists.values, lists.may_tie_beyond
         settled = np.zeros(n_rows, bool)
-        if self._remeasure is not None:
-            exact = self._remeasure(rows, found.items)
+        if self.remeasure is not None:
+            exact = self.remeasure(rows, found.items)
         else:
             exact = np.empty(found.items.shape)
             measure(self.data, rows, found.items, exact)
@@ -443,6 +415,6 @@ class MatrixProduct(Engine):
         left = np.flatnonzero(~settled)
         if len(left):
             again = np.ascontiguousarray(rows[left])
-            itself = own_columns(again, self._n_searched)
+            itself = own_columns(again, self.n_searched)
             items[left], ranked[left], tied[left] = nearest_of(self.compare(again), itself, depth)
-        return NeighborLists.of_full_rows(items, ranked, tied)
+        return lists

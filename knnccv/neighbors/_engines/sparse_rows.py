@@ -12,18 +12,15 @@ more than a few rows are ever dense, and only for cosine distances, once.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
-from ..._validation import as_reals
 from ...kernel import inner, jit
-from .._lists import NeighborLists
-from .._measures import NO_ZERO, shifted
-from .engine import Engine
+from .._inputs import NO_ZERO, as_csr, shifted
+from .engine import Engine, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "cosine", "jaccard", "tanimoto")
 SQUARED, ABSOLUTE, ANGULAR, BINARY, QUOTIENT = range(5)
@@ -82,50 +79,6 @@ class SparseTable:
 
     def __len__(self) -> int:
         return len(self.sums)
-
-
-def as_csr(X: Any) -> Any:
-    """A copy of sparse data in canonical form: float64, sorted, no duplicates, no stored zeros.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not finite real numbers in two dimensions, at least two samples and one feature.
-    """
-    if len(X.shape) != 2:
-        msg = f"X must have shape (n_items, n_features), got shape {X.shape}"
-        raise ValueError(msg)
-    if X.shape[0] < 2 or X.shape[1] < 1:
-        msg = f"X must have at least 2 samples and 1 feature, got shape {X.shape}"
-        raise ValueError(msg)
-    csr = X.tocsr(copy=True)
-    csr.sum_duplicates()
-    csr.data = real_values("X", csr)
-    csr.eliminate_zeros()
-    if csr.shape[0] == csr.shape[1] > 2 and csr.nnz and not csr.diagonal().any():
-        msg = (
-            "X is square with an empty diagonal, like neighbor graphs and distances, but is used as "
-            f"the features of {csr.shape[0]} samples; pass Neighbors.from_graph(X) if it holds distances"
-        )
-        warnings.warn(msg, UserWarning, stacklevel=5)
-    return csr
-
-
-def real_values(name: str, csr: Any) -> Array:
-    """The stored values of a CSR matrix as float64.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not finite real numbers.
-    """
-    finite = np.isfinite(csr.data) if csr.dtype.kind == "f" else np.ones(1, bool)
-    if not finite.all():
-        at = int(np.argmin(finite))
-        row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
-        msg = f"{name}[{row}, {csr.indices[at]}] is {csr.data[at]}; every value must be finite"
-        raise ValueError(msg)
-    return as_reals(f"the values stored in {name}", csr.data, f"{name} must hold real numbers")
 
 
 def sparse_table(X: Any, name: str) -> tuple[SparseTable, int]:
@@ -201,9 +154,7 @@ class SparseSearch(Engine):
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
         table = self.table
-        lists = NeighborLists.of_full_rows(
-            np.empty((len(rows), depth), np.int32), np.empty((len(rows), depth)), np.zeros(len(rows), bool)
-        )
+        lists = NeighborLists.empty(len(rows), depth)
         found = lists.items, lists.values, lists.may_tie_beyond
         _search(table.rows, table.sums, table.kind, table.error, rows, *found)
         return lists
@@ -226,13 +177,10 @@ def _share(table, absolute, x, shared):
         value = values[a]
         first = column_starts[columns[a]]
         last = column_starts[columns[a] + 1]
-        if absolute:
-            for b in range(first, last):
-                other = column_values[b]
-                shared[rows[b]] += abs(value) + abs(other) - abs(value - other)
-        else:
-            for b in range(first, last):
-                shared[rows[b]] += value * column_values[b]
+        for b in range(first, last):
+            other = column_values[b]
+            overlap = abs(value) + abs(other) - abs(value - other) if absolute else value * other
+            shared[rows[b]] += overlap
 
 
 @inner

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -314,19 +315,15 @@ def _free_bytes(torch: Any, device: Any) -> int:
     return 2**33
 
 
+@dataclass(eq=False)
 class TorchProduct(MatrixProduct):
     """Searches as `MatrixProduct`, with the products computed on `device` (from `check_device`)."""
 
-    def __init__(
-        self,
-        data: Array,
-        max_depth: int,
-        compare: Callable[[Array], Array],
-        device: str,
-        n_searched: int = 0,
-    ) -> None:
-        super().__init__(data, max_depth, compare, n_searched=n_searched)
-        self._on_device = Lazy(partial(_device_search, self._search, device))
+    device: str = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._on_device = Lazy(partial(_device_search, self._search, self.device))
 
     def prepare(self) -> None:
         """Build the factors and send them to the device."""
