@@ -13,7 +13,15 @@
 
 from __future__ import annotations
 
-from ._counts import Ballot, RunCounter, RunTables, ballot_of, spread
+from ._counts import (
+    Ballot,
+    RunCounter,
+    RunTables,
+    ballot_of,
+    check_lists_end_late,
+    deepened,
+    spread,
+)
 from ._nearest import nearest_in_runs
 from ._planes import (
     Planes,
@@ -53,6 +61,8 @@ __all__ = [
     "SplitSpread",
     "ballot_of",
     "below",
+    "check_lists_end_late",
+    "deepened",
     "draw_planes",
     "draw_runs",
     "equals",

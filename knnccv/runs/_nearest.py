@@ -7,10 +7,11 @@ from numba import types
 
 from .._parallel import for_each
 from .._typing import Array
-from ..driver import ROWS, Rows, all_lists, fill_group_ends, search_lists, usable_lengths
+from ..driver import ROWS, Rows, all_lists, fill_group_ends
 from ..kernel import compile_driver, jit
-from ..neighbors import NeighborLists, Neighbors
+from ..neighbors import Neighbors
 from ..sampled import scramble
+from ._counts import check_lists_end_late, deepened
 from ._planes import random_below
 from ._trials import NEITHER
 
@@ -99,31 +100,22 @@ def nearest_in_runs(
     fold_of = np.ascontiguousarray(folds.T, dtype=np.int32)
     items = np.empty((len(folds), neighbors.n_items, k), np.int32)
     values = np.zeros(items.shape)
-    rows, average = np.arange(neighbors.n_items), ties == "random"
+    average = ties == "random"
     lists = all_lists(neighbors, min(depth, neighbors.max_depth), n_jobs)
 
-    def find(rows: Array, lists: NeighborLists) -> Array:
-        """Fill in the rows; return those that need longer lists."""
-        is_open = np.zeros(len(rows), bool)
-        lengths = usable_lengths(lists, neighbors, average)
+    def find(rows: Rows, final: bool) -> Array:  # noqa: ARG001
+        """Fill in the rows; mark those that need longer lists."""
+        is_open = np.zeros(len(rows.targets), bool)
 
         def fill(start: int) -> None:
             some = slice(start, start + ROWS_AT_ONCE)
-            block = Rows(lists.items[some], lists.values[some], lengths[some], rows[some], average)
+            block = Rows._make((*(part[some] for part in rows[:-1]), average))
             with np.errstate(over="ignore"):
                 fill_nearest(block, fold_of, k, seed, items, values, is_open[some])
 
-        for_each(fill, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
-        return np.asarray(rows[is_open])
+        for_each(fill, range(0, len(is_open), ROWS_AT_ONCE), n_jobs)
+        return is_open
 
-    while True:
-        rows, depth = find(rows, lists), lists.items.shape[1]
-        if not len(rows):
-            return items, neighbors.to_distance(values)
-        if depth >= neighbors.max_depth:
-            msg = (
-                f"give longer neighbor lists: those of {len(rows)} samples, {depth} long, end before "
-                f"{k} training samples are found in some run"
-            )
-            raise ValueError(msg)
-        lists = search_lists(neighbors, rows, min(2 * depth, neighbors.max_depth), n_jobs)
+    left = deepened(find, neighbors, np.arange(neighbors.n_items), lists, average, n_jobs)
+    check_lists_end_late(left, neighbors, k)
+    return items, neighbors.to_distance(values)

@@ -18,6 +18,8 @@ from ._planes import draw_runs
 from ._trials import item_shares, score_runs
 from ._walks import CONFUSION
 
+MOST_RUNS = 10**7
+"""Runs whose scores are kept."""
 MOST_CELLS = 2**26
 """Cells of the confusion tables of all runs that are kept."""
 
@@ -122,7 +124,7 @@ def random_runs(
     n_jobs: int | None,
 ) -> ScoredRuns:
     """Return what `CompleteCV.runs` returns."""
-    n_runs = check_integer("n_runs", n_runs, 1)
+    n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
     check_pool(n_jobs, None, progress=False)
     if problem.parameters.get("part", "error") not in ("error", "prediction", "bias"):
         msg = f"runs() needs a score that is a mean over runs, which the {problem.measure} is not"

@@ -145,7 +145,7 @@ class RandomSplits:
         Parameters
         ----------
         n_runs : int, default 10_000
-            Number of random runs.
+            Number of random runs, at most 10**7.
         random_state : int, numpy Generator or None, default 0
             Seed of the random runs.
         n_jobs : int, optional
