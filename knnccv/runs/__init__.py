@@ -2,19 +2,18 @@
 
 - `_planes` draws runs: the fold of every sample, in bit planes.
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
-- `_nearest` lists the nearest training samples run by run.
-- `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
+- `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
+  training samples run by run.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`.
 - `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
   samples under them.
 - `_split_spread` has the spread of one run, from random runs or by `_split_exact`: formulas that sum over
-  the pairs of samples, `_split_pairs`.
+  the pairs of samples.
 """
 
 from __future__ import annotations
 
 from ._counts import (
-    Ballot,
     RunCounter,
     RunTables,
     ballot_of,
@@ -22,8 +21,8 @@ from ._counts import (
     deepened,
     spread,
 )
-from ._nearest import nearest_in_runs
 from ._planes import (
+    NEITHER,
     Planes,
     Runs,
     below,
@@ -37,9 +36,9 @@ from ._planes import (
 )
 from ._random_runs import RandomRuns, ScoredRuns, random_runs
 from ._rescaled import RescaledSearch
-from ._scalers import ColumnScaling, scaling_of
+from ._scalers import scaling_of
 from ._split_spread import RandomSplits, SplitSpread, split_spread
-from ._trials import NEITHER, item_shares, score_runs
+from ._trials import item_shares, nearest_in_runs, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
 __all__ = [
@@ -48,8 +47,6 @@ __all__ = [
     "NEITHER",
     "RIGHT",
     "VOTES",
-    "Ballot",
-    "ColumnScaling",
     "Planes",
     "RandomRuns",
     "RandomSplits",

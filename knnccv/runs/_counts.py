@@ -68,6 +68,7 @@ class RunTables:
     tied: Array
 
 
+@dataclass(frozen=True, eq=False)
 class RunCounter:
     """Counts the votes of all samples in blocks of runs.
 
@@ -81,54 +82,53 @@ class RunCounter:
         which it matters are left out of the tables.
     """
 
-    def __init__(
-        self,
-        problem: ScoringProblem,
-        neighbors: Neighbors,
-        runs: Runs,
-        what: int,
-        cells: Array,
-        draws_ties: bool = True,
-    ) -> None:
-        ballot = ballot_of(problem)
-        assert ballot is not None
-        self.problem, self.neighbors, self.runs, self.what = problem, neighbors, runs, what
-        self.ballot, self.cells, self.draws_ties = ballot, np.asarray(cells, np.int64), draws_ties
-        self.n_cells, self.n_classes = int(cells.max()) + 1, len(problem.labels.classes)
-        self.n_levels = neighbors.n_items.bit_length()
-        self.order = np.argsort(problem.labels.codes, kind="stable")  # one part of the tables after another
+    problem: ScoringProblem
+    neighbors: Neighbors
+    runs: Runs
+    what: int
+    cells: Array
+    draws_ties: bool = True
 
     def count(self, take: Callable[[int, RunTables], Any], n_jobs: int | None = None) -> None:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
-        near = self.neighbors
+        near, order = self.neighbors, np.argsort(self.problem.labels.codes, kind="stable")
         depth = first_depth(self.problem, near, TOLERANCE)
-        lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
+        lists = all_lists(near, depth, n_jobs).cut(order, depth)
         shares = np.zeros(self.runs.n_blocks)
 
         def one(block: int) -> None:
-            tables, shares[block] = self._block(block, lists)
+            tables, shares[block] = self._block(block, order, lists)
             take(block, tables)
 
         one(0)
         if shares[0] > FEW_OPEN and self.runs.n_blocks > 1:
             depth = min(4 * depth, near.max_depth)
-            lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
+            lists = all_lists(near, depth, n_jobs).cut(order, depth)
         for_each(one, range(1, self.runs.n_blocks), n_jobs)
 
-    def _block(self, block: int, lists: NeighborLists) -> tuple[RunTables, float]:
-        """The tables of a block, and the share of the samples whose lists were too short."""
-        planes, n_classes, ballot = self.runs.planes(block), self.n_classes, self.ballot
+    def _block(self, block: int, order: Array, lists: NeighborLists) -> tuple[RunTables, float]:
+        """The tables of a block, and the share of the samples whose lists were too short.
+
+        Samples of one class follow each other, so that one part of the tables after another is used.
+        """
+        planes, labels, ballot = self.runs.planes(block), self.problem.labels, ballot_of(self.problem)
+        assert ballot is not None
+        n_cells, n_classes, n_levels = (
+            int(self.cells.max()) + 1,
+            len(labels.classes),
+            len(order).bit_length(),
+        )
         below = {CONFUSION: (n_classes,), VOTES: (n_classes, ballot.n_nearest + 1)}
-        shape, by_votes = (self.n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
-        size, n_known = int(np.prod(shape)), self.n_cells * n_classes
+        shape, by_votes = (n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
+        size, n_known = int(np.prod(shape)), n_cells * n_classes
         tables = Tables(
-            word_rows(0 if by_votes else size * self.n_levels),
-            word_rows(n_known * self.n_levels),
+            word_rows(0 if by_votes else size * n_levels),
+            word_rows(n_known * n_levels),
             np.zeros((size + size // n_known if by_votes else 0, BITS), np.int32),
         )
         plan = Plan(
             self.what, planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
-            self.cells, self.n_cells, self.problem.labels.codes, n_classes, ballot.n_nearest,
+            self.cells, n_cells, labels.codes, n_classes, ballot.n_nearest,
             self.draws_ties, ballot.random_ties, (self.runs.seed + block) % 2**62,
         )  # fmt: skip
         tied, shares = [], []
@@ -143,15 +143,15 @@ class RunCounter:
             shares.append(0.0 if final else float(is_open.mean()))
             return is_open
 
-        deepened(walk, self.neighbors, self.order, lists, self.problem.ties == "random")
+        deepened(walk, self.neighbors, order, lists, self.problem.ties == "random")
         runs = self.runs.rows(block)
         n_runs = runs.stop - runs.start
-        unknown = spread(tables.unknown, shape[:2], self.n_levels)[:n_runs]
+        unknown = spread(tables.unknown, shape[:2], n_levels)[:n_runs]
         if by_votes:
             counts = tables.votes[:size, :n_runs].T.astype(np.int64, order="C").reshape(n_runs, *shape)
             _complete_votes(counts)
         else:
-            counts = spread(tables.counted, shape, self.n_levels)[:n_runs]
+            counts = spread(tables.counted, shape, n_levels)[:n_runs]
         return RunTables(counts, unknown, np.sort(np.concatenate(tied))), shares[0]
 
 

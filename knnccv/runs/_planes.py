@@ -39,6 +39,8 @@ from ..kernel.words import (
 )
 from ..sampled import scramble
 
+NEITHER = -2
+"""In place of a fold: the sample neither trains nor is tested. -1: it trains in all folds."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROUNDS = 8
 """Rounds in which digits that are no fold are drawn again; what is left is fold 0."""
@@ -302,13 +304,13 @@ class Runs:
     def folds(self, block: int) -> Array:
         """The fold that tests every sample in the runs of a block, int32 (n_runs, n_items).
 
-        -1: it trains in all folds. -2: it neither trains nor is tested.
+        -1: it trains in all folds. `NEITHER`: it neither trains nor is tested.
         """
         planes, rows = self.planes(block), self.rows(block)
         codes = unpack(planes)[: rows.stop - rows.start]
         if planes.folded:
             return np.where(codes == self.spare, -1, codes)
-        return np.where(codes == 2, -2, codes - 1)
+        return np.where(codes == 2, NEITHER, codes - 1)
 
     def all_folds(self) -> Array:
         """The fold that tests every sample in all runs, int32 (n_runs, n_items)."""

@@ -22,7 +22,7 @@ from .._typing import Array
 from .._validation import WRONG_WAY
 from ..driver import InexactError
 from ..neighbors import SupervisedDistanceWarning
-from ..runs import NEITHER, RescaledSearch, scaling_of
+from ..runs import RescaledSearch, scaling_of
 from ._estimators import Rule, length_of, metric_of, read_rule
 
 SINGLE_ROWS = 64
@@ -65,13 +65,11 @@ class Prepared:
         if scaling is None:
             raise InexactError(self.reason)
         search = RescaledSearch(scaling, p, params.get("w"))
-        whole = scaling.weights(np.zeros((1, length_of(self.X)), np.int32), False)[0, 0]
+        whole = scaling.weights(np.full((1, length_of(self.X)), -1))[0, 0]
         rule = read_rule(last, scaling.table * whole)
 
         def nearest(folds: Array) -> tuple[Array, Array]:
-            folded = bool(folds.max() > 0)
-            codes = folds if folded else np.where(folds == NEITHER, 2, folds + 1)
-            return search.nearest(codes.astype(np.int32), folded, rule.n_neighbors, n_jobs=n_jobs)
+            return search.nearest(folds, rule.n_neighbors, n_jobs=n_jobs)
 
         return rule, nearest
 
