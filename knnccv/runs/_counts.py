@@ -15,7 +15,7 @@ from ..kernel import profile_of
 from ..kernel.words import BITS, WORDS, spread_bits, word_rows
 from ..neighbors import NeighborLists, Neighbors
 from ._planes import Runs
-from ._walks import CONFUSION, OPEN, TIED, VOTES, Plan, Tables, count_rows, room_for
+from ._walks import CONFUSION, OPEN, TIED, VOTES, Plan, count_rows, room_for
 
 TOLERANCE = 1e-12
 """The share of runs for which the first lists may be too short, in designs of one size."""
@@ -121,11 +121,8 @@ class RunCounter:
         below = {CONFUSION: (n_classes,), VOTES: (n_classes, ballot.n_nearest + 1)}
         shape, by_votes = (n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
         size, n_known = int(np.prod(shape)), n_cells * n_classes
-        tables = Tables(
-            word_rows(0 if by_votes else size * n_levels),
-            word_rows(n_known * n_levels),
-            np.zeros((size + size // n_known if by_votes else 0, BITS), np.int32),
-        )
+        votes = np.zeros((size + size // n_known, BITS), np.int32) if by_votes else None
+        counters = word_rows(0 if by_votes else size * n_levels), word_rows(n_known * n_levels)
         plan = Plan(
             self.what, planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
             self.cells, n_cells, labels.codes, n_classes, ballot.n_nearest,
@@ -137,7 +134,7 @@ class RunCounter:
             left_out = np.zeros(len(rows.targets), np.int64)
             room = room_for(plan, rows.items.shape[1], rows.average_ties)
             with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-                count_rows(rows, final, plan, tables, room, left_out)
+                count_rows(rows, final, plan, *counters, votes, room, left_out)
             is_open: Array = left_out == OPEN
             tied.append(rows.targets[left_out == TIED])
             shares.append(0.0 if final else float(is_open.mean()))
@@ -146,12 +143,12 @@ class RunCounter:
         deepened(walk, self.neighbors, order, lists, self.problem.ties == "random")
         runs = self.runs.rows(block)
         n_runs = runs.stop - runs.start
-        unknown = spread(tables.unknown, shape[:2], n_levels)[:n_runs]
-        if by_votes:
-            counts = tables.votes[:size, :n_runs].T.astype(np.int64, order="C").reshape(n_runs, *shape)
+        unknown = spread(counters[1], shape[:2], n_levels)[:n_runs]
+        if votes is not None:
+            counts = votes[:size, :n_runs].T.astype(np.int64, order="C").reshape(n_runs, *shape)
             _complete_votes(counts)
         else:
-            counts = spread(tables.counted, shape, n_levels)[:n_runs]
+            counts = spread(counters[0], shape, n_levels)[:n_runs]
         return RunTables(counts, unknown, np.sort(np.concatenate(tied))), shares[0]
 
 

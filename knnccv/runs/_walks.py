@@ -66,18 +66,6 @@ class Plan(NamedTuple):
     seed: int
 
 
-class Tables(NamedTuple):
-    """The vertical counters of what is counted, and of what is `unknown`; or plain ``votes`` (n_rows, 512).
-
-    The place of a sample is (fold's cell, true class), then the predicted class, or class and number of
-    votes. The rows of ``votes`` after the last cell are of no use.
-    """
-
-    counted: Array
-    unknown: Array
-    votes: Array
-
-
 class Room(NamedTuple):
     """What a walk needs besides: rows of words, then integers.
 
@@ -291,15 +279,21 @@ def list_classes(codes, items, slots, seen, n_seen, votes, n_digits):
 
 
 @jit
-def count_rows(rows, final, plan, tables, room, left_out):
-    """Count the votes of a block of tested samples in tables.
+def count_rows(rows, final, plan, counted, unknown, votes_table, room, left_out):
+    """Count the votes of a block of tested samples in the vertical counters of a table, ``counted``.
+
+    With a plain ``votes_table`` (n_rows, 512), the votes of classes are counted there instead; its rows
+    after the last cell are of no use. Without it, None, code for it is not compiled.
+
+    The place of a sample in the table is (fold's cell, true class), then the predicted class, or class and
+    number of votes.
 
     A row is `left_out` as `OPEN`, and not counted, if its list ends before all runs are done; if it is
     `final`, the runs that are not done are counted as unknown, by cell and true class. Or it is left out as
     `TIED`.
     """
     k, n_classes, n_cells, codes = plan.n_nearest, plan.n_classes, plan.n_cells, plan.codes
-    n_levels = len(tables.unknown) // (n_cells * n_classes)
+    n_levels = len(unknown) // (n_cells * n_classes)
     n_total, n_digits = 0, len(room.most)
     while (1 << n_total) < k:
         n_total += 1
@@ -342,16 +336,14 @@ def count_rows(rows, final, plan, tables, room, left_out):
         left_out[r] = skipped
         if skipped == 0 or (final and skipped == OPEN):
             if skipped == OPEN:
-                count_in_cells(tables.unknown, true, n_cells, n_levels, left, masks)
+                count_in_cells(unknown, true, n_cells, n_levels, left, masks)
             decided = but_not(tested, left)
-            if plan.what == VOTES:
-                count_votes(plan, own, decided, room, n_seen, tables.votes)
-            else:
-                tied = no_bits()
+            if votes_table is None:
                 if plan.what == ANY:
+                    found = no_bits()
                     for d in range(n_digits if slots[true] >= 0 else 0):
-                        tied = either(tied, load(votes, slots[true] * n_digits + d))
-                    store(wins, max(slots[true], ZERO), tied)
+                        found = either(found, load(votes, slots[true] * n_digits + d))
+                    store(wins, max(slots[true], ZERO), found)
                 else:
                     tied = find_winners(votes, room.most, slots, seen, n_seen, wins)
                     if plan.draws_votes and any_bit(tied):
@@ -364,6 +356,8 @@ def count_rows(rows, final, plan, tables, room, left_out):
                     elif code != true:
                         continue
                     won = both(load(wins, slots[code]), decided)
-                    count_in_cells(tables.counted, place, n_cells, n_levels, won, masks)
+                    count_in_cells(counted, place, n_cells, n_levels, won, masks)
+            else:
+                count_votes(plan, own, decided, room, n_seen, votes_table)
         for at in range(n_seen):
             slots[seen[at]] = -1

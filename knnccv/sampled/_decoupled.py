@@ -166,16 +166,8 @@ class DrawScorer:
                 prepared = self._prepared(draws.distances.reshape(-1, size[2]))
                 draws = draws._replace(distances=prepared.reshape(size))
             each = np.empty((3, size[0]))
-            score_draws(
-                kind.decide,
-                kind.kernel,
-                self.has_decide,
-                draws,
-                self.labels,
-                kind.constraints,
-                each,
-                stop_flag(),
-            )
+            rule = kind.decide, kind.kernel, self.has_decide
+            score_draws(*rule, draws, self.labels, kind.constraints, each, stop_flag())
             found[:, part] = each
 
     def _prepared(self, distances: Array) -> Array:
