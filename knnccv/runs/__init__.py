@@ -4,11 +4,10 @@
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
   training samples run by run.
-- `_random_runs` has what single runs would have said, `CompleteCV.runs`.
+- `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread, from random runs
+  or by `_split_exact`: formulas that sum over the pairs of samples.
 - `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
   samples under them.
-- `_split_spread` has the spread of one run, from random runs or by `_split_exact`: formulas that sum over
-  the pairs of samples.
 """
 
 from __future__ import annotations
@@ -34,10 +33,9 @@ from ._planes import (
     random_below,
     unpack,
 )
-from ._random_runs import RandomRuns, ScoredRuns, random_runs
+from ._random_runs import RandomRuns, RandomSplits, ScoredRuns, SplitSpread, random_runs, split_spread
 from ._rescaled import RescaledSearch
 from ._scalers import scaling_of
-from ._split_spread import RandomSplits, SplitSpread, split_spread
 from ._trials import item_shares, nearest_in_runs, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
