@@ -90,7 +90,7 @@ class Rescaled:
         self.nearest(1)
 
     def nearest(self, n_runs):
-        self.search.nearest(self.codes[:n_runs], folded=True, n_neighbors=N_NEIGHBORS, n_jobs=1)
+        self.search.nearest(self.codes[:n_runs], n_neighbors=N_NEIGHBORS, n_jobs=1)
 
     def time_nearest(self, n_items):
         self.nearest(200)

@@ -14,8 +14,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from .._typing import Array
 from ._compile import inner, jit
-from .simd import LANES, VectorType, aligned_rows, load_and_store, vector_function
+from .simd import LANES, VectorType, load_and_store, vector_function
 
 WORDS = LANES
 BITS = 64 * WORDS
@@ -45,10 +46,14 @@ any_bit: Any = _function(_emit_any_bit, lambda a: bool(a.any()), 1, types.boolea
 """Whether some bit is set."""
 
 
-@jit
-def word_rows(n_rows):
-    """Zeros of shape (n_rows, 8), uint64, aligned to cache lines."""
-    return aligned_rows(np.zeros((n_rows + 1) * WORDS, np.uint64))
+def word_rows(n_rows: int) -> Array:
+    """Zeros of shape (n_rows, 8), uint64, aligned to cache lines.
+
+    Not compiled: the functions that fill such rows are given them, and compile faster.
+    """
+    numbers = np.zeros((n_rows + 1) * WORDS, np.uint64)
+    skip = -(numbers.ctypes.data // 8) % WORDS
+    return numbers[skip : skip + n_rows * WORDS].reshape(n_rows, WORDS)
 
 
 @inner

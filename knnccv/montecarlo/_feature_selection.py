@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import as_reals, check_finite, check_integer, check_random_state, rectangular
 from ..driver import validate_problem
-from ..kernel import compile_driver, jit
+from ..kernel import jit
 from ..neighbors import Neighbors, check_features, ranking
 from ..runs import RandomRuns, draw_runs, given_runs, item_shares
 
@@ -184,16 +183,6 @@ def count_right(values, trained, tested, n_classes, k, right):
                 best = c
         if best == tested[r]:
             right[best] += 1
-
-
-COUNT_RIGHT = types.void(
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.int64,
-    types.int64,
-    types.Array(types.int64, 1, "C"),
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -381,7 +370,6 @@ def screened_cv(
     right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
     selected = np.zeros(data.shape[1], np.int64)
     counting = threading.Lock()
-    compile_driver(count_right, COUNT_RIGHT)
 
     def score(run: int, fold: int, train: Array, test: Array) -> None:
         try:

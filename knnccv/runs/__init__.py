@@ -2,20 +2,26 @@
 
 - `_planes` draws runs: the fold of every sample, in bit planes.
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
-- `_nearest` lists the nearest training samples run by run.
-- `_trials` scores runs: by these tables, or run by run with the kernels of any rule.
-- `_random_runs` has what single runs would have said, `CompleteCV.runs`.
+- `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
+  training samples run by run.
+- `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread, from random runs
+  or by `_split_exact`: formulas that sum over the pairs of samples.
 - `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
   samples under them.
-- `_split_spread` has the spread of one run, from random runs or by `_split_exact`: formulas that sum over
-  the pairs of samples, `_split_pairs`.
 """
 
 from __future__ import annotations
 
-from ._counts import Ballot, RunCounter, RunTables, ballot_of, spread
-from ._nearest import nearest_in_runs
+from ._counts import (
+    RunCounter,
+    RunTables,
+    ballot_of,
+    check_lists_end_late,
+    deepened,
+    spread,
+)
 from ._planes import (
+    NEITHER,
     Planes,
     Runs,
     below,
@@ -27,11 +33,10 @@ from ._planes import (
     random_below,
     unpack,
 )
-from ._random_runs import RandomRuns, ScoredRuns, random_runs
+from ._random_runs import RandomRuns, RandomSplits, ScoredRuns, SplitSpread, random_runs, split_spread
 from ._rescaled import RescaledSearch
-from ._scalers import ColumnScaling, scaling_of
-from ._split_spread import RandomSplits, SplitSpread, split_spread
-from ._trials import NEITHER, item_shares, score_runs
+from ._scalers import scaling_of
+from ._trials import item_shares, nearest_in_runs, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
 __all__ = [
@@ -40,8 +45,6 @@ __all__ = [
     "NEITHER",
     "RIGHT",
     "VOTES",
-    "Ballot",
-    "ColumnScaling",
     "Planes",
     "RandomRuns",
     "RandomSplits",
@@ -53,6 +56,8 @@ __all__ = [
     "SplitSpread",
     "ballot_of",
     "below",
+    "check_lists_end_late",
+    "deepened",
     "draw_planes",
     "draw_runs",
     "equals",

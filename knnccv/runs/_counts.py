@@ -11,11 +11,11 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from ..driver import Rows, ScoringProblem, all_lists, first_depth, search_lists, usable_lengths
-from ..kernel import compile_driver, profile_of
+from ..kernel import profile_of
 from ..kernel.words import BITS, WORDS, spread_bits, word_rows
 from ..neighbors import NeighborLists, Neighbors
-from ._planes import Planes, Runs
-from ._walks import CONFUSION, COUNT_ROWS, OPEN, TIED, VOTES, Plan, count_rows
+from ._planes import Runs
+from ._walks import CONFUSION, OPEN, TIED, VOTES, Plan, count_rows, room_for
 
 TOLERANCE = 1e-12
 """The share of runs for which the first lists may be too short, in designs of one size."""
@@ -68,6 +68,7 @@ class RunTables:
     tied: Array
 
 
+@dataclass(frozen=True, eq=False)
 class RunCounter:
     """Counts the votes of all samples in blocks of runs.
 
@@ -81,87 +82,105 @@ class RunCounter:
         which it matters are left out of the tables.
     """
 
-    def __init__(
-        self,
-        problem: ScoringProblem,
-        neighbors: Neighbors,
-        runs: Runs,
-        what: int,
-        cells: Array,
-        draws_ties: bool = True,
-    ) -> None:
-        ballot = ballot_of(problem)
-        assert ballot is not None
-        self.problem, self.neighbors, self.runs, self.what = problem, neighbors, runs, what
-        self.ballot, self.cells, self.draws_ties = ballot, np.asarray(cells, np.int64), draws_ties
-        self.n_cells, self.n_classes = int(cells.max()) + 1, len(problem.labels.classes)
-        self.n_levels = neighbors.n_items.bit_length()
-        self.order = np.argsort(problem.labels.codes, kind="stable")  # one part of the tables after another
-        compile_driver(count_rows, COUNT_ROWS)
+    problem: ScoringProblem
+    neighbors: Neighbors
+    runs: Runs
+    what: int
+    cells: Array
+    draws_ties: bool = True
 
     def count(self, take: Callable[[int, RunTables], Any], n_jobs: int | None = None) -> None:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
-        near = self.neighbors
+        near, order = self.neighbors, np.argsort(self.problem.labels.codes, kind="stable")
         depth = first_depth(self.problem, near, TOLERANCE)
-        lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
+        lists = all_lists(near, depth, n_jobs).cut(order, depth)
         shares = np.zeros(self.runs.n_blocks)
 
         def one(block: int) -> None:
-            tables, shares[block] = self._block(block, lists)
+            tables, shares[block] = self._block(block, order, lists)
             take(block, tables)
 
         one(0)
         if shares[0] > FEW_OPEN and self.runs.n_blocks > 1:
             depth = min(4 * depth, near.max_depth)
-            lists = all_lists(near, depth, n_jobs).cut(self.order, depth)
+            lists = all_lists(near, depth, n_jobs).cut(order, depth)
         for_each(one, range(1, self.runs.n_blocks), n_jobs)
 
-    def _block(self, block: int, lists: NeighborLists) -> tuple[RunTables, float]:
-        """The tables of a block, and the share of the samples whose lists were too short."""
-        near, planes, n_classes = self.neighbors, self.runs.planes(block), self.n_classes
-        below = {CONFUSION: (n_classes,), VOTES: (n_classes, self.ballot.n_nearest + 1)}
-        shape, by_votes = (self.n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
-        sizes = [0 if by_votes else int(np.prod(shape)), self.n_cells * n_classes]
-        table = np.zeros(((sizes[1] + 1) * int(np.prod(shape[2:])) if by_votes else 0, BITS), np.int32)
-        counters = [*(word_rows(size * self.n_levels) for size in sizes), table]
-        rows, tied, share, depth = self.order, [], 0.0, lists.items.shape[1]
-        while len(rows):
-            why = self._walk(rows, lists, planes, block, counters)
-            tied.append(rows[why == TIED])
-            if depth >= near.max_depth:
-                break
-            rows = rows[why == OPEN]
-            share = share or len(rows) / near.n_items
-            depth = min(2 * depth, near.max_depth)
-            lists = search_lists(near, rows, depth, 1)
-        runs = self.runs.rows(block)
-        counts, unknown = (
-            spread(each, s, self.n_levels)[: runs.stop - runs.start]
-            for each, s in zip(counters, (shape if not by_votes else (0,), shape[:2]), strict=False)
-        )
-        if by_votes:
-            used = table[: int(np.prod(shape)), : runs.stop - runs.start]
-            counts = np.moveaxis(used.astype(np.int64).reshape(*shape, -1), -1, 0)
-            _complete_votes(counts)
-        return RunTables(counts, unknown, np.sort(np.concatenate(tied))), share
+    def _block(self, block: int, order: Array, lists: NeighborLists) -> tuple[RunTables, float]:
+        """The tables of a block, and the share of the samples whose lists were too short.
 
-    def _walk(
-        self, rows: Array, lists: NeighborLists, planes: Planes, block: int, counters: list[Array]
-    ) -> Array:
-        """Count the votes of some samples; return why they are left out, or 0."""
-        average = self.problem.ties == "random"
+        Samples of one class follow each other, so that one part of the tables after another is used.
+        """
+        planes, labels, ballot = self.runs.planes(block), self.problem.labels, ballot_of(self.problem)
+        assert ballot is not None
+        n_cells, n_classes, n_levels = (
+            int(self.cells.max()) + 1,
+            len(labels.classes),
+            len(order).bit_length(),
+        )
+        below = {CONFUSION: (n_classes,), VOTES: (n_classes, ballot.n_nearest + 1)}
+        shape, by_votes = (n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
+        size, n_known = int(np.prod(shape)), n_cells * n_classes
+        votes = np.zeros((size + size // n_known, BITS), np.int32) if by_votes else None
+        counters = word_rows(0 if by_votes else size * n_levels), word_rows(n_known * n_levels)
         plan = Plan(
-            planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
-            self.cells, self.n_cells, self.problem.labels.codes, self.n_classes, self.ballot.n_nearest,
-            self.draws_ties, self.ballot.random_ties, (self.runs.seed + block) % 2**62,
+            self.what, planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
+            self.cells, n_cells, labels.codes, n_classes, ballot.n_nearest,
+            self.draws_ties, ballot.random_ties, (self.runs.seed + block) % 2**62,
         )  # fmt: skip
-        lengths = usable_lengths(lists, self.neighbors, average)
-        left_out = np.zeros(len(rows), np.int64)
-        block_of = Rows(lists.items, lists.values, lengths, rows, average)
-        final = bool(lists.items.shape[1] >= self.neighbors.max_depth)
-        with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-            count_rows(block_of, self.what, final, plan, *counters, left_out)
-        return left_out
+        tied, shares = [], []
+
+        def walk(rows: Rows, final: bool) -> Array:
+            left_out = np.zeros(len(rows.targets), np.int64)
+            room = room_for(plan, rows.items.shape[1], rows.average_ties)
+            with np.errstate(over="ignore"):  # without compilation, random numbers overflow
+                count_rows(rows, final, plan, *counters, votes, room, left_out)
+            is_open: Array = left_out == OPEN
+            tied.append(rows.targets[left_out == TIED])
+            shares.append(0.0 if final else float(is_open.mean()))
+            return is_open
+
+        deepened(walk, self.neighbors, order, lists, self.problem.ties == "random")
+        runs = self.runs.rows(block)
+        n_runs = runs.stop - runs.start
+        unknown = spread(counters[1], shape[:2], n_levels)[:n_runs]
+        if votes is not None:
+            counts = votes[:size, :n_runs].T.astype(np.int64, order="C").reshape(n_runs, *shape)
+            _complete_votes(counts)
+        else:
+            counts = spread(counters[0], shape, n_levels)[:n_runs]
+        return RunTables(counts, unknown, np.sort(np.concatenate(tied))), shares[0]
+
+
+def deepened(
+    ask: Callable[[Rows, bool], Array],
+    neighbors: Neighbors,
+    rows: Array,
+    lists: NeighborLists,
+    average_ties: bool,
+    n_jobs: int | None = 1,
+) -> Array:
+    """Ask about samples, again with lists of twice the depth about open ones; those that stay open.
+
+    ``ask(rows, final)`` returns a mask of the open ones; `final` says that there are no longer lists.
+    """
+    while True:
+        depth = lists.items.shape[1]
+        final, lengths = depth >= neighbors.max_depth, usable_lengths(lists, neighbors, average_ties)
+        rows = rows[ask(Rows(lists.items, lists.values, lengths, rows, average_ties), final)]
+        if final or not len(rows):
+            return rows
+        lists = search_lists(neighbors, rows, min(2 * depth, neighbors.max_depth), n_jobs)
+
+
+def check_lists_end_late(rows: Array, neighbors: Neighbors, n_nearest: int) -> None:
+    """Raise ValueError if the lists of some rows, the longest there are, end too early."""
+    if len(rows):
+        msg = (
+            f"give longer neighbor lists: those of {len(rows)} samples, such as sample {rows[0]}, end "
+            f"before {n_nearest} training samples; they have {neighbors.max_depth} neighbors"
+        )
+        raise ValueError(msg)
 
 
 def spread(counters: Array, shape: tuple[int, ...], n_levels: int) -> Array:

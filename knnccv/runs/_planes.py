@@ -41,6 +41,8 @@ from ..kernel.words import (
 )
 from ..sampled import scramble
 
+NEITHER = -2
+"""In place of a fold: the sample neither trains nor is tested. -1: it trains in all folds."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROUNDS = 8
 """Rounds in which digits that are no fold are drawn again; what is left is fold 0."""
@@ -71,13 +73,6 @@ def random_word(state):
 def random_below(state, n):
     """A random integer below n, for n up to 2**32."""
     return np.int64(((random_word(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@inner
-def random_row(rows, r, state):
-    """Fill a row of words with random bits."""
-    for w in range(WORDS):
-        rows[r, w] = random_word(state)
 
 
 @inner
@@ -120,13 +115,14 @@ def equals(rows, first, n_digits, number):
 
 
 @inner
-def draw_digits(bits, row, n_digits, sizes, folded, room, state):
+def draw_digits(bits, row, n_digits, sizes, n_units, folded, room, state):
     """Draw the code of one unit in all runs, about in proportion to the sizes."""
     if folded:
         open_runs = all_bits()
         for _ in range(ROUNDS):
             for d in range(n_digits):
-                random_row(room, d, state)
+                for w in range(WORDS):
+                    room[d, w] = random_word(state)
             valid = both(open_runs, below(room, 0, n_digits, len(sizes)))
             for d in range(n_digits):
                 store(bits, row + d, either(load(bits, row + d), both(valid, load(room, d))))
@@ -134,97 +130,93 @@ def draw_digits(bits, row, n_digits, sizes, folded, room, state):
             if not any_bit(open_runs):
                 break
         return
-    left = 0
-    for size in sizes:
-        left += size
-    random_share(room, 0, sizes[1] / left, state)
+    random_share(room, 0, sizes[1] / n_units, state)
     tested = load(room, 0)
     store(bits, row, tested)
-    if n_digits > 1 and left > sizes[1]:
-        random_share(room, 0, sizes[2] / (left - sizes[1]), state)
+    if n_digits > 1 and n_units > sizes[1]:
+        random_share(room, 0, sizes[2] / (n_units - sizes[1]), state)
         store(bits, row + 1, but_not(load(room, 0), tested))
 
 
 @inner
-def repair(bits, members, n_digits, sizes, counts, state):
-    """Move random units from folds that are too full to folds with room, in every run.
+def repair(bits, members, excess, column, state):
+    """Move random units from folds that are too full, by `excess`, to folds with room, in every run.
 
-    The digits of 64 runs are copied, so that those of a unit are together.
+    The digits of 64 runs are copied to `column`, so that those of a unit are together.
     """
-    column = np.empty((len(members), n_digits), np.uint64)
-    excess, found = np.empty(len(sizes), np.int64), np.int64(0)
+    n_digits, found = column.shape[1], np.int64(0)
     for w in range(WORDS):
         for i in range(len(members)):
             for d in range(n_digits):
                 column[i, d] = bits[members[i] * n_digits + d, w]
         for b in range(64):
-            for code in range(len(sizes)):
-                excess[code] = counts[code, w * 64 + b] - sizes[code]
-            into = 0
-            for code in range(len(sizes)):
-                while excess[code] > 0:
+            run, into = w * 64 + b, 0
+            for code in range(len(excess)):
+                while excess[code, run] > 0:
                     i = random_below(state, len(members))
                     found = np.int64(0)
                     for d in range(n_digits):
                         found |= np.int64((column[i, d] >> np.uint64(b)) & np.uint64(1)) << d
                     if found != code:
                         continue
-                    while excess[into] >= 0:
+                    while excess[into, run] >= 0:
                         into += 1
                     for d in range(n_digits):
                         column[i, d] ^= np.uint64(((code ^ into) >> d) & 1) << np.uint64(b)
-                    excess[code] -= 1
-                    excess[into] += 1
+                    excess[code, run] -= 1
+                    excess[into, run] += 1
         for i in range(len(members)):
             for d in range(n_digits):
                 bits[members[i] * n_digits + d, w] = column[i, d]
 
 
-@inner
-def shuffle(bits, members, n_digits, sizes, state):
-    """Shuffle the codes of few units, run by run."""
-    one, codes = np.uint64(1), np.empty(len(members), np.int64)
-    at = 0
-    for code in range(len(sizes)):
-        for _ in range(sizes[code]):
-            codes[at] = code
-            at += 1
-    for r in range(BITS):
-        w, b = r // 64, np.uint64(r % 64)
-        for i in range(len(members)):
-            j = i + random_below(state, len(members) - i)
-            codes[i], codes[j] = codes[j], codes[i]
-            for d in range(n_digits):
-                if (codes[i] >> d) & 1:
-                    bits[members[i] * n_digits + d, w] |= one << b
+@jit
+def fill_strata(bits, members, sizes, folded, words, excess, column, state):
+    """Draw the codes of the units of some strata in 512 runs, all 0 before, and repair their numbers.
+
+    Overwritten are `words`, rows for a code and a counter of each code, `excess` (n_codes, 512), and
+    `column` (n_members, n_digits).
+    """
+    n_codes, n_digits = sizes.shape[1], column.shape[1]
+    end = 0
+    for s in range(len(sizes)):
+        begin, n_levels = end, 1
+        for code in range(n_codes):
+            end += sizes[s, code]
+        while (end - begin) >> n_levels:
+            n_levels += 1
+        for row in range(n_digits, n_digits + n_codes * n_levels):
+            store(words, row, no_bits())
+        for unit in members[begin:end]:
+            draw_digits(bits, unit * n_digits, n_digits, sizes[s], end - begin, folded, words, state)
+            for code in range(n_codes):
+                drawn = equals(bits, unit * n_digits, n_digits, code)
+                add_bits(words, n_digits + code * n_levels, n_levels, drawn)
+        for code in range(n_codes):
+            excess[code, :] = -sizes[s, code]
+            spread_bits(words, n_digits + code * n_levels, n_levels, excess[code])
+        repair(bits, members[begin:end], excess, column, state)
 
 
 @jit
-def draw_block(bits, members, starts, sizes, n_digits, folded, seed):
-    """Draw 512 runs: the digits (n_units * n_digits, 8), all 0 before, for `members` sorted by stratum."""
-    state = np.empty(1, np.uint64)
-    state[0] = scramble(np.uint64(seed))
-    room = word_rows(n_digits)
-    n_codes = sizes.shape[1]
+def shuffle_strata(bits, members, sizes, n_digits, state):
+    """Shuffle the codes of the units of some strata, which are few, run by run."""
+    one, codes, end = np.uint64(1), np.empty(len(members), np.int64), 0
     for s in range(len(sizes)):
-        some = members[starts[s] : starts[s + 1]]
-        if len(some) == 0:
-            continue
-        if n_codes**3 > 6 * len(some):
-            shuffle(bits, some, n_digits, sizes[s], state)
-            continue
-        n_levels = 1
-        while len(some) >> n_levels:
-            n_levels += 1
-        counters = word_rows(n_codes * n_levels)
-        for unit in some:
-            draw_digits(bits, unit * n_digits, n_digits, sizes[s], folded, room, state)
-            for code in range(n_codes):
-                add_bits(counters, code * n_levels, n_levels, equals(bits, unit * n_digits, n_digits, code))
-        counts = np.zeros((n_codes, BITS), np.int64)
-        for code in range(n_codes):
-            spread_bits(counters, code * n_levels, n_levels, counts[code])
-        repair(bits, some, n_digits, sizes[s], counts, state)
+        begin = end
+        for code in range(sizes.shape[1]):
+            for _ in range(sizes[s, code]):
+                codes[end - begin] = code
+                end += 1
+        some = members[begin:end]
+        for r in range(BITS):
+            w, b = r // 64, np.uint64(r % 64)
+            for i in range(len(some)):
+                j = i + random_below(state, len(some) - i)
+                codes[i], codes[j] = codes[j], codes[i]
+                for d in range(n_digits):
+                    if (codes[i] >> d) & 1:
+                        bits[some[i] * n_digits + d, w] |= one << b
 
 
 def draw_planes(allotment: Allotment, seed: int, block: int) -> Planes:
@@ -232,14 +224,24 @@ def draw_planes(allotment: Allotment, seed: int, block: int) -> Planes:
     n_units, n_codes = len(allotment.strata), allotment.sizes.shape[1]
     n_digits = max(1, (n_codes - 1).bit_length())
     members = np.argsort(allotment.strata, kind="stable")
-    starts = np.searchsorted(allotment.strata[members], np.arange(len(allotment.sizes) + 1))
     sizes = np.ascontiguousarray(allotment.sizes, dtype=np.int64)
-    bits: Array = word_rows(n_units * n_digits)
-    mixed = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)[0]
+    counts, end = sizes.sum(axis=1), 0
+    bits = word_rows(n_units * n_digits)
+    words = word_rows(n_digits + n_codes * max(int(counts.max()).bit_length(), 1))
+    excess, column = np.empty((n_codes, BITS), np.int64), np.empty((counts.max(), n_digits), np.uint64)
+    are_few = n_codes**3 > 6 * counts
     with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-        draw_block(bits, members, starts, sizes, n_digits, allotment.folded, int(mixed >> np.uint64(1)))
-    bits = bits.reshape(n_units, n_digits, WORDS)
-    return Planes(bits if allotment.units is None else bits[allotment.units], allotment.folded)
+        mixed = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)
+        state = scramble(mixed >> np.uint64(1))
+        for strata in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(are_few)) + 1):
+            begin, end = end, end + counts[strata].sum()
+            if are_few[strata[0]]:
+                shuffle_strata(bits, members[begin:end], sizes[strata], n_digits, state)
+            else:
+                folded, some = allotment.folded, members[begin:end]
+                fill_strata(bits, some, sizes[strata], folded, words, excess, column, state)
+    planes = bits.reshape(n_units, n_digits, WORDS)
+    return Planes(planes if allotment.units is None else planes[allotment.units], allotment.folded)
 
 
 def pack(codes: Array, folded: bool) -> Planes:
@@ -304,13 +306,13 @@ class Runs:
     def folds(self, block: int) -> Array:
         """The fold that tests every sample in the runs of a block, int32 (n_runs, n_items).
 
-        -1: it trains in all folds. -2: it neither trains nor is tested.
+        -1: it trains in all folds. `NEITHER`: it neither trains nor is tested.
         """
         planes, rows = self.planes(block), self.rows(block)
         codes = unpack(planes)[: rows.stop - rows.start]
         if planes.folded:
             return np.where(codes == self.spare, -1, codes)
-        return np.where(codes == 2, -2, codes - 1)
+        return np.where(codes == 2, NEITHER, codes - 1)
 
     def all_folds(self) -> Array:
         """The fold that tests every sample in all runs, int32 (n_runs, n_items)."""

@@ -4,7 +4,7 @@ How to call it, for a pipeline that ends with a nearest-neighbor rule:
 
     scaling = scaling_of(steps, X)             # of the steps before the rule; None: run scikit-learn itself
     search = RescaledSearch(scaling, p)        # p of the Minkowski distance: 2 Euclidean, 1 Manhattan
-    items, distances = search.nearest(codes, folded, n_neighbors)       # for every block of runs
+    items, distances = search.nearest(folds, n_neighbors)               # for every block of runs
 
 A search keeps its lists for further blocks of runs. Its answers depend on the runs alone, not on how they
 are cut into blocks, nor on threads.
@@ -34,7 +34,8 @@ from .._typing import Array
 from .._validation import check_integer, check_real
 from ..kernel import inner, jit
 from ..neighbors import Neighbors
-from ._scalers import EPS, ColumnScaling, as_folds, train_sizes
+from ._planes import NEITHER
+from ._scalers import EPS, ColumnScaling, train_sizes
 
 LANES = 64
 """Runs that are walked at once."""
@@ -120,7 +121,7 @@ def walk(listed, lanes, nearest, powers):
         own, n_active, n_weighed = lanes.folds[i], 0, 0
         for r in range(len(own)):
             values[r, :], n_found[r], runs[n_active] = np.inf, 0, r
-            n_active += 0 <= own[r] < len(lanes.least)
+            n_active += own[r] >= 0
         at, end, is_list = 0, min(k + 1 + k // 4, depth), True
         while n_active > 0:
             if n_active != n_weighed:
@@ -135,7 +136,7 @@ def walk(listed, lanes, nearest, powers):
                 measure(listed, i, j, gaps, weights, sums[:n_active])
                 for a in range(n_active):
                     r = runs[a]
-                    if sums[a] <= values[r, k - 1] and 0 <= lanes.folds[j, r] != own[r]:
+                    if sums[a] <= values[r, k - 1] and NEITHER != lanes.folds[j, r] != own[r]:
                         insert(sums[a], j, r, n_found, found, values)
             if end >= n_items - 1:
                 break
@@ -181,7 +182,7 @@ class RescaledSearch:
     >>> from knnccv.runs import RescaledSearch, scaling_of
     >>> X = np.array([[0.0, 0.0], [1.0, 9.0], [2.0, 4.0], [4.0, 1.0]])
     >>> search = RescaledSearch(scaling_of([MinMaxScaler()], X))
-    >>> items, distances = search.nearest(np.array([[0, 1, 1, 0]]), folded=True, n_neighbors=1)
+    >>> items, distances = search.nearest(np.array([[0, 1, 1, 0]]), n_neighbors=1)
     >>> items[0, :, 0]
     array([1, 3, 3, 2], dtype=int32)
     >>> distances[0, :, 0].round(2)
@@ -195,7 +196,7 @@ class RescaledSearch:
             raise ValueError(msg)
         table, self._scaling = scaling.table, scaling
         importance = np.ones(table.shape[1]) if importance is None else np.asarray(importance, dtype=float)
-        self._everywhere = scaling.weights(np.zeros((1, len(table)), np.int32), False)[0, 0]
+        self._everywhere = scaling.weights(np.full((1, len(table)), -1))[0, 0]
         self._unit = self._everywhere * importance ** (1 / self.p)
         self._matters = (table.max(axis=0) > table.min(axis=0)) & (importance > 0)
         scaled = (table - table.mean(axis=0)) * self._unit
@@ -218,19 +219,15 @@ class RescaledSearch:
             self._listed = Listed(table, self._unit, self.p, items, bounds)
         return self._listed
 
-    def nearest(
-        self, codes: Array, folded: bool, n_neighbors: int, spare: int = -1, n_jobs: int | None = None
-    ) -> tuple[Array, Array]:
+    def nearest(self, folds: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """The nearest training samples of tested samples in every run, ties in the order of the samples.
 
         Parameters
         ----------
-        codes : int ndarray of shape (n_runs, n_items)
-        folded : bool
+        folds : int ndarray of shape (n_runs, n_items)
+            See `ColumnScaling.weights`.
         n_neighbors : int
             K, at most the size of the smallest training set.
-        spare : int, default -1
-            These describe the runs, see `ColumnScaling.weights`.
         n_jobs : int, optional
             Threads, each for 64 runs at once. Default: all processors that this process may use.
 
@@ -246,9 +243,8 @@ class RescaledSearch:
         ValueError
             If `n_neighbors` is not between 1 and the size of the smallest training set.
         """
-        folds, n_folds = as_folds(codes, folded, spare)
-        sizes = train_sizes(folds, n_folds)
-        smallest = int(sizes.min(initial=folds.shape[1]))
+        folds = np.ascontiguousarray(folds, dtype=np.int32)
+        smallest = int(train_sizes(folds).min(initial=folds.shape[1]))
         k = check_integer("n_neighbors", n_neighbors, 1, smallest)
         items = np.full((*folds.shape, k), -1, np.int32)
         distances = np.full((*folds.shape, k), np.nan)
@@ -258,22 +254,17 @@ class RescaledSearch:
 
         def search(start: int) -> None:
             part = slice(start, start + LANES)
-            lanes = self._lanes(folds[part], n_folds)
+            weights = (self._scaling.weights(folds[part]) / self._everywhere) ** self.p
+            least = weights[:, :, self._matters].min(axis=2, initial=np.finfo(float).max)
+            lanes = Lanes(*(np.ascontiguousarray(each.T) for each in (folds[part], weights, least)))
             n_searched[start] = walk(listed, lanes, items[part], distances[part])
             distances[part] **= 1 / self.p
 
         starts = range(0, len(folds), LANES)
-        for some in (
-            starts[:1],
-            starts[1:],
-        ):  # the first compiles, and tells whether the lists are deep enough
+        # The first compiles, and tells whether the lists are deep enough.
+        for some in (starts[:1], starts[1:]):
             for_each(search, some, n_jobs)
             runs = slice(some.start, some.stop)
             if n_searched[runs].sum() > FEW * (items[runs, :, 0] >= 0).sum():
                 listed = self._list(8 * listed.items.shape[1], n_jobs)
         return items, distances
-
-    def _lanes(self, folds: Array, n_folds: int) -> Lanes:
-        weights = (self._scaling.weights(folds, True, n_folds) / self._everywhere) ** self.p
-        least = weights[:, :, self._matters].min(axis=2, initial=np.finfo(float).max)
-        return Lanes(*(np.ascontiguousarray(part.T) for part in (folds, weights, least)))

@@ -21,6 +21,7 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import inner, jit
+from ._planes import NEITHER
 
 EPS = np.finfo(float).eps
 CANCELED = 1e-4
@@ -43,31 +44,24 @@ class Stage(NamedTuple):
 Chain = tuple[Stage, ...]
 
 
-def as_folds(codes: Array, folded: bool, spare: int = -1) -> tuple[Array, int]:
-    """Codes of runs (see `Planes`) as the fold that tests every sample, and the number of folds.
-
-    A sample of code -1 never trains; one whose code is at least the number of folds trains in all.
-    """
-    if folded:
-        folds = np.ascontiguousarray(codes, dtype=np.int32)
-        return folds, spare if spare >= 0 else int(folds.max(initial=0)) + 1
-    return np.array([1, 0, -1], np.int32)[codes], 1
-
-
-def train_sizes(folds: Array, n_folds: int) -> Array:
+def train_sizes(folds: Array) -> Array:
     """Size of the training set of every fold, int64 (n_runs, n_folds)."""
-    tested = [np.bincount(row[(row >= 0) & (row < n_folds)], minlength=n_folds) for row in folds]
-    sizes: Array = (folds >= 0).sum(axis=1)[:, None] - np.array(tested)
+    n_folds = int(folds.max(initial=0)) + 1
+    tested = [np.bincount(row[row >= 0], minlength=n_folds) for row in folds]
+    sizes: Array = (folds > NEITHER).sum(axis=1)[:, None] - np.array(tested).reshape(-1, n_folds)
     return sizes
 
 
 @jit
 def fill_sums(table, folds, sums):
-    """Sums and sums of squares of the columns in every fold: (n_runs, n_folds + 1, 2, n_columns)."""
+    """Sums and sums of squares of the columns in every fold: (n_runs, n_folds + 1, 2, n_columns).
+
+    Samples that train in all folds, of fold -1, come last.
+    """
     for r in range(len(folds)):
         for i in range(len(table)):
-            fold = min(folds[r, i], sums.shape[1] - 1)
-            if fold >= 0:
+            fold = folds[r, i]
+            if fold > NEITHER:
                 for f in range(table.shape[1]):
                     sums[r, fold, 0, f] += table[i, f]
                     sums[r, fold, 1, f] += table[i, f] * table[i, f]
@@ -78,7 +72,7 @@ def refine(table, folds, places, means, variances):
     """Compute the moments of some (run, fold, column) again, by two passes."""
     for at in range(len(places)):
         r, fold, f = places[at]
-        column = table[:, f][(folds[r] >= 0) & (folds[r] != fold)]
+        column = table[:, f][(folds[r] > NEITHER) & (folds[r] != fold)]
         n = max(len(column), 1)
         mean = column.sum() / n
         column -= mean
@@ -104,7 +98,7 @@ def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
 def next_place(place, step, order, fold_of, fold):
     """The next place of a training sample."""
     place += step
-    while fold_of[order[place]] < 0 or fold_of[order[place]] == fold:
+    while fold_of[order[place]] == NEITHER or fold_of[order[place]] == fold:
         place += step
     return place
 
@@ -150,7 +144,7 @@ class ColumnScaling:
     >>> from sklearn.preprocessing import MinMaxScaler
     >>> from knnccv.runs import scaling_of
     >>> scaling = scaling_of([MinMaxScaler()], np.array([[0.0], [1.0], [2.0], [4.0]]))
-    >>> scaling.weights(np.array([[0, 1, 1, 0]]), True)  # training sets {1, 2} and {0, 3}
+    >>> scaling.weights(np.array([[0, 1, 1, 0]]))  # training sets {1, 2} and {0, 3}
     array([[[1.  ],
             [0.25]]])
     """
@@ -164,25 +158,22 @@ class ColumnScaling:
         orders = np.ascontiguousarray(np.argsort(self.table, axis=0, kind="stable").T)
         return np.take_along_axis(np.ascontiguousarray(self.table.T), orders, axis=1), orders
 
-    def weights(self, codes: Array, folded: bool, spare: int = -1) -> Array:
+    def weights(self, folds: Array) -> Array:
         """The weights of the columns under every training set.
 
         Parameters
         ----------
-        codes : int ndarray of shape (n_runs, n_items)
-            If `folded`, the fold that tests a sample, which trains in all others; otherwise 0 if it trains,
-            1 if it is tested, 2 if neither. For masks of training sets: ``np.where(mask, 0, 1), False``.
-        folded : bool
-        spare : int, default -1
-            With folds: the code of samples that are never tested; it is above all others.
+        folds : int ndarray of shape (n_runs, n_items)
+            The fold that tests a sample, which trains in all others; -1: it trains in all folds, -2: in
+            none. For masks of training sets: ``np.where(mask, -1, 0)``.
 
         Returns
         -------
         float64 ndarray of shape (n_runs, n_folds, n_columns)
-            With one fold if not `folded`. Finite and positive, also for empty training sets.
+            Finite and positive, also for empty training sets.
         """
-        folds, n_folds = as_folds(codes, folded, spare)
-        sizes = train_sizes(folds, n_folds)
+        folds = np.ascontiguousarray(folds, dtype=np.int32)
+        sizes = train_sizes(folds)
         weights = np.ones((*sizes.shape, len(self.chains)))
         for chain in dict.fromkeys(self.chains):
             columns = np.array([f for f, other in enumerate(self.chains) if other == chain])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -75,11 +74,6 @@ class DrawnScores:
     tied: Array
     depth: int
     n_draws: tuple[int, ...]
-
-
-def draws_of(n_draws: int, probability: Fraction) -> int:
-    """The number of draws for one kind of training sets, at least 2."""
-    return max(2, math.ceil(n_draws * probability))
 
 
 class DrawnKind(NamedTuple):
@@ -166,16 +160,8 @@ class DrawScorer:
                 prepared = self._prepared(draws.distances.reshape(-1, size[2]))
                 draws = draws._replace(distances=prepared.reshape(size))
             each = np.empty((3, size[0]))
-            score_draws(
-                kind.decide,
-                kind.kernel,
-                self.has_decide,
-                draws,
-                self.labels,
-                kind.constraints,
-                each,
-                stop_flag(),
-            )
+            rule = kind.decide, kind.kernel, self.has_decide
+            score_draws(*rule, draws, self.labels, kind.constraints, each, stop_flag())
             found[:, part] = each
 
     def _prepared(self, distances: Array) -> Array:
@@ -236,7 +222,7 @@ def sampled_scores(
 
 def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Sampling) -> DrawScorer:
     """The scorer of a problem, compiled."""
-    variant, of_groups = problem.variant, problem.leaves_groups
+    variant, of_groups, decide = problem.variant, problem.leaves_groups, problem.variant.decision()
     strata = np.zeros(neighbors.n_items, np.int64)
     if of_groups:
         strata = cast(LeaveGroupsOut, problem.design).codes
@@ -248,26 +234,19 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
         sets = constraints_for(problem.task(kind), Tables(), n_nearest=problem.nearest(kind))
         urn = Urn(strata, of_groups, sets, np.uint64(sampling.seed), number)  # type: ignore[arg-type]
         known = known_set(problem, kind)
-        kernel = kernel_unused if variant.decision() else variant.kernel_for(known)
-        kinds.append(
-            DrawnKind(
-                urn,
-                variant.decision() or decide_unused,
-                kernel,
-                problem.constraints(known),
-                draws_of(sampling.n_draws, kind.probability),
-                problem.never_tested()[number],
-            )
-        )
-    has_decide, prepare = variant.decision() is not None, None
-    if has_decide and variant.prepares_distances(**problem.parameters):
+        rule = decide or decide_unused, kernel_unused if decide else variant.kernel_for(known)
+        n_draws = max(2, math.ceil(sampling.n_draws * kind.probability))
+        untested = problem.never_tested()[number]
+        kinds.append(DrawnKind(urn, *rule, problem.constraints(known), n_draws, untested))
+    prepare = None
+    if decide is not None and variant.prepares_distances(**problem.parameters):
         prepare = partial(variant.prepare_distances, **problem.parameters)
     scorer = DrawScorer(
         neighbors,
         problem.kernel_labels(),
         tuple(kinds),
         problem.ties == "random",
-        has_decide,
+        decide is not None,
         f"variant {variant.name!r}",
         prepare,
     )

@@ -31,7 +31,7 @@ from ..neighbors import (
     Neighbors,
     SupervisedDistanceWarning,
 )
-from ..runs import NEITHER, RescaledSearch, scaling_of
+from ..runs import RescaledSearch, scaling_of
 
 _KNOWN = set(NAMES) | set(ALIASES)
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
@@ -265,13 +265,11 @@ class Prepared:
         if scaling is None:
             raise InexactError(self.reason)
         search = RescaledSearch(scaling, p, params.get("w"))
-        whole = scaling.weights(np.zeros((1, length_of(self.X)), np.int32), False)[0, 0]
+        whole = scaling.weights(np.full((1, length_of(self.X)), -1))[0, 0]
         rule = read_rule(last, scaling.table * whole)
 
         def nearest(folds: Array) -> tuple[Array, Array]:
-            folded = bool(folds.max() > 0)
-            codes = folds if folded else np.where(folds == NEITHER, 2, folds + 1)
-            return search.nearest(codes.astype(np.int32), folded, rule.n_neighbors, n_jobs=n_jobs)
+            return search.nearest(folds, rule.n_neighbors, n_jobs=n_jobs)
 
         return rule, nearest
 

@@ -11,10 +11,11 @@ from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
-from ..driver import Rows, ScoringProblem, all_lists, first_depth, search_lists, usable_lengths
+from ..driver import Rows, ScoringProblem, all_lists, first_depth
 from ..kernel.words import word_rows
 from ..neighbors import NeighborLists, Neighbors
-from ..runs import Planes, Runs, pack, spread
+from ..runs import Planes, Runs, check_lists_end_late, deepened, pack, spread
+from ..sampled import scramble
 from ._nested_walk import Split, count_nested, draw_inner
 
 TOLERANCE = 1e-12
@@ -152,11 +153,12 @@ def has_code(planes: Planes, code: int) -> Array:
 def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) -> Array:
     """The digits of the inner folds of the training samples."""
     strata = labels.codes if inner.stratified else np.zeros_like(labels.codes)
-    n_strata, folds = len(labels.classes), word_rows(0)
+    folds = word_rows(len(strata) * inner.n_digits)
     if inner.n_folds > 1:
         with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-            folds = draw_inner(train, strata, n_strata, inner.n_folds, inner.n_digits, inner.shuffled, seed)
-    return np.asarray(folds)
+            state = scramble(np.array([seed], np.uint64))
+            draw_inner(train, strata, inner.n_folds, inner.shuffled, folds, state)
+    return folds
 
 
 def right_answers(
@@ -170,20 +172,15 @@ def right_answers(
     shape = split.n_folds + 1, len(grid) + 1
     n_levels = neighbors.n_items.bit_length()
     counters = word_rows(shape[0] * shape[1] * n_levels)
-    rows, some = np.arange(neighbors.n_items), lists
-    while True:
-        is_open, lengths = np.zeros(len(rows), bool), usable_lengths(some, neighbors, average_ties=False)
-        count_nested(
-            Rows(some.items, some.values, lengths, rows, False), split, codes, grid, counters, is_open
-        )
-        rows, depth = rows[is_open], some.items.shape[1]
-        if not len(rows):
-            break
-        if depth >= neighbors.max_depth:
-            msg = (
-                f"give longer neighbor lists: those of {len(rows)} samples, such as sample {rows[0]}, end "
-                f"before {grid[-1]} training samples; they have {depth} neighbors"
-            )
-            raise ValueError(msg)
-        some = search_lists(neighbors, rows, min(2 * depth, neighbors.max_depth), 1)
+    slots, n_digits = np.empty(codes.max() + 1, np.int64), int(grid[-1]).bit_length()
+
+    def walk(rows: Rows, final: bool) -> Array:  # noqa: ARG001
+        is_open = np.zeros(len(rows.targets), bool)
+        n_leads = min(len(slots), rows.items.shape[1])
+        room = word_rows(shape[1] + 2 * n_digits + n_leads * (n_digits + 1))
+        count_nested(rows, split, codes, grid, counters, room, slots, is_open)
+        return is_open
+
+    left = deepened(walk, neighbors, np.arange(neighbors.n_items), lists, False)
+    check_lists_end_late(left, neighbors, int(grid[-1]))
     return spread(counters, shape, n_levels)[:, :, [*order, -1]]

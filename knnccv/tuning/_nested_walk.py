@@ -28,10 +28,8 @@ from ..kernel.words import (
     load,
     no_bits,
     store,
-    word_rows,
 )
 from ..runs import below, equals, random_below
-from ..sampled import scramble
 
 
 class Split(NamedTuple):
@@ -84,7 +82,6 @@ def same_fold(split, one, other):
 def walk(rows, r, split, codes, grid, right, room, slots):
     """Fill the rows `right` with the runs in which the vote of each K is right; return those left open.
 
-    ``room`` has the counters: of training samples, of the own votes, and of the leads over other classes.
     The top digit of a lead is set where the own class wins: it needs a vote more than a smaller label.
     """
     own, true, n_grid, n_votes = rows.targets[r], codes[rows.targets[r]], len(grid), n_digits_of(grid[-1])
@@ -133,17 +130,17 @@ def walk(rows, r, split, codes, grid, right, room, slots):
 
 
 @jit
-def count_nested(rows, split, codes, grid, counters, is_open):
+def count_nested(rows, split, codes, grid, counters, room, slots, is_open):
     """Count the right answers of every K by inner fold, and outside, for some samples in 512 runs.
 
     The vertical counters are for (n_folds + 1, n_grid + 1): the last fold is the test set, the last column
-    counts the samples. A row whose list is too short is left open, and not counted.
+    counts the samples. A row whose list is too short is left open, and not counted. ``room`` is for words:
+    the right answers by column; then counters of training samples, of the own votes, and of the leads over
+    the other classes; ``slots`` (n_classes,) tells where a lead is.
     """
-    n_columns, n_classes, n_digits = len(grid) + 1, codes.max() + 1, split.n_digits
+    n_columns, n_digits = len(grid) + 1, split.n_digits
     n_levels = len(counters) // ((split.n_folds + 1) * n_columns)
-    n_votes = n_digits_of(grid[-1])
-    right, slots = word_rows(n_columns), np.empty(n_classes, np.int64)
-    room = word_rows(2 * n_votes + min(n_classes, rows.items.shape[1]) * (n_votes + 1))
+    right, room = room[:n_columns], room[n_columns:]
     for r in range(len(rows.targets)):
         own = rows.targets[r]
         is_open[r] = any_bit(walk(rows, r, split, codes, grid, right, room, slots))
@@ -160,18 +157,17 @@ def count_nested(rows, split, codes, grid, counters, is_open):
 
 
 @jit
-def draw_inner(train, strata, n_strata, n_folds, n_digits, shuffled, seed):
-    """Deal the training samples of 512 runs to inner folds; the digits (n_items * n_digits, 8).
+def draw_inner(train, strata, n_folds, shuffled, folds, state):
+    """Deal the training samples of 512 runs to inner folds; fill in the digits (n_items * n_digits, 8).
 
     As scikit-learn deals them: the strata in the order in which they appear, one sample after another to
     the next fold; which ones of a stratum is drawn, or it is the first ones for the first fold.
     """
-    n_items = len(strata)
-    folds, one = word_rows(n_items * n_digits), np.uint64(1)
-    state = np.empty(1, np.uint64)
-    state[0] = scramble(np.uint64(seed))
+    n_items, n_strata, one = len(strata), strata.max() + 1, np.uint64(1)
+    n_digits = len(folds) // n_items
     dealt = np.empty(n_items, np.int64)
-    counts, next_of, order = np.empty((3, n_strata), np.int64)
+    counts, next_of = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
+    order = np.empty(n_strata, np.int64)
     for run in range(BITS):
         w, b = run >> 6, np.uint64(run & 63)
         counts[:] = 0
@@ -201,4 +197,3 @@ def draw_inner(train, strata, n_strata, n_folds, n_digits, shuffled, seed):
                 next_of[strata[i]] += 1
                 for d in range(n_digits):
                     folds[i * n_digits + d, w] |= np.uint64((fold >> d) & 1) << b
-    return folds

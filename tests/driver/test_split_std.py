@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from problems import blobs, designs, plain, problem
 
+import knnccv.runs._random_runs as random_runs
 import knnccv.runs._split_exact as split_exact
-import knnccv.runs._split_spread as split_spread
 import knnccv.runs._trials as trials
 from knnccv import (
     KFold,
@@ -270,7 +270,7 @@ def test_a_score_that_never_varies_has_no_spread():
 def test_the_number_of_threads_does_not_change_a_bit(design, monkeypatch):
     X, y = blobs(8, 600, 3)
     result = complete_cv(X, y, "nn", design)
-    monkeypatch.setattr(split_spread, "N_RUNS", 1500)
+    monkeypatch.setattr(random_runs, "N_RUNS", 1500)
     for method in ("exact", "sampled"):
         assert result.split_std(method, n_jobs=1) == result.split_std(method, n_jobs=2)
 
@@ -278,14 +278,14 @@ def test_the_number_of_threads_does_not_change_a_bit(design, monkeypatch):
 def test_batches_of_runs_do_not_change_the_spread(monkeypatch):
     X, y = blobs(8, 90, 3)
     result = complete_cv(X, y, "confidence", KFold(5))
-    monkeypatch.setattr(split_spread, "N_RUNS", 600)
+    monkeypatch.setattr(random_runs, "N_RUNS", 600)
     one = result.split_std()
     monkeypatch.setattr(trials, "BATCH_BYTES", 90 * 8 * 7)
     assert result.split_std().std == pytest.approx(one.std, rel=1e-12)
 
 
 def test_seeds(monkeypatch):
-    monkeypatch.setattr(split_spread, "N_RUNS", 200)
+    monkeypatch.setattr(random_runs, "N_RUNS", 200)
     X, y = blobs(8, 90, 3)
     result = complete_cv(X, y, "knn", KFold(5))
     assert result.split_std() == result.split_std(random_state=0)
@@ -299,13 +299,13 @@ def test_repeats_text_and_number():
     one, four = result.split_std(), result.split_std(n_repeats=4)
     assert (four.std, four.error) == (one.std / 2, one.error / 2)
     assert float(one) == one.std
-    assert repr(split_spread.SplitSpread(0.01234, True, 1e-9, 0)) == "± 0.0123 (exact)"
-    sampled = split_spread.SplitSpread(0.01234, False, 0.000123, 5000)
+    assert repr(random_runs.SplitSpread(0.01234, True, 1e-9, 0)) == "± 0.0123 (exact)"
+    sampled = random_runs.SplitSpread(0.01234, False, 0.000123, 5000)
     assert repr(sampled) == "± 0.0123 (5,000 sampled runs, standard error 0.00012)"
 
 
 def test_approximate_neighbors_are_not_certified(monkeypatch):
-    monkeypatch.setattr(split_spread, "N_RUNS", 100)
+    monkeypatch.setattr(random_runs, "N_RUNS", 100)
     X, y = blobs(8, 90, 3)
     near = Neighbors.from_lists(Neighbors.from_data(X).kneighbors(30)[0], approximate=True)
     result = complete_cv(near, y, "nn", KFold(5))
@@ -352,7 +352,7 @@ def test_bad_arguments(monkeypatch):
     bias = complete_cv(X, X[:, 0], "regression", KFold(5), part="variance")
     with pytest.raises(ValueError, match="a mean over runs"):
         bias.split_std()
-    monkeypatch.setattr(split_spread, "N_RUNS", 50)
+    monkeypatch.setattr(random_runs, "N_RUNS", 50)
     monkeypatch.setattr(split_exact, "MOST_STEPS", 10)
     long = complete_cv(X, y, "nn", KFold(5))
     with pytest.raises(ValueError, match=r"about .* steps, more than the 10 that are allowed"):
@@ -370,7 +370,7 @@ def test_twenty_thousand_runs_of_the_bundled_sets(name, design, monkeypatch):
     data = load_wine() if name == "wine" else load_diabetes()
     y = data.y if name == "wine" else data.y > np.median(data.y)
     result = complete_cv(data.X, y, "nn", design, ties="index")
-    monkeypatch.setattr(split_spread, "N_RUNS", 20_000)
+    monkeypatch.setattr(random_runs, "N_RUNS", 20_000)
     exact, runs = result.split_std("exact"), result.split_std("sampled")
     assert abs(runs.std - exact.std) <= 4 * runs.error
 
@@ -379,7 +379,7 @@ def test_twenty_thousand_runs_of_the_bundled_sets(name, design, monkeypatch):
 def test_twenty_thousand_runs_of_regression_on_one_neighbor(monkeypatch):
     data = load_diabetes()
     result = complete_cv(data.X, data.y, "regression", KFold(5), n_neighbors=1, ties="index")
-    monkeypatch.setattr(split_spread, "N_RUNS", 20_000)
+    monkeypatch.setattr(random_runs, "N_RUNS", 20_000)
     exact, runs = result.split_std("exact"), result.split_std("sampled")
     assert abs(runs.std - exact.std) <= 4 * runs.error
     assert exact.error < 1e-4 * exact.std

@@ -79,10 +79,10 @@ def test_weights_are_those_of_scikit_learn(name, data):
     X, _ = table_of(data)
     scaling = scaling_of([SCALERS[name]], X)
     folds = folds_of(len(X), 3, 8)
-    found = scaling.weights(folds, True)
-    one = scaling.weights(np.where(folds == 1, 1, 0), False)
+    found = scaling.weights(folds)
+    one = scaling.weights(np.where(folds == 1, 0, -1))
     np.testing.assert_array_equal(one.shape, (8, 1, X.shape[1]))
-    some = scaling.weights(np.where(folds == 2, 2, folds == 1), False)
+    some = scaling.weights(np.choose(folds, [-1, 0, -2]))
     for r, fold in enumerate(folds):
         for g in range(3):
             expected = weights_of(SCALERS[name], X[fold != g])
@@ -107,7 +107,7 @@ def test_neighbors_are_those_of_scikit_learn(name, data):
     search = RescaledSearch(scaling_of(steps, X))
     n_clear = 0
     for k in (1, 4) if data == "tiny" else (1, 5, 15):
-        items, distances = search.nearest(folds, True, k)
+        items, distances = search.nearest(folds, k)
         for r in range(3):
             n_clear += check_run(steps, X, folds[r], items[r], distances[r], 3)
     assert n_clear > 0.4 * 3 * 3 * len(X) * (2 / 3 if data == "tiny" else 1)
@@ -131,7 +131,7 @@ def test_metrics(metric):
         search = RescaledSearch(
             scaling_of([StandardScaler()], X), metric["p"], metric.get("metric_params", {}).get("w")
         )
-        items, distances = search.nearest(folds, True, 4)
+        items, distances = search.nearest(folds, 4)
         n_clear = sum(
             check_run([StandardScaler()], X, folds[r], items[r], distances[r], 4, **metric)
             for r in range(3)
@@ -143,7 +143,7 @@ def check_predictions(steps, X, y, k, n_runs, n_folds=5, **metric):
     """Predictions of whole runs equal those of cross_val_predict, where no K-th and next distance tie."""
     folds = folds_of(len(X), n_folds, n_runs)
     model = make_pipeline(*steps, KNeighborsClassifier(k, **metric))
-    near, distances = RescaledSearch(scaling_of(steps, X), metric.get("p", 2)).nearest(folds, True, k + 1)
+    near, distances = RescaledSearch(scaling_of(steps, X), metric.get("p", 2)).nearest(folds, k + 1)
     votes = (y[near[:, :, :k, None]] == np.arange(y.max() + 1)).sum(axis=2)
     clear = distances[:, :, k] - distances[:, :, k - 1] > 1e-9 * distances[:, :, k]
     assert clear.mean() > 0.99
@@ -178,12 +178,12 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
     X[40:50] = X[:10]
     codes = folds_of(70, 4, 150)
     scaling = scaling_of([StandardScaler()], X)
-    items, distances = RescaledSearch(scaling, p).nearest(codes, True, 5, n_jobs=1)
-    weights = scaling.weights(codes, True)
+    items, distances = RescaledSearch(scaling, p).nearest(codes, 5, n_jobs=1)
+    weights = scaling.weights(codes)
     for r in (0, 63, 64, 149):
         for i in range(70):
-            w = weights[r, codes[r, i]] / scaling.weights(np.zeros((1, 70), int), False)[0, 0]
-            unit = scaling.weights(np.zeros((1, 70), int), False)[0, 0]
+            w = weights[r, codes[r, i]] / scaling.weights(np.full((1, 70), -1))[0, 0]
+            unit = scaling.weights(np.full((1, 70), -1))[0, 0]
             far = np.zeros(70)
             for f in range(4):
                 gap = abs(X[i, f] - X[:, f]) * unit[f]
@@ -193,12 +193,12 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
             np.testing.assert_array_equal(items[r, i], expected)
             np.testing.assert_allclose(distances[r, i], far[expected] ** (1 / p), rtol=1e-12)
     again = RescaledSearch(scaling, p)
-    parts = [again.nearest(codes[at : at + 11], True, 5, n_jobs=2) for at in range(0, 150, 11)]
+    parts = [again.nearest(codes[at : at + 11], 5, n_jobs=2) for at in range(0, 150, 11)]
     np.testing.assert_array_equal(np.concatenate([part[0] for part in parts]), items)
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), distances)
     monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 12 * 70 * 6))  # nearly every list ends too early
     short = RescaledSearch(scaling, p)
-    found = short.nearest(codes, True, 5, n_jobs=2)
+    found = short.nearest(codes, 5, n_jobs=2)
     assert short._listed.items.shape[1] == 6
     np.testing.assert_array_equal(found[0], items)
     np.testing.assert_array_equal(found[1], distances)
@@ -210,9 +210,9 @@ def test_lists_are_made_longer_if_they_end_too_early(monkeypatch):
     X[3, 2] = 100.0  # the fold that tests this sample shrinks the column, or else the others do
     search = RescaledSearch(scaling_of([MinMaxScaler()], X))
     folds = folds_of(450, 5, 10)
-    first = search.nearest(folds, True, 5)
+    first = search.nearest(folds, 5)
     assert search._listed.items.shape[1] == 10**6 // 12 // 450
-    second = search.nearest(folds, True, 5)
+    second = search.nearest(folds, 5)
     np.testing.assert_array_equal(first[0], second[0])
     np.testing.assert_array_equal(first[1], second[1])
 
@@ -221,12 +221,12 @@ def test_nothing_differs_and_no_run():
     """Without a column that varies, all distances are 0, and the first training samples are the nearest."""
     search = RescaledSearch(scaling_of([StandardScaler()], np.full((300, 2), 0.1)))
     codes = folds_of(300, 3, 2)
-    items, distances = search.nearest(codes, True, 4)
+    items, distances = search.nearest(codes, 4)
     for r in range(2):
         for i in range(300):
             np.testing.assert_array_equal(items[r, i], np.flatnonzero(codes[r] != codes[r, i])[:4])
     assert (distances == 0).all()
-    assert search.nearest(codes[:0], True, 4)[0].shape == (0, 300, 4)
+    assert search.nearest(codes[:0], 4)[0].shape == (0, 300, 4)
 
 
 def test_codes_that_are_no_folds():
@@ -234,7 +234,7 @@ def test_codes_that_are_no_folds():
     rng = np.random.default_rng(5)
     search = RescaledSearch(scaling_of([StandardScaler()], X))
     codes = rng.integers(3, size=(4, 90))
-    items, distances = search.nearest(codes, False, 3)
+    items, distances = search.nearest(np.where(codes == 2, -2, codes - 1), 3)
     for r in range(4):
         train, test = codes[r] == 0, codes[r] == 1
         assert (items[r][~test] == -1).all()
@@ -245,8 +245,8 @@ def test_codes_that_are_no_folds():
         np.testing.assert_array_equal(items[r][test], np.flatnonzero(train)[order])
         np.testing.assert_allclose(distances[r][test], far, rtol=1e-10)
     spare = folds_of(90, 4, 4)  # fold 3 always trains
-    items, _ = search.nearest(spare, True, 3, spare=3)
-    full, _ = search.nearest(spare, True, 3)
+    items, _ = search.nearest(np.where(spare == 3, -1, spare), 3)
+    full, _ = search.nearest(spare, 3)
     for r in range(4):
         assert (items[r][spare[r] == 3] == -1).all()
         np.testing.assert_array_equal(items[r][spare[r] < 3], full[r][spare[r] < 3])
@@ -258,13 +258,13 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"p must be at least 1 and finite, got 0\.5"):
         RescaledSearch(scaling, 0.5)
     with pytest.raises(ValueError, match="n_neighbors must be between 1 and 60, got 61"):
-        RescaledSearch(scaling).nearest(folds_of(90, 3, 2), True, 61)
+        RescaledSearch(scaling).nearest(folds_of(90, 3, 2), 61)
 
 
 def same(steps, X):
     """The weights are those by which a fitted pipeline multiplies differences of the table."""
     scaling, folds = scaling_of(steps, X), folds_of(len(X), 3, 3)
-    weights = scaling.weights(folds, True)
+    weights = scaling.weights(folds)
     for r, fold in enumerate(folds):
         for g in range(3):
             with warnings.catch_warnings():
@@ -281,7 +281,7 @@ def test_chains():
     same([StandardScaler(), MinMaxScaler()], X)
     same([MaxAbsScaler(), "passthrough", RobustScaler(unit_variance=True), None, MinMaxScaler((2, 5))], X)
     same([make_pipeline(MinMaxScaler((0, 9)), StandardScaler()), RobustScaler(with_scaling=False)], X)
-    assert (scaling_of([], X).weights(folds_of(90, 3, 1), True) == 1).all()
+    assert (scaling_of([], X).weights(folds_of(90, 3, 1)) == 1).all()
     assert scaling_of([StandardScaler(), MaxAbsScaler()], X) is None
 
 

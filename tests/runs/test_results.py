@@ -102,8 +102,10 @@ def test_comparisons_tell_how_often_one_run_is_wrong():
 def test_bad_arguments():
     X, y = blobs(40, 2)
     result = complete_cv(X, y, "knn", KFold(5))
-    with pytest.raises(ValueError, match="n_runs must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"n_runs must be between 1 and 10000000, .* got 0"):
         result.runs(0)
+    with pytest.raises(ValueError, match=r"n_runs must be between 1 and 10000000, .* got 1000000000"):
+        result.runs(10**9)
     with pytest.raises(ValueError, match="this needs the data"):
         pickle.loads(pickle.dumps(result)).runs()
 
