@@ -28,6 +28,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.extmath import _approximate_mode
 
+from knnccv import LeaveGroupsOut, complete_cv
 from knnccv.sklearn._designs import Shares, StratifiedShuffle
 from knnccv.sklearn._splitters import law_of
 
@@ -323,3 +324,16 @@ def test_numbers_of_tested_items_may_be_drawn_too(sizes, n_train, n_test, k):
     ):
         found = expected_score(estimator, X, y, cv=cv, scoring=scoring, average=average)
         assert abs(found.score - wanted) <= found.error_bound + 1e-15
+
+
+def test_too_many_splits_of_groups_weigh_by_what_they_test():
+    """20 groups in folds of 7, 7 and 6: 14 of 20 tested groups are tested by sets of 13."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 3)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    found = expected_score(
+        KNeighborsClassifier(1), X, y, cv=GroupKFold(3, shuffle=True), groups=groups, average="pooled"
+    )
+    seven, six = (complete_cv(X, y, "nn", LeaveGroupsOut(groups, p)).score for p in (7, 6))
+    assert seven != six
+    assert found.score == pytest.approx((14 * seven + 6 * six) / 20, rel=1e-12)

@@ -48,6 +48,15 @@ def test_other_samples_tested(seed):
     assert np.abs(found.values - expected).max() < 1e-15
 
 
+def test_samples_beyond_a_list_are_one_tied_group():
+    """If all samples are equally far, lists tell nothing, and the values are exact without them."""
+    X, y = np.eye(12), np.repeat([0, 1, 2], [6, 4, 2])
+    whole = item_values(X, y, n_neighbors=2)
+    short = item_values(X, y, n_neighbors=2, depth=4)
+    np.testing.assert_allclose(short.values, whole.values, rtol=0, atol=1e-14)
+    assert len(np.unique(whole.values.round(9))) == 3  # the classes differ
+
+
 def test_values_sum_to_the_share_of_right_neighbors():
     wine = load_wine()
     near = Neighbors.from_data(wine.X)
