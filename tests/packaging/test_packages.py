@@ -126,7 +126,7 @@ def test_documents_and_workflows_name_only_extras_that_exist():
 def test_workflows_can_be_read_and_run_what_the_documents_say():
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     loaded = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
-    assert set(loaded) == {"ci", "docs", "release"}
+    assert set(loaded) == {"ci", "docs", "faults", "release"}
     commands = {
         name: [step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
         for name, flow in loaded.items()
@@ -134,6 +134,7 @@ def test_workflows_can_be_read_and_run_what_the_documents_say():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     tested = re.search(r"<!-- test-command -->\s+```bash\n(.*?)\n```", readme, re.DOTALL)[1]
     assert commands["ci"] == ["bash .ci/run", tested]
+    assert "python tests/faults/run.py" in commands["faults"][0]
     oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     newest = [line.rpartition(" ")[2] for line in PYPROJECT["project"]["classifiers"] if "3." in line][-1]
     for job in loaded["ci"]["jobs"].values():

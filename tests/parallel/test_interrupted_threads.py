@@ -59,11 +59,11 @@ def nested_pieces():
 
 
 def galleries(monkeypatch):
-    from knnccv.retrieval import _sampled
+    from knnccv.retrieval import _retrieval
 
-    slow = Slow(_sampled.trial_rows)
-    monkeypatch.setattr(_sampled, "trial_rows", slow)
-    monkeypatch.setattr(_sampled, "AT_ONCE", 1)
+    slow = Slow(_retrieval.trial_rows)
+    monkeypatch.setattr(_retrieval, "trial_rows", slow)
+    monkeypatch.setattr(_retrieval, "AT_ONCE", 1)
     between = Neighbors.between(X[::2], X[1::2])
     ids = np.arange(160) // 4
     return slow, lambda: sampled_retrieval(between, ids, ids, n_repeats=3, n_jobs=2)

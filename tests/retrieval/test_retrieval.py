@@ -267,7 +267,7 @@ def test_small_integers_are_not_copied(tmp_path):
     np.save(tmp_path / "D.npy", codes)
     mapped = np.load(tmp_path / "D.npy", mmap_mode="r")
     near = Neighbors.from_distances(mapped, queries=True)
-    assert np.shares_memory(near._matrix, mapped)
+    assert np.shares_memory(near.compare.args[0], mapped)
     for values in (codes, codes.astype(float)):
         found = expected_retrieval(values, query_ids, ids)["ap"].score
         assert found == expected_retrieval(near, query_ids, ids)["ap"].score
