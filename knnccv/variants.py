@@ -132,7 +132,7 @@ def register(variant: Variant | type[Variant]) -> Variant:
     """
     found = _instance(variant, "register()")
     owner = f"variant {found.name!r}"
-    for function, form in found.functions():
+    for function, form in found.compiled_functions():
         compile_kernel(function, owner, form)
     _registry._add(found)
     return found
@@ -268,14 +268,14 @@ def _instance(candidate: Any, source: str) -> Variant:
 
 def _check_functions(candidate: Variant, source: str) -> None:
     """Raise TypeError unless the variant has kernels, or a function `decide`, with the right arguments."""
-    if not candidate.functions():
+    if not candidate.compiled_functions():
         msg = (
             f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
             "function decide"
         )
         raise TypeError(msg)
     owner = f"variant {candidate.name!r} ({source})"
-    for function, form in candidate.functions():
+    for function, form in candidate.compiled_functions():
         check_kernel(function, owner, form)
 
 

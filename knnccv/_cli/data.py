@@ -178,9 +178,16 @@ def read_arrays(
             msg = f"{path} is not an .npz file of plain arrays{hint}: {wrong}"
             raise ValueError(msg) from error
     there = f"its arrays: {', '.join(held.files) or 'none'}"
-    for one in needed:
-        refuse(one not in found, f"{path} has no array {names[one]!r}; {there} (see {option(one)})")
+    check_needed(path, args, needed, found, there)
     return found, there
+
+
+def check_needed(
+    path: str, args: Namespace, needed: Sequence[str], found: Mapping[str, Any], there: str
+) -> None:
+    """Raise ValueError if a needed array is missing."""
+    for one in needed:
+        refuse(one not in found, f"{path} has no array {getattr(args, one)!r}; {there} (see {option(one)})")
 
 
 def matrix(path: str) -> Any:

@@ -18,7 +18,7 @@ from .._version import __version__
 from ..inference import InferenceWarning
 from ..neighbors import Neighbors
 from ..retrieval import Retrieval, SampledRetrieval, expected_retrieval, sampled_retrieval
-from .data import lists, matrix, read_arrays
+from .data import check_needed, lists, matrix, read_arrays
 from .options import given, option, refuse, refuse_both, refuse_without
 from .output import Lines, computing, print_notes, show
 
@@ -151,8 +151,10 @@ def read_question(args: argparse.Namespace) -> Question:
     if args.file is not None:
         name = Path(args.file).name
         hint = "; a matrix of distances is read by --distances"
-        found, there = read_arrays(args.file, args, ROLES[:2], (*ROLES[2:], *APART), hint)
-        return Question(name, *_distances(args, name, found, there), _labels(name, found))
+        found, there = read_arrays(args.file, args, (), (*ROLES, *APART), hint)
+        near, metric = _distances(args, name, found, there)
+        check_needed(args.file, args, ROLES[:2], found, there)
+        return Question(name, near, metric, _labels(name, found))
     from ..datasets import fetch_orl
 
     faces = fetch_orl()

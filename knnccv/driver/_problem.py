@@ -186,7 +186,7 @@ def validate_problem(
     """
     rule = get_variant(variant)
     settings = rule.settings(parameters)
-    has_kernels = any(form != DECIDES for _, form in rule.functions())
+    has_kernels = any(form != DECIDES for _, form in rule.compiled_functions())
     tie_rules = rule.tie_rules if has_kernels else TIES
     if ties is None:
         ties = "random" if "random" in tie_rules else "index"

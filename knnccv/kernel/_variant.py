@@ -370,14 +370,14 @@ class Variant(ABC):
         name = getattr(self, "name", None)
         return f"<variant {name!r}: {type(self).__module__}.{type(self).__qualname__}>"
 
-    def functions(self) -> list[tuple[Kernel, str]]:
+    def compiled_functions(self) -> list[tuple[Kernel, str]]:
         """All kernels of the variant, and its function `decide`, each with its form."""
         found = ((_unbound(type(self), name), form) for form, names in MEMBERS.items() for name in names)
         return [(function, form) for function, form in found if function is not None]
 
     def kernels(self) -> list[Kernel]:
         """All kernels of the variant that see no distances."""
-        return [function for function, form in self.functions() if not form]
+        return [function for function, form in self.compiled_functions() if not form]
 
 
 def is_blind(variant: Variant, task: Task) -> bool:

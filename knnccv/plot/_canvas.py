@@ -39,7 +39,7 @@ def check_fields(name: str, result: Any, fields: Sequence[str], source: str) -> 
     # The class is asked first: a property may raise an error of its own.
     missing = [field for field in fields if not (hasattr(type(result), field) or hasattr(result, field))]
     if missing:
-        msg = f"{name} must be a result of {source}, got {result!r}, which has no {', '.join(missing)}"
+        msg = f"{name} must be a result of {source}, got {type(result).__name__}, which has no {', '.join(missing)}"
         raise TypeError(msg)
 
 
