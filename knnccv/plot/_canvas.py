@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,7 +40,8 @@ def check_fields(name: str, result: Any, fields: Sequence[str], source: str) -> 
     # The class is asked first: a property may raise an error of its own.
     missing = [field for field in fields if not (hasattr(type(result), field) or hasattr(result, field))]
     if missing:
-        msg = f"{name} must be a result of {source}, got {type(result).__name__}, which has no {', '.join(missing)}"
+        lacking = f"which has no {', '.join(missing)}"
+        msg = f"{name} must be a result of {source}, got {reprlib.repr(result)}, {lacking}"
         raise TypeError(msg)
 
 
