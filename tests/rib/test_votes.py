@@ -328,7 +328,7 @@ def test_extreme_votes():
         ([0, 1], [[1, 0], [0, math.inf]], ValueError, r"votes\[1, 1\] is inf"),
         ([0, 1], [[1, 0]], ValueError, r"votes must have shape \(2, 2\).*got shape \(1, 2\)"),
         ([0, 1], [[1, 0, 0], [0, 1, 0]], ValueError, r"votes must have shape \(2, 2\)"),
-        ([0, 1], [0, 1], ValueError, r"\(n_items, n_classes\), got shape \(2,\)"),
+        ([0, 1], [0, 1], ValueError, r"must have shape \(2, 2\), .*, got shape \(2,\)"),
         ([0, 1], [["a", "b"], ["c", "d"]], TypeError, "votes must hold real numbers"),
         ([0, 1], [[1, 0], [0]], ValueError, "votes must hold real numbers"),
         ([], np.empty((0, 0)), ValueError, r"shape \(0, 0\)"),
