@@ -266,14 +266,13 @@ class EpisodeDifference:
 class DescribedEpisodes(RandomRuns):
     """The exact mean accuracy of every description, and their mean.
 
+    ``score`` is the mean of ``scores``, and ``standard_error`` its standard error for descriptions that were
+    drawn independently; NaN for one.
+
     Attributes
     ----------
     scores : ndarray of shape (n_descriptions,)
         The mean accuracy over all episodes of each description.
-    score : float
-        The mean of `scores`.
-    standard_error : float
-        The standard error of `score`, for descriptions that were drawn independently; NaN for one.
     error_bound : float
         The largest bound of the rounding of a score.
 
