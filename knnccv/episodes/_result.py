@@ -266,7 +266,7 @@ class EpisodeDifference:
 class DescribedEpisodes(RandomRuns):
     """The exact mean accuracy of every description, and their mean.
 
-    ``score`` is the mean of ``scores``, and ``standard_error`` its standard error for descriptions that were
+    ``score`` is the mean of ``scores``, and ``standard_error`` its standard error for descriptions that are
     drawn independently; NaN for one.
 
     Attributes
