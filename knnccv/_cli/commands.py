@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a command, and return its exit status."""
     if "progress" in args:
         args.progress = shows_progress(args.progress)
+    options.check_values(args)
     if own := {"datasets": run_datasets, "reproduce": run_reproduce, "warm": run_warm}.get(args.command):
         return own(args)
     return int(importlib.import_module(f".{args.command}", __package__).run(args))

@@ -78,6 +78,18 @@ def need(package: str, extra: str, what: str) -> Any:
         raise ImportError(msg) from error
 
 
+def check_values(args: argparse.Namespace) -> None:
+    """Raise the library's errors for a seed or a level now, before a file is read."""
+    if "seed" in args:
+        from .._validation import check_random_state
+
+        check_random_state(args.seed)
+    if getattr(args, "interval", None) is not None:
+        from ..inference import check_level
+
+        check_level(args.interval)
+
+
 def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:
     """The converted values of ``NAME=VALUE``, by name; each name once.
 

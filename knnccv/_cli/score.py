@@ -23,7 +23,7 @@ from .._parallel import one_bar
 from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
 from ..driver import is_accuracy
-from ..inference import Comparison, InferenceWarning, check_level, compare
+from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
@@ -75,7 +75,6 @@ def check_design(args: argparse.Namespace) -> None:
     conflict = f"--leave-out {args.leave_out} cannot be stratified, {only} with --stratify"
     refuse(args.stratify and args.leave_out not in (None, 1), conflict)
     refuse_without(args.compare, "--compare", args, "rope")
-    check_level(LEVEL if args.interval is None else args.interval)
 
 
 def design_of(args: argparse.Namespace, table: Table) -> Any:

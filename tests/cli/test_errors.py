@@ -187,3 +187,10 @@ def test_arguments_that_cannot_be_parsed(capsys, argv, part):
         main(argv)
     assert ended.value.code == 2
     assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["score", "curve", "report", "retrieval", "episodes"])
+def test_seeds_and_levels_are_refused_before_a_file_is_read(run, command):
+    assert "random_state must be at least 0" in refused(run, command, "no such file", "--seed", "-1")
+    if command in ("score", "curve"):
+        assert "confidence_level must be in" in refused(run, command, "no such file", "--interval", "95")
