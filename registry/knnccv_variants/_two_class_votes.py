@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
+from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
 from knnccv.sampling import fill_hypergeometric, fixed_tail
 from knnccv.voting import position_weights
 
@@ -20,17 +20,7 @@ from ._shared import RemovalNumbers, VoteFields
 
 MAX_TABLE_DEPTH = 512
 MAX_STRATIFIED_TABLE_DEPTH = 256
-ONE = ZERO + 1
 NEGLIGIBLE = 1e-18  # far below the rounding of a score
-
-
-@inner
-def n_of_class(order, labels, start, end, c):
-    """The number of samples of class c at the positions `start` .. `end` - 1."""
-    n = 0
-    for i in range(start, end):
-        n += labels.classes[order.items[i]] == c
-    return n
 
 
 @jit
@@ -53,7 +43,9 @@ def two_class_votes(order, labels, target, constraints):
     start = 0
     while start < depth:
         end = order.group_end[start]
-        n_own = n_of_class(order, labels, start, end, own_class)
+        n_own = 0
+        for i in range(start, end):
+            n_own += labels.classes[order.items[i]] == own_class
         if end == start + 1:
             score += table[first + end, same + n_own] * (beyond if end == depth else 1.0)
         else:
@@ -112,7 +104,9 @@ def two_class_strata(order, labels, target, constraints):
     start = 0
     while start < len(order.items):
         end = order.group_end[start]
-        n_ones = n_of_class(order, labels, start, end, ONE)
+        n_ones = 0
+        for i in range(start, end):
+            n_ones += labels.classes[order.items[i]]
         if end == start + 1:
             score += table[(first_1 if n_ones == 1 else first_0) + passed_0, passed_1]
         else:
@@ -163,7 +157,9 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
     left = constraints.counts[0] - constraints.held_out
     depth = min(n_listed - 1, table_depth)
     beyond = (left - depth) / (constraints.n_train[0] - constraints.n_nearest)
-    same = n_of_class(order, labels, ZERO, n_listed, own_class)
+    same = 0
+    for i in range(n_listed):
+        same += labels.classes[order.items[i]] == own_class
     after = np.zeros(2)  # by whether the removed sample is of the tested class
     within = np.zeros(2)
     end = n_listed
@@ -171,7 +167,9 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
         start = end - 1
         while start > 0 and order.group_end[start - 1] == end:
             start -= 1
-        n_own = n_of_class(order, labels, start, end, own_class)
+        n_own = 0
+        for i in range(start, end):
+            n_own += labels.classes[order.items[i]] == own_class
         n_others = end - start - n_own
         same -= n_own
         for own in range(2):
@@ -193,7 +191,9 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
     start = 0
     while start < n_listed:
         end = order.group_end[start]
-        n_own = n_of_class(order, labels, start, end, own_class)
+        n_own = 0
+        for i in range(start, end):
+            n_own += labels.classes[order.items[i]] == own_class
         for i in range(start, end):
             out[i] += before
         if start < depth:
@@ -224,7 +224,9 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
     left = constraints.counts[removed]
     if removed == own_class:
         left -= constraints.held_out
-    passed_1 = n_of_class(order, labels, ZERO, n_listed, ONE)
+    passed_1 = 0
+    for i in range(n_listed):
+        passed_1 += labels.classes[order.items[i]]
     passed_0 = n_listed - passed_1
     n_removable = passed_1 if removed == 1 else passed_0
     after = 0.0
@@ -233,7 +235,9 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
         start = end - 1
         while start > 0 and order.group_end[start - 1] == end:
             start -= 1
-        n_ones = n_of_class(order, labels, start, end, ONE)
+        n_ones = 0
+        for i in range(start, end):
+            n_ones += labels.classes[order.items[i]]
         n_zeros = end - start - n_ones
         passed_0 -= n_zeros
         passed_1 -= n_ones
@@ -253,7 +257,9 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
     start = 0
     while start < n_listed:
         end = order.group_end[start]
-        n_ones = n_of_class(order, labels, start, end, ONE)
+        n_ones = 0
+        for i in range(start, end):
+            n_ones += labels.classes[order.items[i]]
         for i in range(start, end):
             out[i] += before
         n_zeros = end - start - n_ones
