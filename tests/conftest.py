@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import itertools
 import os
 import socket
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import mirror as local
 import pooch  # noqa: F401 - now, or its log would keep the stream of the first test that asks for it
 import pytest
+from seeds import FIRST
 
 from knnccv.datasets import _download
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
-CASES = 2
-"""How many cases of a parametrized test are among the fast tests."""
 # The compiler makes millions of objects that live long: with Python's own thresholds the collector takes a
 # tenth of the time of the fast tests to look at them again and again.
 gc.set_threshold(100_000, 20, 100)
@@ -27,22 +24,9 @@ _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark all but a few cases of each parametrized test as slow, unless the command line names tests.
-
-    The choice is the same on every machine: the cases whose names have the smallest hashes.
-    """
-    if any("::" in str(argument) for argument in config.args):
-        return
-    cases = defaultdict(list)
-    for item in items:
-        function, bracket, _ = item.nodeid.partition("[")
-        if bracket and item.get_closest_marker("slow") is None:
-            cases[function].append(item)
-    for several in cases.values():
-        several.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
-        for item in several[CASES:]:
-            item.add_marker(pytest.mark.slow)
+def pytest_report_header() -> str:
+    """Tell the seed that repeats today's random problems."""
+    return f"KNNCCV_SEED={FIRST}"
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,8 @@
-"""Bad inputs that must be refused: shared values, calls and the test that every table of them goes through.
-
-A row of a table ``ARGUMENTS`` holds arguments that `complete_cv` and `monte_carlo_cv` share, and is passed
-to both. A row of a table ``CALLS`` is a call by itself. Each row has the error, of exactly this type, and a
-pattern of its message.
-"""
+"""Values and calls for the transcripts of what `complete_cv` and `monte_carlo_cv` refuse."""
 
 # Metrics and kernels take the arguments that they are called with, used or not.
 # ruff: noqa: ARG001, ARG002, ARG004, ARG005
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -121,9 +115,6 @@ class SecondNN(Nameless):
     name = "nn"
 
 
-NEED_COMPILER = {"variant-plain-kernel", "variant-kernel-returns-text", "register-untypable"}
-
-
 def complete(X=DATA, y=LABELS, variant="nn", cv=None, **more):
     return complete_cv(X, y, variant, cv, **more)
 
@@ -137,34 +128,14 @@ def short(**more):
     return complete_cv(Neighbors.from_lists(NEAR, FAR), LABELS, "nn", Subsample(6), exact=True, **more)
 
 
-def marks(name):
-    """Skip rows about the type of a kernel if nothing is compiled."""
-    unjitted = bool(getattr(numba.config, "DISABLE_JIT", False)) and name in NEED_COMPILER
-    return [pytest.mark.skip("nothing is compiled: NUMBA_DISABLE_JIT")] if unjitted else []
-
-
-def rows(arguments, calls):
-    """The parameters of the test; the design is Subsample(6) unless a row has another."""
-    for name, (given, error, message) in arguments.items():
-        for function in (complete, sampled):
-
-            def call(function=function, given=given):
-                return function(**{"cv": Subsample(6), **given()})
-
-            yield pytest.param(call, error, message, id=f"{function.__name__}-{name}", marks=marks(name))
-    for name, row in calls.items():
-        yield pytest.param(*row, id=name, marks=marks(name))
-
-
-def refusal_test(arguments, calls):
-    """A test that every row is refused with its error and message, and writes no file."""
-
-    @pytest.mark.parametrize(("call", "error", "message"), list(rows(arguments, calls)))
-    def test_bad_input_is_refused(call, error, message, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        with pytest.raises(error, match=message) as caught:
-            call()
-        assert caught.type in (error if isinstance(error, tuple) else (error,))
-        assert not list(tmp_path.iterdir())
-
-    return test_bad_input_is_refused
+def both(**arguments):
+    """What `complete_cv` and `monte_carlo_cv` must refuse in the same words."""
+    arguments = {"cv": Subsample(6), **arguments}
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        sampled(**arguments)
+    try:
+        complete(**arguments)
+    except Exception as error:
+        told = (type(error), str(error)), (caught.type, str(caught.value))
+        assert told[0] == told[1], told
+        raise
