@@ -10,9 +10,10 @@ A transcript ``tests/*/*.txt`` is a list of pieces of Python that run in one nam
     = Subsample(train_size=6)
 
 ``!`` is the error that the piece above must raise, type and message; ``=`` is what its last expression
-gives, as `print` shows it. A piece with neither is a preparation, and ends at a blank line. ``...`` stands
-for anything; a line that begins with ``#`` is a comment. ``KNNCCV_RECORD=1 pytest tests/test_transcripts.py``
-writes today's answers in place of those that differ: read what it changed before you commit it.
+gives, as `print` shows it. A piece with neither is a preparation, and ends at a blank line. ``...``
+stands for anything; a line that begins with ``#`` is a comment. ``KNNCCV_RECORD=1 pytest
+tests/test_transcripts.py`` writes today's answers in place of those that differ: read what it changed
+before you commit it.
 """
 
 from __future__ import annotations
