@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from features import adversarial, by_brute_force, engine, grid, reference_order
+from features import adversarial, by_brute_force, engine, reference_order
 from problems import BUILT_IN
 from scipy.spatial.distance import cdist
 from seeds import seeds
