@@ -1,7 +1,7 @@
 """Neighbors proposed by a device of PyTorch: the orders and ties of the CPU, index for index.
 
 Devices of their own memory are tested where there are any; the CPU as a device of PyTorch wherever that
-is installed.
+is installed. Without PyTorch, a device is a clear error, and nothing else notices.
 """
 
 import pickle
