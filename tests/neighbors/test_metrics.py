@@ -210,14 +210,6 @@ def test_tanimoto_of_bits_is_jaccard_to_the_last_bit():
     np.testing.assert_array_equal(one, other)
 
 
-def test_the_min_max_form_has_the_order_of_braycurtis():
-    X = counts(seed=3)[:, None, :]
-    low, high = np.minimum(X, X[:, 0]).sum(axis=2), np.maximum(X, X[:, 0]).sum(axis=2)
-    D = 1 - np.where(high > 0, low / np.where(high > 0, high, 1), 1)
-    expected = Neighbors.from_distances(np.round(D, 12)).kneighbors(59)[0]
-    np.testing.assert_array_equal(Neighbors.from_data(X[:, 0], "braycurtis").kneighbors(59)[0], expected)
-
-
 def test_mahalanobis_ties_steps_in_either_direction_and_what_a_projection_cannot_see():
     X = np.array([[0, 0], [1, 2], [-1, -2], [3, 1], [-3, -1]]) + 1000.0
     params = {"V": [[2, 0.3], [0.3, 7]]}

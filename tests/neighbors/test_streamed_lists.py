@@ -145,22 +145,22 @@ def test_mistakes_are_found_when_the_row_is_read(how, tmp_path):
 
 
 def test_usual_mistakes_in_a_file_are_found_at_once(tmp_path):
-    with pytest.raises(ValueError, match=r"indices\[0\] holds the sample itself"):
-        streamed("mapped", tmp_path, WITH_SELF, ZERO_FIRST)
-    with pytest.raises(ValueError, match="distances decrease along all lists, as similarities do"):
-        streamed("mapped", tmp_path, ITEMS, -DISTANCES, approximate=True)
+    items, distances = mapped(tmp_path, ITEMS, "items"), mapped(tmp_path, DISTANCES, "distances")
+    falling, complex_ = mapped(tmp_path, -DISTANCES, "falling"), mapped(tmp_path, DISTANCES + 1j, "complex")
+    similar = "distances decrease along all lists, as similarities do"
+    for given, options, error, message in (
+        ((mapped(tmp_path, WITH_SELF, "self"),), {}, ValueError, r"indices\[0\] holds the sample itself"),
+        ((items, falling), {"approximate": True}, ValueError, similar),
+        ((items, distances[:, 1:]), {}, ValueError, "distances must have the shape of indices"),
+        ((items, complex_), {}, TypeError, "distances must be real numbers, got dtype complex128"),
+        ((distances,), {}, TypeError, "indices must be integers, got dtype float64"),
+        ((items, np.ma.masked_array(DISTANCES, DISTANCES < 0.1)), {}, ValueError, "masked entries"),
+    ):
+        with pytest.raises(error, match=message):
+            Neighbors.from_lists(*given, **options)
     near = streamed("dask", tmp_path, ITEMS, -DISTANCES, approximate=True)
     with pytest.raises(ValueError, match=r"decrease along all lists of the chunk \[0:250\], as simil"):
         ask(near, n_jobs=1)
-    items, distances = mapped(tmp_path, ITEMS, "items"), mapped(tmp_path, DISTANCES, "distances")
-    with pytest.raises(ValueError, match=r"distances must have the shape of indices"):
-        Neighbors.from_lists(items, distances[:, 1:])
-    with pytest.raises(TypeError, match="distances must be real numbers, got dtype complex128"):
-        Neighbors.from_lists(items, mapped(tmp_path, DISTANCES + 1j, "complex"))
-    with pytest.raises(TypeError, match="indices must be integers, got dtype float64"):
-        Neighbors.from_lists(distances)
-    with pytest.raises(ValueError, match="masked entries"):
-        Neighbors.from_lists(items, np.ma.masked_array(DISTANCES, DISTANCES < 0.1))
 
 
 def test_files_and_arrays_mix(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from features import adversarial, by_brute_force, engine, grid
 
-from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
+from knnccv import Neighbors
 from knnccv.neighbors import UNIT, ProductSearch
 from knnccv.neighbors._engines import matrix_product, torch_device
 
@@ -107,26 +107,6 @@ def test_factors_are_padded_and_streamed_where_they_are_too_large(resident, monk
     search._aligned = 16
     search._factors = search._send_all() if resident else None
     np.testing.assert_allclose(search.proposals(rows, 10).values, whole.values, atol=100 * UNIT)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("ties", ["index", "random"])
-def test_results_are_those_of_the_cpu_to_the_last_bit(ties, device):
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(0, 9, (1500, 11)).astype(float), rng.integers(0, 3, 1500)
-    on_cpu, on_device = Neighbors.from_data(X), Neighbors.from_data(X, device=device)
-    for cv in (KFold(5), StratifiedSubsample(per_class=50), Subsample(0.5)):
-        results = [complete_cv(near, y, "nn", cv, ties=ties) for near in (on_cpu, on_device)]
-        assert len({result.per_item.tobytes() for result in results}) == 1
-        assert results[0].error_bound == results[1].error_bound
-        runs = [
-            monte_carlo_cv(near, y, "nn", cv, ties=ties, n_repeats=3, random_state=0)
-            for near in (on_cpu, on_device)
-        ]
-        assert runs[0].scores.tobytes() == runs[1].scores.tobytes()
-    if ties == "index":
-        surfaces = [surface(near, y, range(1, 6), [300, 900]) for near in (on_cpu, on_device)]
-        assert surfaces[0].scores.tobytes() == surfaces[1].scores.tobytes()
 
 
 def test_rows_asked_again_deeper_go_through_the_device(monkeypatch):
