@@ -395,6 +395,10 @@ class TestManifests:
             assert hashlib.sha256(blob).hexdigest() == manifest.sha256
             assert blob.splitlines()[0].decode().split(",") == list(manifest.table.fields)
 
+    def test_an_unknown_one_names_the_others(self):
+        with pytest.raises(ValueError, match="there is no data set 'iris'; choose from: abalone"):
+            _manifest.load_manifest("iris")
+
     def test_installed_manifests_are_preferred(self, monkeypatch, tmp_path):
         package = tmp_path / "site" / "knnccv" / "datasets"
         package.mkdir(parents=True)

@@ -145,6 +145,14 @@ def test_dates_are_the_same_in_every_unit():
         assert hvdm.pairwise(same)[0, 1] > 1
 
 
+def test_values_of_another_type_cause_a_warning():
+    heom = HEOM(nominal=[0]).fit([[1], [2], [3]])
+    with pytest.warns(
+        UserWarning, match="column 0 holds '2' and none of .*these include 2; do the types differ"
+    ):
+        assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
+
+
 def test_polars():
     polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
