@@ -371,6 +371,7 @@ class TestManifests:
             assert info.citation
             assert info.licence
             assert info.address.startswith("https://")
+            assert bool(_manifest.load_manifest(name).sources) == (name in FETCHERS)
 
     def test_addresses_of_uci_are_stable(self):
         files = [file for known in _uci.load_sets().values() for file in known.files]
