@@ -304,7 +304,7 @@ class TestFaceArchives:
             (b"", "usable|missing"),
             (b"<html>gone</html>" * 99, "not a usable zip, tar or tar.gz"),
             (pack_zip({"s1/1.pgm": bytes(2**23 + 1)}), "larger than"),
-            (pack_tar({"s1/1.pgm": bytes(2**23 + 1)}, "w:gz"), "larger than"),
+            (gzip.compress(bytes(2**23 + 1)), "larger than"),  # not unpacked to its end
             (gzip.compress(b"no tar" * 999), "not a usable zip, tar or tar.gz"),
             (pack_tar({"s1/1.pgm": bytes(10000)}, "w:gz")[:-20], "not a usable|missing"),
             (pack_zip({"s1/1.pgm": bytes(10000)})[:-20], "not a usable"),
