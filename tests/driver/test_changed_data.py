@@ -37,7 +37,9 @@ def test_a_question_refuses_features_that_changed():
         before = X.copy()
         expected = ask(complete_cv(before, y, "knn", KFold(4), n_neighbors=3))
         X[:] = X[::-1].copy()
-        with pytest.raises(ValueError, match=REFUSED + ".*: X was changed in place since <Neighbors of 24 "):
+        with pytest.raises(
+            ValueError, match=REFUSED + ".*: X was changed in place since <Neighbors of 24 "
+        ):
             ask(result)
         X[:] = before
         assert np.array_equal(ask(result), expected)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from problems import Shares, StratifiedShuffle
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -273,6 +274,26 @@ def test_labels_are_not_merged():
     design = StratifiedSubsample(per_class={days[0]: 2, days[1]: 1})
     expected = complete_cv(X, [0, 1] * 4, "nn", StratifiedSubsample(per_class={0: 2, 1: 1})).score
     assert complete_cv(X, days[[0, 1] * 4], "nn", design).score == expected
+
+
+@pytest.mark.parametrize("base", [(60, 40, 12, 3), (2, 3, 1, 1), (119, 79, 58, 38)])
+def test_one_more_sample_of_some_classes_is_a_mixture_of_strata(base):
+    """Large tied groups: the time at which the K nearest have come counts the classes without the extra."""
+    counts, some = np.array([120, 80, 60, 40]), (0, 1, 3)
+    y = np.repeat(np.arange(4), counts)
+    near = Neighbors.from_distances(np.random.default_rng(0).choice([1.0, 2.0], (300, 300), p=[0.3, 0.7]))
+    design = StratifiedShuffle("", Shares(base, some, 2), 300 - sum(base) - 2)
+    for rule, setting in (("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})):
+        sums, tested = np.zeros((2, 300))
+        for alone in some:
+            sizes = np.array(base) + [c in some and c != alone for c in range(4)]
+            strata = StratifiedSubsample(per_class=dict(enumerate(sizes.tolist())))
+            part = complete_cv(near, y, rule, strata, tol=0, **setting)
+            share = (1 - sizes / counts)[y]
+            sums[share > 0] += (share * part.per_item)[share > 0]
+            tested += share
+        found = complete_cv(near, y, rule, design, tol=0, **setting)
+        np.testing.assert_allclose(found.per_item, sums / tested, rtol=1e-12)
 
 
 @pytest.mark.slow
