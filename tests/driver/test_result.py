@@ -33,7 +33,7 @@ from knnccv_variants.nearest import NN
 LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])
 
 
-def smooth(n_items=120, n_classes=3):
+def smooth(n_items=60, n_classes=3):
     """Classes of unequal sizes that overlap, without ties."""
     rng = np.random.default_rng(0)
     y = np.minimum(rng.geometric(0.5, n_items) - 1, n_classes - 1)
