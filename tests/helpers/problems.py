@@ -21,9 +21,8 @@ from knnccv import (
 from knnccv.designs import DESIGNS
 from knnccv.driver import validate_problem
 from knnccv.runs import draw_runs
-from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
+from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle  # noqa: F401 - of splitters, not public
 
-__all__ = ["ByClass", "Shares", "StratifiedShuffle"]  # designs of splitters, which no public call makes
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [
     ("nn", {}),
@@ -121,8 +120,12 @@ def makers(problem, seed):
 
 
 def shares(y, share):
-    """How many samples of each class train, if this share of them does."""
-    return {c: int(y.count(c) * share) for c in set(y)}
+    """How many samples of each class train, if this share of them does; ValueError if none do."""
+    sizes = {c: int(y.count(c) * share) for c in set(y)}
+    if 0 in sizes.values():
+        msg = "a class without training samples"
+        raise ValueError(msg)
+    return sizes
 
 
 def designs(problem, seed):
@@ -213,10 +216,6 @@ def questions(seed, rules=SETTINGS, every=1, pairs=None, case=None):
     for d, (design, listed) in enumerate(pairs):
         for s, (rule, setting) in enumerate(rules):
             if (s + d + seed) % every or setting.get("n_neighbors", 1) > smallest(listed):
-                continue
-            if isinstance(design, StratifiedShuffle) and sum(design.train.base) < max(
-                [1, *(v for v in setting.values() if type(v) is int)]
-            ):
                 continue
             y = case.y
             if rule == "regression":
