@@ -4,10 +4,12 @@ import enum
 import math
 from fractions import Fraction
 
+import naive_splits
 import numpy as np
 import pytest
 from problems import Shares, StratifiedShuffle
 from scipy import sparse
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -23,6 +25,7 @@ from knnccv import (
     monte_carlo_cv,
 )
 from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.sklearn import expected_score
 from knnccv.voting import scaled_position_weights
 
 LOSS = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
@@ -301,6 +304,18 @@ def test_one_more_sample_of_some_classes_is_a_mixture_of_strata(base):
             tested += share
         found = complete_cv(near, y, rule, design, tol=0, **setting)
         np.testing.assert_allclose(found.per_item, sums / tested, rtol=1e-12)
+
+
+def test_all_training_samples_vote_where_a_random_class_has_one_more():
+    """Three training samples of two classes of four, as scikit-learn draws them: either class has two."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8, 2)), np.repeat([0, 1], 4)
+    outcomes = naive_splits.stratified_shuffle_outcomes(y.tolist(), 3, 5)
+    D = np.abs(X[:, None] - X).sum(axis=-1)
+    expected = naive_splits.expectation(outcomes, naive_splits.accuracy(D, y, 3))
+    splitter = StratifiedShuffleSplit(train_size=3, test_size=5, random_state=None)
+    found = expected_score(KNeighborsClassifier(3, metric="manhattan"), X, y, cv=splitter)
+    assert abs(found.score - expected) <= found.error_bound < 1e-12
 
 
 @pytest.mark.slow
