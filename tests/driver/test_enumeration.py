@@ -18,7 +18,7 @@ from problems import (
 )
 from seeds import over_seeds
 
-from knnccv import LeaveGroupsOut, Subsample, complete_cv, monte_carlo_cv
+from knnccv import LeaveGroupsOut, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv
 from knnccv.driver import AVERAGES
 
 RULES = SETTINGS + REGRESSION
@@ -93,6 +93,19 @@ def test_every_rule_design_tie_rule_and_average(seeds):
             check_tied(question, floating[at], rational)
             if question.rule in ("nn", "knn"):
                 check_confusion(question, averages[at], floating[at], rational)
+
+
+def test_stratified_folds_depend_on_which_class_appears_first():
+    """One a, three c, one b: in two folds, as in `naive.stratified_allocation`."""
+    D = np.random.default_rng(0).random((5, 5))
+    found = []
+    for labels in ("abccc", "acccb", "cbacc"):
+        listed = naive.stratified_kfold(labels, 2)
+        expected = naive.complete(D, list(labels), "nn", listed)
+        result = complete_cv(D, list(labels), "nn", StratifiedKFold(2), metric="precomputed", exact=True)
+        assert result.exact == expected
+        found.append(naive.stratified_allocation(labels, 2))
+    assert found[0] != found[1]
 
 
 def tied_groups(seed):
