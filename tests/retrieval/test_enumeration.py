@@ -1,5 +1,7 @@
-"""Every score under every protocol, gallery, mask, kind of rank, rule of ties and average: its mean over all
-galleries and all orders of tied items, in Fractions."""
+"""Every score is its mean over all galleries and all orders of tied items, in Fractions.
+
+Problems go over protocols, galleries, masks, kinds of rank, rules of ties, conventions and averages.
+"""
 
 from fractions import Fraction
 
