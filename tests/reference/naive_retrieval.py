@@ -35,7 +35,7 @@ def rankings(items, distances, ties):
 
 
 def law(query, distances, ids, strata, shots, pool, *, always=(), ties="index", others=None):
-    """The chance of every ranking, a tuple of identities; `others`: their number, and the choosable ones."""
+    """The chance of every ranking, a tuple of identities; `others`: how many of which are chosen."""
     found = collections.defaultdict(Fraction)
     number, choosable = others or (0, ())
     sets = (

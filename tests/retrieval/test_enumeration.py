@@ -34,7 +34,7 @@ PROTOCOLS = {
     "sysu": (lambda: Gallery.sysu(shots=2), "sysu", 2, True),
 }
 KINDS = ["all", "own", "shared", "cells", "some", "some own", "some shared", "some cells", *PROTOCOLS]
-MASKS = ["none", "same", "both", "pairs", "junk", "list", "function"]
+MASKS = ["none", "self", "same", "both", "pairs", "junk", "list", "function"]
 
 
 class Problem:
@@ -53,6 +53,10 @@ class Problem:
         self.ties, self.average = rng.choice(["index", "random"]), rng.choice(["query", "identity"])
         self.rank, self.ap = rng.choice(["image", "identity"]), rng.choice(["rectangle", "trapezoid"])
         self.mask_name, self.whole, self.others = str(rng.choice(MASKS)), (), None
+        if self.mask_name == "self" and self.kind not in PROTOCOLS:
+            self.ids[1] = self.ids[0]
+            self.queries, self.query_cams = self.ids, self.cams
+            self.distances = rng.integers(0, levels, (n, n)) / 4
         self.sure = (rng.random(n) < 0.15) & bool(rng.integers(0, 3) == 0)
         self.shots = int(rng.integers(1, 4))
         if self.kind in PROTOCOLS:
@@ -100,10 +104,11 @@ class Problem:
         """Every mask, and which items it removes for each query."""
         query_cams, cams = self.query_cams, self.cams
         same, right = query_cams[:, None] == cams, self.queries[:, None] == self.ids
-        junk, some = np.tile(self.ids == 2, (3, 1)), rng.random(same.shape) < 0.3
+        junk, some = np.tile(self.ids == 2, (len(same), 1)), rng.random(same.shape) < 0.3
         some[0, 0] = False
         return {
             "none": (None, np.zeros_like(same)),
+            "self": ("self", np.arange(len(same))[:, None] == np.arange(len(self.ids))),
             "same": (SameCamera(query_cams, cams), same),
             "both": (SameIdentityAndCamera(query_cams, cams), same & right),
             "pairs": (CameraPairs({0: 1}, query_cams, cams), (query_cams[:, None] == 0) & (cams == 1)),
@@ -129,6 +134,14 @@ class Problem:
             np.flatnonzero(~self.masked[q]).tolist(), always=sure, ties=self.ties, others=others,
         )  # fmt: skip
 
+    def n_tied(self):
+        """The number of queries with a right and a wrong item that are left and equally near."""
+        right = self.queries[:, None] == self.ids
+        found = 0
+        for row, own, out in zip(self.distances, right, self.masked, strict=True):
+            found += bool(np.isin(row[own & ~out], row[~own & ~out]).any())
+        return found
+
     def mean(self, values):
         """The mean over the queries with a right item, or over their identities."""
         of = {}
@@ -149,11 +162,16 @@ def compare(problem, forms):
         max_rank=4, ties=problem.ties, average=problem.average, always=problem.sure, exact=True, n_jobs=1,
         **problem.options,
     )  # fmt: skip
-    laws = {whole: [problem.law(q, whole) for q in range(3)] for whole in (False, bool(problem.whole))}
+    laws = {
+        whole: [problem.law(q, whole) for q in range(len(problem.queries))]
+        for whole in (False, bool(problem.whole))
+    }
     for name, score in scores.items():
         note = f"seed {problem.seed}, {problem.kind}, {problem.mask_name}: {name}"
-        chances = laws[name in problem.whole]
-        values = [naive.expected(score, problem.queries[q], chances[q]) for q in range(3)]
+        values = [
+            naive.expected(score, *one)
+            for one in zip(problem.queries, laws[name in problem.whole], strict=True)
+        ]
         for q, value in enumerate(values):
             found = r[name].per_item[q]
             assert r.valid[q] == (value is not None), note
@@ -168,7 +186,8 @@ def compare(problem, forms):
         mean = problem.mean(values)
         assert np.all(np.asarray(r[name].exact, object) == mean), note
         assert np.abs(r[name].score - mean.astype(float)).max() <= r[name].error_bound < 1e-10, note
-    assert r.n_left_out == 3 - r.valid.sum()
+    assert r.n_left_out == len(r.valid) - r.valid.sum()
+    assert r.tied == problem.n_tied(), f"seed {problem.seed}"
 
 
 @over_seeds(6 * len(KINDS), 30 * len(KINDS))

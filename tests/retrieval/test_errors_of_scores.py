@@ -167,7 +167,7 @@ def test_a_difference_is_that_of_the_replicates():
 
 @pytest.mark.slow
 def test_the_jackknife_says_how_much_other_identities_scatter():
-    """A variance of 100 values has a relative standard error of 14 %; the jackknife's has a bias besides."""
+    """A variance of 100 values has a standard error of 14 %; the jackknife's has a bias besides."""
     scores, errors, differences, paired = [], [], [], []
     for seed in range(100):
         rng = np.random.default_rng(seed)
