@@ -57,7 +57,7 @@ class Problem:
             self.ids[1] = self.ids[0]
             self.queries, self.query_cams = self.ids, self.cams
             self.distances = rng.integers(0, levels, (n, n)) / 4
-        self.sure = (rng.random(n) < 0.15) & bool(rng.integers(0, 3) == 0)
+        self.sure = (rng.random(n) < 0.3) & bool(rng.integers(2))
         self.shots = int(rng.integers(1, 4))
         if self.kind in PROTOCOLS:
             self.use_protocol(rng)
@@ -86,7 +86,6 @@ class Problem:
         if "some" in self.kind:
             self.others = int(rng.integers(0, n_ids))
             more["n_identities"] = self.others + 1
-            self.sure &= ~np.isin(self.ids, self.queries)
         if self.kind in ("all", "some"):
             self.shots = 0
             before = None if self.kind == "all" or rng.integers(2) else "before"
@@ -98,6 +97,10 @@ class Problem:
             more |= {"shots": self.shots, "strata": strata, "mask": "before"}
         self.choosable = ~self.masked | (before is None)
         self.arguments = (Gallery(more.pop("which", None), **more),)
+        if (
+            self.others is not None and self.arguments[0].shared
+        ):  # else a right item may be there without it
+            self.sure &= ~np.isin(self.ids, self.queries)
         self.options = {"exclude": mask, "rank": self.rank, "ap": self.ap}
 
     def masks(self, rng):
