@@ -40,7 +40,8 @@ class EpisodeScore:
         Bound of ``|score - exact value|``, and of all values in ``table``: rounding, to first order. With
         lists of the nearest samples the scores are lower bounds, and the others add at most this.
     tied : int
-        Number of samples for which an own sample is tied with a sample of another class.
+        Number of samples for which an own sample is tied with a sample of another class; of votes, two
+        samples of any different classes.
     score_without : ndarray of shape (n_classes,), or None
         With ``jackknife="class"``: the score without each class.
     standard_error : float

@@ -1,9 +1,9 @@
 """Few-shot episodes by enumeration: all sets of classes, all supports, all orders of ties, in Fractions.
 
-Nothing here uses a binomial coefficient. An episode chooses N of the classes, and of each chosen class K
-samples that are not the query. A query is classified by a vote of its nearest supports. The mean over
-episodes is the mean over the classes of the mean over their samples, since every class of an episode gives
-as many queries and each sample is as likely to be one.
+Nothing here uses a binomial coefficient. An episode chooses N of the classes, and of each chosen class c
+``shots[c]`` samples that are not the query. A query is classified by a vote of its nearest supports. The
+mean over episodes is the mean over the classes of the mean over their samples, since every class of an
+episode gives as many queries and each sample is as likely to be one.
 """
 
 import math
@@ -32,22 +32,27 @@ def share_of_votes(y, x, voters):
     return Fraction(int(y[x] in first), len(first))
 
 
-def query_accuracy(D, y, x, n_way, n_shot, ties, classes=None, n_neighbors=1):
+def supports_of(y, x, n_way, shots, classes):
+    """For every set of classes with that of x: all their supports, one tuple for each class."""
+    for others in combinations([c for c in classes if c != y[x]], n_way - 1):
+        pools = [[j for j in range(len(y)) if y[j] == c and j != x] for c in (y[x], *others)]
+        drawn = (combinations(pool, shots[c]) for pool, c in zip(pools, (y[x], *others), strict=True))
+        yield product(*drawn)
+
+
+def query_accuracy(D, y, x, n_way, shots, ties, classes, n_neighbors=1):
     """The mean over the sets of other classes of the mean over the supports."""
-    classes = sorted(set(y)) if classes is None else classes
-    others = [c for c in classes if c != y[x]]
     return mean(
-        mean(
-            share_right(D, y, x, [j for one in drawn for j in one], ties, n_neighbors)
-            for drawn in product(*(combinations(pool, n_shot) for pool in pools_of(y, x, chosen)))
-        )
-        for chosen in combinations(others, n_way - 1)
+        mean(share_right(D, y, x, [j for one in drawn for j in one], ties, n_neighbors) for drawn in every)
+        for every in supports_of(y, x, n_way, shots, classes)
     )
 
 
-def pools_of(y, x, others):
-    """The samples that may be drawn: those of the class of x without x, and those of each other class."""
-    return [[j for j in range(len(y)) if y[j] == c and j != x] for c in (y[x], *others)]
+def accuracies(D, y, n_way, shots, ties, classes=None, n_neighbors=1):
+    """That of every sample of these classes (default: all), by its number."""
+    classes = sorted(set(y)) if classes is None else classes
+    asked = [x for x in range(len(y)) if y[x] in classes]
+    return {x: query_accuracy(D, y, x, n_way, shots, ties, classes, n_neighbors) for x in asked}
 
 
 def mean(values):
@@ -58,10 +63,6 @@ def mean(values):
     return Fraction(total, common * len(values))
 
 
-def episode_score(D, y, n_way, n_shot, ties="random", classes=None):
-    """The mean over all episodes of these classes (default: all of them)."""
-    classes = sorted(set(y)) if classes is None else classes
-    return mean(
-        mean(query_accuracy(D, y, x, n_way, n_shot, ties, classes) for x in range(len(y)) if y[x] == c)
-        for c in classes
-    )
+def mean_of_classes(y, values):
+    """The mean over the classes of the mean of their samples' values."""
+    return mean(mean(value for x, value in values.items() if y[x] == c) for c in {y[x] for x in values})

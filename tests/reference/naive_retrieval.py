@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 from fractions import Fraction
@@ -33,26 +34,28 @@ def rankings(items, distances, ties):
         yield [item for part in parts for item in part]
 
 
-def expected(score, query, distances, ids, strata, shots, pool, *, always=(), ties="index"):
-    """The mean of ``score(ranking, ids, query)`` over galleries and orders; None without a right item."""
-    if not any(ids[i] == query for i in pool):
+def law(query, distances, ids, strata, shots, pool, *, always=(), ties="index", others=None):
+    """The chance of every ranking, a tuple of identities; `others`: how many of which are chosen."""
+    found = collections.defaultdict(Fraction)
+    number, choosable = others or (0, ())
+    sets = (
+        [None] if others is None else list(itertools.combinations(choosable, min(number, len(choosable))))
+    )
+    for chosen in sets:
+        part = [i for i in pool if chosen is None or i in always or ids[i] in (query, *chosen)]
+        drawn = list(galleries({i: strata[i] for i in part}, shots, always))
+        for gallery in drawn:
+            orders = list(rankings(gallery, distances, ties))
+            for order in orders:
+                found[tuple(ids[i] for i in order)] += Fraction(1, len(sets) * len(drawn) * len(orders))
+    return found
+
+
+def expected(score, query, chances):
+    """The mean of ``score(ranking, query)``; None without a right item."""
+    if not any(query in ranking for ranking in chances):
         return None
-    total, n_galleries = 0, 0
-    for gallery in galleries({i: strata[i] for i in pool}, shots, always):
-        values = [score([ids[i] for i in order], query) for order in rankings(gallery, distances, ties)]
-        total = total + sum(values) / Fraction(len(values))
-        n_galleries += 1
-    return total / n_galleries
-
-
-def expected_of_chosen(score, query, n_chosen, choosable, distances, ids, strata, shots, pool, **options):
-    """As `expected`, also the mean over the sets of `n_chosen` of the choosable identities."""
-    always = options.get("always", ())
-    values = []
-    for chosen in itertools.combinations(sorted(choosable), min(n_chosen, len(choosable))):
-        part = [i for i in pool if i in always or ids[i] == query or ids[i] in chosen]
-        values.append(expected(score, query, distances, ids, strata, shots, part, **options))
-    return None if values[0] is None else sum(values) / Fraction(len(values))
+    return sum(chance * score(ranking, query) for ranking, chance in chances.items())
 
 
 def hits(ranking, query):
@@ -122,6 +125,26 @@ def map_at_r(ranking, query):
     return sum(terms, Fraction(0)) / len(ranks)
 
 
+def ap_within(k, divisor):
+    def score(ranking, query):
+        ranks = right_ranks(ranking, query)
+        terms = (Fraction(c, r) for c, r in enumerate(ranks, 1) if r <= k)
+        return sum(terms, Fraction(0)) / divisor(k, len(ranks))
+
+    return score
+
+
+def cmc_of_every(by_identity, n=4):
+    """The curve of every right item as if it were the only one."""
+
+    def score(ranking, query):
+        before = [v if by_identity else b for _, b, v in places(ranking, query)]
+        shares = [Fraction(sum(b < r for b in before), len(before)) for r in range(1, n + 1)]
+        return np.array(shares, dtype=object)
+
+    return score
+
+
 def ndcg(k):
     def gain(r):
         return Fraction(1 / math.log2(1 + r))
@@ -149,6 +172,85 @@ IMAGE = {
     "r_precision": r_precision,
     "map@r": map_at_r,
     "ndcg@3": ndcg(3),
+    "rbp": biased(Fraction(4, 5)),
     "rbp@0.75": biased(Fraction(3, 4)),
+    "rbp@0.1": biased(Fraction(1, 10)),
+    "ap@2/r": ap_within(2, lambda _, n_right: n_right),
+    "ap@3/min": ap_within(3, min),
+    "cmc_all_shots": cmc_of_every(by_identity=False),
 }
-IDENTITY = IMAGE | {"rr": reciprocal_of_identities, "cmc": cmc_of_identities}
+IDENTITY = IMAGE | {
+    "rr": reciprocal_of_identities,
+    "cmc": cmc_of_identities,
+    "cmc_all_shots": cmc_of_every(by_identity=True),
+}
+
+
+def places(ranking, query):
+    """Right and wrong items before every right item, and the identities of the wrong ones."""
+    for at, identity in enumerate(ranking):
+        if identity == query:
+            wrong = [other for other in ranking[:at] if other != query]
+            yield at - len(wrong), len(wrong), len(set(wrong))
+
+
+def of_reciprocal(form, by_identity):
+    def term(a, b):
+        below = form.c + a + b
+        return (
+            (Fraction(form.constant) + Fraction(form.slope) * a) / below if below else Fraction(form.at_top)
+        )
+
+    def score(ranking, query):
+        found = [(a, b) for a, b, _ in places(ranking, query)]
+        chosen = {"every": found, "first": found[:1], "last": found[-1:]}[form.of]
+        if form.of == "first" and by_identity:
+            chosen = [(a, v) for a, _, v in places(ranking, query)][:1]
+        return sum(term(a, b) for a, b in chosen) / (len(found) if form.normalize == "R" else 1)
+
+    return score
+
+
+def of_at_rank(form, _):
+    weights = [Fraction(weight) for weight in form.weights]
+
+    def score(ranking, query):
+        ranks = right_ranks(ranking, query)
+        n, k = len(ranks), len(weights)
+        divisors = {"1": 1, "k": k, "R": n, "min(k,R)": min(k, n), "ideal": sum(weights[: min(k, n)])}
+        return sum((weights[r - 1] for r in ranks if r <= k), Fraction(0)) / divisors[form.normalize]
+
+    return score
+
+
+def of_first(form, by_identity):
+    weights = collections.defaultdict(Fraction, enumerate(map(Fraction, form.weights)))
+
+    def score(ranking, query):
+        before = [v if by_identity else b for _, b, v in places(ranking, query)]
+        values = [weights[n] for n in (before[:1] if form.of == "first" else before)]
+        return sum(values) / len(values)
+
+    return score
+
+
+def of_table(form, _):
+    def score(ranking, query):
+        found = [(a, b) for a, b, _ in places(ranking, query)]
+        phi = form.phi(len(found)) if callable(form.phi) else form.phi
+        rows, columns = np.shape(phi)
+        return sum((Fraction(float(phi[a][b])) for a, b in found if a < rows and b < columns), Fraction(0))
+
+    return score
+
+
+def of_form(form, by_identity):
+    """A form of the user's own as a function of a ranking."""
+    kinds = {"Reciprocal": of_reciprocal, "AtRank": of_at_rank, "First": of_first, "Table": of_table}
+    return kinds[type(form).__name__](form, by_identity)
+
+
+def scores_of(rank, convention):
+    """Every built-in score, by name."""
+    found = dict(IDENTITY if rank == "identity" else IMAGE)
+    return found | ({"ap": ap_trapezoid} if convention == "trapezoid" else {})

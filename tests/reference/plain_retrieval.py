@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from knnccv.retrieval import AtRank, First, Reciprocal, Table
+
 
 def rank_of(distances, kept):
     """The kept items by distance, then by number."""
@@ -36,19 +38,6 @@ def market(distances, query_ids, ids, query_cams, cams, n_ranks, junk=None):
         last = np.flatnonzero(hits)[-1]
         inverses.append(hits.sum() / (last + 1))
     return np.mean(curves, axis=0), np.mean(precisions), np.mean(inverses)
-
-
-def trapezoid(distances, query_id, ids, removed):
-    """Average precision of the Matlab code of Market-1501 and of revisitop, or None."""
-    hits, _ = ranked_hits(distances, query_id, ids, removed)
-    places = np.flatnonzero(hits)
-    if not len(places):
-        return None
-    total = 0.0
-    for found, place in enumerate(places):
-        before = 1.0 if place == 0 else found / place
-        total += (before + (found + 1) / (place + 1)) / 2
-    return total / len(places)
 
 
 def metric_learning(distances, query_id, ids, removed):
@@ -84,35 +73,12 @@ def sysu_trial(distances, query_ids, ids, query_cams, cams, shots, rng, n_ranks)
     return np.append(np.mean(curves, axis=0), [np.mean(precisions), np.mean(inverses)])
 
 
-def cuhk03_run(distances, query_ids, ids, query_cams, cams, rng, n_ranks, repeats=10):
-    """CMC of the single-gallery-shot protocol: one item per identity, for every query anew."""
-    curves = []
-    for q, row in enumerate(distances):
-        removed = (ids == query_ids[q]) & (cams == query_cams[q])
-        hits, order = ranked_hits(row, query_ids[q], ids, removed)
-        if not hits.any():
-            continue
-        curve = np.zeros(n_ranks)
-        for _ in range(repeats):
-            kept = np.zeros(len(order), bool)
-            for identity in np.unique(ids[order]):
-                kept[rng.choice(np.flatnonzero(ids[order] == identity))] = True
-            found = np.cumsum(hits[kept]) > 0
-            curve += np.pad(found, (0, n_ranks), constant_values=True)[:n_ranks]
-        curves.append(curve / repeats)
-    return np.mean(curves, axis=0)
-
-
-def open_reid_cmc(
-    distances, query_ids, ids, query_cams, cams, n_ranks, *,
-    other_cameras=False, first_only=False, rng=None, repeats=1,
-):  # fmt: skip
-    """The function cmc of open-reid.
+def open_reid_cmc(distances, query_ids, ids, query_cams, cams, n_ranks, *, other_cameras, first_only):
+    """The function cmc of open-reid, without a draw.
 
     With ``other_cameras`` all items of the query's camera are removed, not only those of its identity as
-    well. With `rng` one item of every identity is drawn for every query, `repeats` times. Every right item
-    counts one share of the query, at its rank without the other right items; with ``first_only`` the first
-    alone counts.
+    well. Every right item counts one share of the query, at its rank without the other right items; with
+    ``first_only`` the first alone counts.
     """
     total, n_counted = np.zeros(n_ranks), 0
     for q, row in enumerate(distances):
@@ -122,18 +88,10 @@ def open_reid_cmc(
         if not (kept & (ids == query_ids[q])).any():
             continue
         n_counted += 1
-        for _ in range(repeats):
-            used = kept
-            if rng is not None:
-                used = np.zeros(len(ids), bool)
-                for identity in set(ids[kept].tolist()):
-                    used[rng.choice(np.flatnonzero(kept & (ids == identity)))] = True
-            right = [ids[i] == query_ids[q] for i in rank_of(row, used)]
-            places = [place for place, hit in enumerate(right) if hit]
-            if first_only:
-                places = places[:1]
-            for n_before, place in enumerate(places):
-                total[place - n_before :] += 1 / len(places) / repeats
+        places = np.flatnonzero(ids[rank_of(row, kept)] == query_ids[q])
+        places = places[:1] if first_only else places
+        for n_before, place in enumerate(places):
+            total[place - n_before :] += 1 / len(places)
     return total / n_counted
 
 
@@ -245,3 +203,23 @@ def random_problem(seed, n_queries, n_gallery, n_ids, levels, nearer):
     if levels:
         distances = np.round(distances * levels) / levels
     return distances, query_ids, ids, rng.integers(0, 4, n_queries), rng.integers(0, 4, n_gallery)
+
+
+def random_forms(rng):
+    """Scores of one's own of all kinds, with random parameters."""
+    c = int(rng.choice([0, 1, 2, 61]))
+    constant = 0.0 if c == 0 else float(rng.integers(0, 3)) / 2
+    slope = float(rng.integers(1 if constant == 0 else 0, 4))
+    options = {"constant": constant, "slope": slope, "at_top": float(rng.random())}
+    for of in ("every", "first", "last"):
+        yield Reciprocal(c, of, normalize=str(rng.choice(["1", "R"])), name=f"reciprocal {of}", **options)
+    weights = rng.integers(-4, 9, int(rng.integers(1, 6))) / 4
+    for normalize in ("1", "k", "R", "min(k,R)"):
+        yield AtRank(weights, normalize=normalize, name=f"at rank {normalize}")
+    yield AtRank(np.abs(weights) + 0.25, normalize="ideal", name="at rank ideal")
+    yield First(rng.random(int(rng.integers(1, 6))), name="first of first")
+    yield First(rng.integers(-3, 4, int(rng.integers(1, 6))), "every", name="first of every")
+    table = rng.integers(-4, 9, rng.integers(1, 5, 2)) / 8
+    yield Table(table, name="table")
+    more = rng.random((4, 5))
+    yield Table(lambda R: more[: R % 3 + 1, : (R + 2) % 5 + 1] / R, name="table of R")

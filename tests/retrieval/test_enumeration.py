@@ -1,80 +1,254 @@
-"""Every score equals its mean over all galleries and all orders of ties, computed in Fractions."""
+"""Every score is its mean over all galleries and all orders of tied items, in Fractions.
+
+Problems go over protocols, galleries, masks, kinds of rank, rules of ties, conventions and averages.
+"""
 
 from fractions import Fraction
 
 import naive_retrieval as naive
 import numpy as np
 import pytest
+from plain_retrieval import random_forms
+from seeds import over_seeds
 
-from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
+from knnccv.retrieval import (
+    AtRank,
+    CameraPairs,
+    First,
+    Gallery,
+    JunkIdentities,
+    Reciprocal,
+    SameCamera,
+    SameIdentityAndCamera,
+    Table,
+    check_score,
+    cuhk03,
+    expected_retrieval,
+    market1501,
+)
 
-N_PROBLEMS = 320
+PROTOCOLS = {
+    "cuhk03": (cuhk03, "both", 1, False),
+    "market1501": (market1501, "market1501", 0, False),
+    "market1501 trapezoid": (lambda: market1501("trapezoid"), "market1501", 0, False),
+    "sysu": (lambda: Gallery.sysu(shots=2), "sysu", 2, True),
+}
+KINDS = ["all", "own", "shared", "cells", "some", "some own", "some shared", "some cells", *PROTOCOLS]
+MASKS = ["none", "self", "same", "both", "pairs", "junk", "list", "function"]
 
 
-def problem(seed):
-    """A small random problem: distances, identities, cameras, and what is asked."""
-    rng = np.random.default_rng(seed)
-    n_ids = int(rng.integers(2, 5))
-    n = int(rng.integers(4, 9))
-    ids = rng.integers(0, n_ids, n)
-    cams = rng.integers(0, 2, n)
-    queries = rng.integers(0, n_ids, 3)
-    ties = "random" if seed % 2 else "index"
-    distances = rng.integers(0, 4 if seed % 4 else 2, (3, n)) / 4 if seed % 3 else rng.random((3, n))
-    return rng, ids, cams, queries, distances, ties
+class Problem:
+    """3 to 8 gallery items of up to four identities and three queries, and what is asked of them."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.kind, self.seed = KINDS[seed % len(KINDS)], seed
+        n, n_ids = int(rng.integers(3, 8 if "some" in self.kind else 9)), int(rng.integers(2, 5))
+        self.ids, self.queries = rng.integers(0, n_ids, n), rng.integers(0, n_ids, 3)
+        self.cams, self.query_cams = rng.integers(0, 2, n), rng.integers(0, 2, 3)
+        self.queries[0] = self.ids[0] = rng.integers(0, 2)  # of query 0, item 0 is always left
+        self.query_cams[0], self.cams[0] = 1, 0
+        levels = int(rng.choice([2, 4, 1000]))
+        self.distances = rng.integers(0, levels, (3, n)) / 4
+        self.ties, self.average = rng.choice(["index", "random"]), rng.choice(["query", "identity"])
+        self.rank, self.ap = rng.choice(["image", "identity"]), rng.choice(["rectangle", "trapezoid"])
+        self.mask_name, self.whole, self.others = str(rng.choice(MASKS)), (), None
+        if self.mask_name == "self" and self.kind not in PROTOCOLS:
+            self.ids[1] = self.ids[0]
+            self.queries, self.query_cams = self.ids, self.cams
+            self.distances = rng.integers(0, levels, (n, n)) / 4
+        self.sure = (rng.random(n) < 0.3) & bool(rng.integers(2))
+        self.shots = int(rng.integers(1, 4))
+        if self.kind in PROTOCOLS:
+            self.use_protocol(rng)
+        else:
+            self.use_gallery(rng, n_ids)
+
+    def use_protocol(self, rng):
+        protocol, self.mask_name, self.shots, self.fine = PROTOCOLS[self.kind]
+        if self.kind == "sysu":
+            self.cams, self.query_cams = rng.choice([1, 2, 4, 5], len(self.ids)), rng.choice([3, 6], 3)
+            self.query_cams[0] = 6
+        self.ids[1:][(rng.random(len(self.ids) - 1) < 0.2) & ("market" in self.kind)] = -1
+        self.arguments = protocol(), self.query_cams, self.cams
+        self.rank = "identity" if self.kind == "sysu" else "image"
+        self.ap = "trapezoid" if "trapezoid" in self.kind else "rectangle"
+        self.whole = ("ap",) if self.kind == "cuhk03" else ()
+        self.options = {"exclude": None}
+        self.masked = self.masks(rng)[self.mask_name][1]
+        self.choosable = np.ones(self.masked.shape, bool)
+
+    def use_gallery(self, rng, n_ids):
+        mask, self.masked = self.masks(rng)[self.mask_name]
+        self.fine = "cells" in self.kind
+        before = "all" if self.kind == "some" else "before"
+        more = {"short": "all"}
+        if "some" in self.kind:
+            self.others = int(rng.integers(0, n_ids))
+            more["n_identities"] = self.others + 1
+        if self.kind in ("all", "some"):
+            self.shots = 0
+            before = None if self.kind == "all" or rng.integers(2) else "before"
+            more |= {"which": "all", "mask": before}
+        elif "own" in self.kind:
+            more["per_identity"] = self.shots
+        else:
+            strata = (self.ids, self.cams) if self.fine else None
+            more |= {"shots": self.shots, "strata": strata, "mask": "before"}
+        self.choosable = ~self.masked | (before is None)
+        self.arguments = (Gallery(more.pop("which", None), **more),)
+        if (
+            self.others is not None and self.arguments[0].shared
+        ):  # else a right item may be there without it
+            self.sure &= ~np.isin(self.ids, self.queries)
+        self.options = {"exclude": mask, "rank": self.rank, "ap": self.ap}
+
+    def masks(self, rng):
+        """Every mask, and which items it removes for each query."""
+        query_cams, cams = self.query_cams, self.cams
+        same, right = query_cams[:, None] == cams, self.queries[:, None] == self.ids
+        junk, some = np.tile(self.ids == 2, (len(same), 1)), rng.random(same.shape) < 0.3
+        some[0, 0] = False
+        return {
+            "none": (None, np.zeros_like(same)),
+            "self": ("self", np.arange(len(same))[:, None] == np.arange(len(self.ids))),
+            "same": (SameCamera(query_cams, cams), same),
+            "both": (SameIdentityAndCamera(query_cams, cams), same & right),
+            "pairs": (CameraPairs({0: 1}, query_cams, cams), (query_cams[:, None] == 0) & (cams == 1)),
+            "junk": (JunkIdentities(2), junk),
+            "list": ([SameCamera(query_cams, cams), JunkIdentities(2, 5)], same | junk),
+            "function": (lambda queries: some[queries], some),
+            "market1501": (None, same & right | (self.ids == -1)),
+            "sysu": (None, (query_cams[:, None] == 3) & (cams == 2)),
+        }
+
+    def law(self, q, whole):
+        """The rankings of a query, with their chances."""
+        query, sure = int(self.queries[q]), set(np.flatnonzero(self.sure).tolist())
+        strata = list(
+            zip(self.ids.tolist(), self.cams.tolist() if self.fine else self.ids.tolist(), strict=True)
+        )
+        others = self.others
+        if others is not None:
+            choosable = set(self.ids[self.choosable[q] & ~self.sure].tolist()) - {query}
+            others = others, sorted(choosable)
+        return naive.law(
+            query, self.distances[q], self.ids.tolist(), strata, 0 if whole else self.shots,
+            np.flatnonzero(~self.masked[q]).tolist(), always=sure, ties=self.ties, others=others,
+        )  # fmt: skip
+
+    def n_tied(self):
+        """The number of queries with a right and a wrong item that are left and equally near."""
+        right = self.queries[:, None] == self.ids
+        found = 0
+        for row, own, out in zip(self.distances, right, self.masked, strict=True):
+            found += bool(np.isin(row[own & ~out], row[~own & ~out]).any())
+        return found
+
+    def mean(self, values):
+        """The mean over the queries with a right item, or over their identities."""
+        of = {}
+        for q, value in enumerate(values):
+            if value is not None:
+                of.setdefault(self.queries[q] if self.average == "identity" else 0, []).append(value)
+        means = [sum(some) / Fraction(len(some)) for some in of.values()]
+        return np.asarray(sum(means) / Fraction(len(means)), object)
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
-def test_all_galleries(seed):
-    rng, ids, cams, queries, distances, ties = problem(seed)
-    shots = int(rng.integers(0, 4))
-    fine = bool(rng.integers(0, 2)) and shots
-    rank = "identity" if rng.integers(0, 2) else "image"
-    ap = "trapezoid" if rng.integers(0, 2) else "rectangle"
-    sure = rng.random(len(ids)) < 0.15 if rng.integers(0, 3) == 0 else np.zeros(len(ids), bool)
-    masked = np.zeros(distances.shape, bool)
-    exclude = None
-    if rng.integers(0, 2):
-        query_cams = rng.integers(0, 2, 3)
-        exclude = SameIdentityAndCamera(query_cams, cams)
-        masked = (queries[:, None] == ids) & (query_cams[:, None] == cams)
-    strata = (ids, cams) if fine else None
-    gallery = Gallery(shots=shots, strata=strata, mask="before", short="all") if shots else Gallery("all")
-    names = [(i, c) if fine else i for i, c in zip(ids.tolist(), cams.tolist(), strict=True)]
-    scores = dict(naive.IDENTITY if rank == "identity" else naive.IMAGE)
-    if ap == "trapezoid":
-        scores["ap"] = naive.ap_trapezoid
-    expected = {
-        name: [
-            naive.expected(
-                score, queries[q], distances[q], ids, names, shots, np.flatnonzero(~masked[q]).tolist(),
-                always=set(np.flatnonzero(sure).tolist()), ties=ties,
-            )
-            for q in range(3)
+def compare(problem, forms):
+    """Compare all scores with the enumeration: rational numbers, floats, means, and the bounds."""
+    scores = naive.scores_of(problem.rank, problem.ap)
+    scores |= {form.name: naive.of_form(form, problem.rank == "identity") for form in forms}
+    names = [name for name in scores if name not in {form.name for form in forms}]
+    r = expected_retrieval(
+        problem.distances, problem.queries, problem.ids, *problem.arguments, scores=(*names, *forms),
+        max_rank=4, ties=problem.ties, average=problem.average, always=problem.sure, exact=True, n_jobs=1,
+        **problem.options,
+    )  # fmt: skip
+    laws = {
+        whole: [problem.law(q, whole) for q in range(len(problem.queries))]
+        for whole in (False, bool(problem.whole))
+    }
+    for name, score in scores.items():
+        note = f"seed {problem.seed}, {problem.kind}, {problem.mask_name}: {name}"
+        values = [
+            naive.expected(score, *one)
+            for one in zip(problem.queries, laws[name in problem.whole], strict=True)
         ]
-        for name, score in scores.items()
-    }  # fmt: skip
-    arguments = {
-        "exclude": exclude, "scores": tuple(scores), "rank": rank, "ap": ap, "max_rank": 4, "ties": ties,
-        "always": sure, "exact": True, "n_jobs": 1,
-    }  # fmt: skip
-    if all(value is None for value in expected["ap"]):
-        with pytest.raises(ValueError, match="no query has a right item"):
-            expected_retrieval(distances, queries, ids, gallery, **arguments)
-        return
-    r = expected_retrieval(distances, queries, ids, gallery, **arguments)
-    for name, values in expected.items():
         for q, value in enumerate(values):
             found = r[name].per_item[q]
+            assert r.valid[q] == (value is not None), note
             if value is None:
-                assert not r.valid[q]
-                assert np.isnan(found).all()
-                assert r[name].weights[q] == 0
+                assert r[name].per_item_exact[q] is None, note
+                assert np.isnan(found).all(), note
+                assert r[name].weights[q] == 0, note
             else:
-                assert r.valid[q]
-                assert np.abs(found - np.asarray(value, dtype=float)).max() < 1e-13, name
-                assert np.all(np.asarray(r[name].per_item_exact[q], dtype=object) == value), name
-        kept = [value for value in values if value is not None]
-        mean = np.asarray(sum(kept) / Fraction(len(kept)), dtype=object)
-        assert np.all(np.asarray(r[name].exact, dtype=object) == mean), name
-        assert np.abs(r[name].score - mean.astype(float)).max() <= r[name].error_bound
+                assert np.all(np.asarray(r[name].per_item_exact[q], object) == value), note
+                size = max(1.0, np.abs(np.asarray(value, float)).max())
+                assert np.abs(found - np.asarray(value, float)).max() < 1e-13 * size, note
+        mean = problem.mean(values)
+        assert np.all(np.asarray(r[name].exact, object) == mean), note
+        assert np.abs(r[name].score - mean.astype(float)).max() <= r[name].error_bound < 1e-10, note
+    assert r.n_left_out == len(r.valid) - r.valid.sum()
+    assert r.tied == problem.n_tied(), f"seed {problem.seed}"
+
+
+@over_seeds(6 * len(KINDS), 30 * len(KINDS))
+def test_every_score_is_its_mean_over_all_galleries_and_orders(seeds):
+    for seed in seeds:
+        compare(Problem(seed), tuple(random_forms(np.random.default_rng(seed))) if seed % 3 else ())
+
+
+def test_the_number_of_galleries():
+    ids, distances = np.array([0, 0, 1, 1, 1, 2, 3]), np.arange(7.0)[None]
+    for gallery, options, expected in (
+        (Gallery(shots=1), {}, 2 * 3),
+        (Gallery(shots=1), {"always": [1]}, 2),
+        (Gallery(shots=1, n_identities=2), {}, 2 * 3 + 2 * 1 + 2 * 1 + 3 * 1 + 3 * 1 + 1),
+        (Gallery(n_identities=3), {}, 4),
+        (Gallery(n_identities=3), {"always": [3]}, 1),
+        (Gallery(n_identities=9, short="all"), {}, 1),
+        (Gallery("all"), {}, 1),
+    ):
+        assert expected_retrieval(distances, [0], ids, gallery, **options).n_galleries == expected
+
+
+def test_more_steps_than_exact_scores_may_take_are_refused(monkeypatch):
+    monkeypatch.setattr("knnccv.retrieval._exact.MOST_STEPS", 100)
+    with pytest.raises(ValueError, match="more than 100 steps are needed for 2 of 2 queries"):
+        expected_retrieval(np.arange(12.0).reshape(2, 6), [0, 1], [0, 1, 0, 1, 2, 2], exact=True)
+
+
+def of(score):
+    """A function of a ranking and a query as one of whether items are right."""
+    return lambda relevant: score(relevant, True)
+
+
+GAINS = 1 / np.log2([2, 3, 4])
+LAST = of(naive.inverse)
+RIGHT = [
+    ("ap", of(naive.ap), "rectangle"),
+    ("ap", of(naive.ap_trapezoid), "trapezoid"),
+    (Reciprocal(1, "last"), LAST, "rectangle"),
+    (AtRank(GAINS, normalize="ideal"), of(naive.ndcg(3)), "rectangle"),
+]
+WRONG = {
+    "a wrong weight": (First([1, 0.5, 0.5]), of(naive.of_form(First([1, 0.5]), False))),
+    "a wrong divisor": (AtRank([1, 1], normalize="R"), of(naive.precision(2))),
+    "no ideal": (AtRank(GAINS), of(naive.ndcg(3))),
+    "another c": (Reciprocal(2), of(naive.ap)),
+    "every for last": (Reciprocal(1), LAST),
+    "a table without its R": (Table(np.eye(3) / 3), of(naive.map_at_r)),
+    "over min(k, R)": ("ap@3/r", of(naive.ap_within(3, min))),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_check_score_finds_wrong_scores(case):
+    with pytest.raises(AssertionError, match=r"but enumeration gives .* gallery items at the distances"):
+        check_score(*WRONG[case], n_cases=10)
+
+
+def test_check_score_accepts_right_scores():
+    for score, plain, ap in RIGHT:
+        assert check_score(score, plain, ap=ap, n_cases=4) > 50

@@ -1,0 +1,379 @@
+"""RIB on tables: leave-one-out scores, the searches, unusual tables, and the leakage of labels."""
+
+import itertools
+import warnings
+import zlib
+
+import naive
+import naive_rib
+import numpy as np
+import pytest
+from seeds import over_seeds, seeds
+from sklearn.datasets import load_iris, load_wine
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_random_state
+
+from knnccv import Neighbors
+from knnccv.hvdm import IdentifierWarning
+from knnccv.rib import RIBClassifier, lcv_score, loo_votes
+
+NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours
+
+
+def table(seed, n_items):
+    """Make a mixed table with missing values and labels that depend on it; columns 1 and 3 are nominal."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n_items)
+    columns = [
+        rng.normal(size=n_items) + 0.8 * labels,
+        rng.integers(0, 2, n_items) + labels,
+        rng.normal(size=n_items).round(1),
+        rng.integers(0, 3, n_items),
+    ]
+    rows = [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    for row, column in itertools.product(rows, range(4)):
+        row[column] = None if rng.random() < 0.06 else row[column]
+        if column % 2 and row[column] is not None:
+            row[column] = f"v{row[column]}"
+    return rows, labels.tolist()
+
+
+def lists_of(rib, depth=None):
+    """The lists of a fitted estimator, as the reference takes them."""
+    items, distances = rib.neighbors_.kneighbors(depth or rib.neighbors_.max_depth)
+    rows = zip(distances.tolist(), items.tolist(), strict=True)
+    return [list(zip(d, i, strict=True)) for d, i in rows]
+
+
+def as_setting(best_params):
+    return tuple(best_params[name] for name in ("n_neighbors", "kernel", "w_k", "avgk"))
+
+
+def choices(rng):
+    """Return the random choices of the search, as `choose` of the reference."""
+    return lambda names: names[int(rng.integers(len(names)))]
+
+
+def choices_of(random_state):
+    """Return the random choices of an estimator with this `random_state`."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return choices(np.random.default_rng(seed))
+
+
+def agrees(rib, lists, y, setting, vote_ties="nearest"):
+    right, confidence = naive_rib.evaluate(lists, y, setting, vote_ties)
+    assert as_setting(rib.best_params_) == setting
+    assert rib.lcv_ == right / len(y)
+    assert rib.confidence_ == pytest.approx(confidence, abs=1e-11)
+    assert rib.cvc_ == pytest.approx(naive_rib.cvc_of_all(right, confidence, len(y)), abs=1e-11)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_majority_votes_are_those_of_scikit_learn(load):
+    """All samples agree, except for some whose k-th and next neighbor tie: its k-d tree uses either."""
+    X, y = load(return_X_y=True)
+    near = Neighbors.from_data(X)
+    distances = near.kneighbors(31)[1]
+    n_differing = 0
+    for k in (1, 2, 3, 8, 30):
+        votes = loo_votes(near, y, k)
+        rib = RIBClassifier(
+            "euclidean",
+            search=None,
+            kernel="majority",
+            n_neighbors=k,
+            vote_ties="smallest",
+            max_k=1 + k % 3,
+        ).fit(X, y)
+        assert rib.lcv_ == lcv_score(y, votes)
+        assert as_setting(rib.best_params_) == (k, "majority", None, None)
+        tied = np.isclose(distances[:, k - 1], distances[:, k], rtol=1e-12, atol=0)
+        differing = KNeighborsClassifier(k).fit(X, y).predict(None) != votes.argmax(axis=1)
+        assert not differing[~tied].any()
+        n_differing += differing.sum()
+    assert n_differing <= (0 if load is load_wine else 12)
+
+
+@over_seeds(6, 20)
+def test_greedy_is_figure_2(seeds):
+    for seed, fitness in itertools.product(seeds, ("cvc", "lcv")):
+        rows, y = table(seed, n_items=11 + seed % 10)
+        vote_ties = ("nearest", "smallest")[seed % 2]
+        settings = {"nominal": [1, 3], "fitness": fitness, "vote_ties": vote_ties, "random_state": seed}
+        if seed % 3 == 0:
+            settings |= {"n_neighbors": 5, "kernel": "gaussian", "w_k": 0.123, "avgk": True, "patience": 4}
+        rib = RIBClassifier(**settings).fit(rows, y)
+        start = rib.n_neighbors, rib.kernel, rib.w_k, rib.avgk
+        measure = naive_rib.Fitness(lists_of(rib), y, use_confidence=fitness == "cvc", vote_ties=vote_ties)
+        assert measure.maxk == min(30, len(y) - 1)
+        best, chosen = naive_rib.figure_2(measure, choices_of(seed), start, rib.patience)
+        steps = [step["parameter"] for step in rib.search_path_]
+        assert steps == ["start", *(NAMES.get(name, name) for name in chosen), "majority"], seed
+        agrees(rib, measure.lists, y, best, vote_ties)
+
+
+class Landscape:
+    """Meaningless fitness of settings, for the reference and as a `sweep`.
+
+    Few values, so that many settings are equally fit, and w_k near 0.4567 the best here and there.
+    """
+
+    maxk = 9
+
+    def __init__(self, seed, use_confidence):
+        self.seed, self.use_confidence = seed, use_confidence
+
+    def value(self, setting):
+        number = zlib.crc32(repr((self.seed, *setting)).encode())
+        peak = setting[2] == 0.4567 and number % 2
+        return number // 7 % 3 + 5 + peak, (number // 77 % 4) / 4
+
+    def __call__(self, setting):
+        right, confidence = self.value(setting)
+        return right, confidence if self.use_confidence else 0
+
+    def sweep(self, lists, ks, kernels, avgks, w_ks, **options):  # noqa: ARG002
+        found = []
+        for k, kernel, avgk, w_k in itertools.product(*(a.tolist() for a in (ks, kernels, avgks, w_ks))):
+            plain = naive_rib.VOTE_WEIGHTINGS[kernel] == "majority"
+            more = ("majority", None, None) if plain else (naive_rib.VOTE_WEIGHTINGS[kernel], w_k, avgk)
+            found.append(self.value((k, *more)))
+        shape = len(ks), len(kernels), len(avgks), len(w_ks)
+        right, confidence = np.array(found).T
+        return right.astype(int).reshape(shape), confidence.reshape(shape)
+
+
+def test_searches_of_any_landscape_are_the_reference(monkeypatch):
+    X, y = np.arange(12.0)[:, None], [0, 1] * 6
+    start = (5, "gaussian", 0.4567, True)
+    settings = dict(zip(("n_neighbors", "kernel", "w_k", "avgk"), start, strict=True))
+    for seed, fitness in itertools.product(seeds(20), ("cvc", "lcv")):
+        landscape = Landscape(seed, fitness == "cvc")
+        monkeypatch.setattr("knnccv.rib._search.sweep", landscape.sweep)
+        rib = RIBClassifier(
+            "euclidean", fitness=fitness, max_k=9, patience=6, n_w_k=6, **settings,
+            random_state=np.random.default_rng(seed),
+        ).fit(X, y)  # fmt: skip
+        expected, chosen = naive_rib.figure_2(landscape, choices(np.random.default_rng(seed)), start, 6)
+        assert as_setting(rib.best_params_) == expected, seed
+        steps = [step["parameter"] for step in rib.search_path_[1:-1]]
+        assert steps == [NAMES.get(name, name) for name in chosen], seed
+        rib.set_params(search="grid").fit(X, y)
+        assert as_setting(rib.best_params_) == naive_rib.exhaustive(landscape, 6), seed
+
+
+def test_from_the_table_to_the_parameters():
+    """Compute everything without the library: distances without the sample's own label, lists, search."""
+    for seed in seeds(2):
+        rows, y = table(seed, n_items=14)
+        nominal = [False, True, False, True]
+        distances = []
+        for i, row in enumerate(rows):
+            left, left_y = rows[:i] + rows[i + 1 :], y[:i] + y[i + 1 :]
+            squares = [naive.hvdm_squared(left, left_y, nominal, row, other) for other in rows]
+            distances.append([float(square) ** 0.5 for square in squares])
+        lists = naive_rib.neighbor_lists(distances, 30)
+        best, _ = naive_rib.figure_2(naive_rib.Fitness(lists, y), choices_of(seed))
+        rib = RIBClassifier(nominal=nominal, random_state=seed).fit(rows, y)
+        agrees(rib, lists, y, best)
+
+
+@pytest.mark.parametrize("n_w_k", [2, pytest.param(26, marks=pytest.mark.slow)])
+def test_grid_is_the_best_of_all_settings(n_w_k):
+    rows, y = table(3, n_items=34)
+    for fitness in ("cvc", "lcv"):
+        rib = RIBClassifier(nominal=[1, 3], fitness=fitness, search="grid", n_w_k=n_w_k).fit(rows, y)
+        assert [step["n_tried"] for step in rib.search_path_] == [29 * 3 * 2 * n_w_k, 30]
+        measure = naive_rib.Fitness(lists_of(rib), y, use_confidence=fitness == "cvc")
+        agrees(rib, measure.lists, y, naive_rib.exhaustive(measure, n_w_k))
+
+
+def test_the_path_of_a_search():
+    rows, y = table(1, 60)
+    rib = RIBClassifier(nominal=[1, 3], random_state=3, patience=6).fit(rows, y)
+    path = rib.search_path_
+    parameters = [step["parameter"] for step in path]
+    assert all(one != other for one, other in itertools.pairwise(parameters))
+    best, idle = -1.0, []
+    for step in path:
+        assert step["improved"] == (step["cvc"] > best)
+        best = max(best, step["cvc"])
+        idle.append(not step["improved"])
+        assert step["lcv"] == step["n_correct"] / 60
+        assert step["cvc"] == pytest.approx((step["n_correct"] + step["confidence"]) / 61)
+    assert best == rib.cvc_
+    assert all(idle[-7:-1])
+    assert not idle[-8]
+    tried = {"start": 1, "n_neighbors": 29, "kernel": 3, "avgk": 2, "w_k": 33, "majority": 30}
+    assert [step["n_tried"] for step in path] == [tried[name] for name in parameters]
+    whole = RIBClassifier(nominal=[1, 3], search="grid").fit(rows, y)
+    assert rib.cvc_ <= whole.cvc_ + 1e-11
+
+
+def test_a_seed_gives_one_answer_whatever_the_threads():
+    rows, y = table(7, 300)
+    settings = {"nominal": [1, 3], "random_state": 11}
+    first = RIBClassifier(**settings, n_jobs=1).fit(rows, y)
+    for n_jobs in (2, 5):
+        again = RIBClassifier(**settings, n_jobs=n_jobs).fit(rows, y)
+        assert again.search_path_ == first.search_path_
+        assert (again.predict_proba(rows) == first.predict_proba(rows)).all()
+    whole = [RIBClassifier(nominal=[1, 3], search="grid", n_w_k=6, n_jobs=j).fit(rows, y) for j in (1, 3)]
+    assert whole[0].search_path_ == whole[1].search_path_
+    state = np.random.RandomState(11)  # is drawn from once a fit
+    one, other = (RIBClassifier(nominal=[1, 3], random_state=state).fit(rows, y) for _ in range(2))
+    assert one.search_path_ == first.search_path_ != other.search_path_
+
+
+def is_sound(rib, X, y):
+    """Check that everything is defined, and nothing is NaN."""
+    assert 0 <= rib.lcv_ <= 1
+    assert 0 <= rib.confidence_ <= 1 + 1e-12
+    assert rib.cvc_ == pytest.approx((rib.lcv_ * len(y) + rib.confidence_) / (len(y) + 1))
+    shares = rib.predict_proba(X)
+    assert shares.shape == (len(y), len(set(y)))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert (shares >= 0).all()
+    assert set(rib.predict(X)) <= set(y)
+    distances, items = rib.kneighbors(X)
+    assert np.isfinite(distances).all()
+    assert (np.diff(distances, axis=1) >= 0).all()
+    assert ((items >= 0) & (items < len(y))).all()
+
+
+ODD = {
+    "two items": ([[1.0, "a"], [2.0, "b"]], [0, 1]),
+    "two samples of a class": ([[1.0, "a"], [2.0, "b"]], [1, 1]),
+    "three items": ([[1.0, "a"], [2.0, "b"], [3.0, "a"]], [0, 1, 0]),
+    "constant columns": ([[1.5, "a"]] * 6 + [[1.5, "a"]], [0, 1, 0, 1, 2, 0, 0]),
+    "one class": ([[float(i), "ab"[i % 2]] for i in range(7)], ["x"] * 7),
+    "all unknown": ([[None, None]] * 5, [0, 1, 0, 1, 1]),
+    "an unknown row": ([[1.0, "a"], [None, None], [3.0, "b"], [4.0, "b"]], [0, 1, 0, 1]),
+    "an unknown number": ([[None, v] for v in "aabbab"], [0, 0, 1, 1, 0, 0]),
+    "an unknown name": ([[float(i), None] for i in range(6)], [0, 0, 1, 1, 0, 0]),
+    "one known number": ([[1.0 if i == 2 else None, "ab"[i % 2]] for i in range(6)], [0, 0, 1, 1, 0, 0]),
+    "every label once": ([[float(i), "ab"[i % 2]] for i in range(5)], [4, 3, 2, 1, 0]),
+    "almost the same": ([[1 + 2e-16 * (i % 3), "ab"[i % 2]] for i in range(8)], [0, 0, 1, 1] * 2),
+    "far and near": ([[1e300 * (i == 0) + 1e-300 * i, "ab"[i % 2]] for i in range(8)], [0, 0, 1, 1] * 2),
+}
+
+
+@pytest.mark.parametrize("metric", ["hvdm", "hvdm fixed", "heom"])
+def test_unusual_tables(metric):
+    metric, *kind = metric.split()
+    settings = {"metric": metric, "leave_one_out": kind[0] if kind else "exact"}
+    for (case, (rows, y)), search in itertools.product(ODD.items(), ("greedy", "grid", None)):
+        rib = RIBClassifier(nominal=[1], search=search, n_w_k=11, random_state=0, **settings).fit(rows, y)
+        for X in (rows, [[None, None]] * len(y), [[-1e300, "new"]] * len(y)):
+            is_sound(rib, X, y)
+        agrees(rib, lists_of(rib), y, as_setting(rib.best_params_))
+        assert rib.cvc_ == 1 or len(set(y)) > 1, case
+        assert case != "two items" or (rib.lcv_, rib.confidence_) == (0, 0)
+
+
+def test_equal_samples():
+    """All distances are 0: all weights are 1, and the first samples are the neighbors of all others."""
+    rows, y = [[1.0, "a"]] * 8, [0, 1, 1, 1, 1, 1, 1, 1]
+    rib = RIBClassifier(nominal=[1], random_state=0).fit(rows, y)
+    distances, items = rib.kneighbors(n_neighbors=3)
+    assert (distances == 0).all()
+    assert items[:4].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+    # With one neighbor no sample is correct; with three or more, all are correct except sample 0.
+    assert rib.lcv_ == 7 / 8
+    assert rib.predict([[1.0, "a"]]).tolist() == [1]
+    one = RIBClassifier(nominal=[1], search=None, n_neighbors=1).fit(rows, y)
+    assert one.lcv_ == 0
+    assert one.predict([[1.0, "a"]]).tolist() == [0]
+
+
+def test_rows_of_missing_values_tie_with_all_others():
+    rows, y = [[None, None], [1.0, "a"], [2.0, "b"], [3.0, "b"]], [0, 1, 0, 1]
+    for metric in ("hvdm", "heom"):
+        rib = RIBClassifier(metric, nominal=[1], search=None).fit(rows, y)
+        distances, items = rib.kneighbors(n_neighbors=3)
+        assert items[0].tolist() == [1, 2, 3]
+        assert distances[0] == pytest.approx([2**0.5] * 3)
+        found, items = rib.kneighbors([[None, None]], 4)
+        assert items.tolist() == [[0, 1, 2, 3]]
+        assert found[0] == pytest.approx([2**0.5] * 4)
+
+
+def test_one_column_and_all_others_vote():
+    X, y = np.array([[0.0], [1.0], [3.0], [7.0], [8.0]]), ["a", "a", "b", "b", "b"]
+    for metric, kernel in itertools.product(("hvdm", "heom", "euclidean"), naive_rib.VOTE_WEIGHTINGS):
+        setting = (4, kernel, None, None) if kernel == "majority" else (4, kernel, 0.25, False)
+        for n_neighbors in (4, 99):  # or more than there are
+            rib = RIBClassifier(metric, search=None, n_neighbors=n_neighbors, kernel=kernel, w_k=0.25)
+            agrees(rib.fit(X, y), lists_of(rib, 4), y, setting)
+            is_sound(rib, X, y)
+
+
+def test_lists_are_limited_by_the_samples():
+    for n_items, search, max_k in itertools.product((2, 3, 30, 31, 32), ("greedy", "grid"), (1, 2, 30, 99)):
+        rows, y = table(n_items, n_items)
+        rib = RIBClassifier(nominal=[1, 3], search=search, n_w_k=5, max_k=max_k, random_state=0)
+        deepest = min(max_k, n_items - 1)
+        assert rib.fit(rows, y).neighbors_.max_depth == deepest
+        assert rib.search_path_[-1]["n_tried"] == deepest
+        assert rib.best_params_["n_neighbors"] <= deepest
+        if deepest == 1:  # nothing to weigh
+            assert len(rib.search_path_) == 1
+            assert as_setting(rib.best_params_) == (1, "majority", None, None)
+
+
+LEAVING = {"search": None, "kernel": "majority", "nominal": [0]}
+
+
+def random_labels(seed, n_levels=None):
+    """Make 200 samples with random labels: a nominal column of identifiers or levels, and noise."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(200) if n_levels is None else rng.integers(0, n_levels, 200)
+    noise = rng.normal(size=(200, 3))
+    rows = [[f"id {name}", *numbers] for name, numbers in zip(names.tolist(), noise.tolist(), strict=True)]
+    return rows, rng.permutation(np.arange(200) % 2).tolist()
+
+
+def test_identifiers_do_not_predict_left_out_samples():
+    """Left in, they do; the mean of 18 dependent scores of 200 random labels is within 0.05 of a half."""
+    exact = []
+    for seed, n_neighbors in itertools.product(range(6), (1, 3, 9)):
+        rows, y = random_labels(seed)
+        for leave_one_out in ("exact", "fixed"):
+            rib = RIBClassifier(leave_one_out=leave_one_out, n_neighbors=n_neighbors, **LEAVING)
+            with pytest.warns(IdentifierWarning, match="nominal column 0 is close to an identifier: 100%"):
+                rib.fit(rows, y)
+            if leave_one_out == "fixed":
+                assert rib.lcv_ == 1
+            else:
+                exact.append(rib.lcv_)
+    assert 0.45 < np.mean(exact) < 0.55
+
+
+def test_many_levels_look_better_than_they_are_when_left_in():
+    scores = {"exact": [], "fixed": []}
+    for seed, leave_one_out in itertools.product(range(6), scores):
+        rows, y = random_labels(seed, n_levels=60)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierWarning)
+            rib = RIBClassifier(leave_one_out=leave_one_out, n_neighbors=3, **LEAVING).fit(rows, y)
+        scores[leave_one_out].append(rib.lcv_)
+    assert np.mean(scores["fixed"]) > np.mean(scores["exact"]) + 0.08
+    assert 0.42 < np.mean(scores["exact"]) < 0.55  # 1,200 coins: standard error 0.014
+
+
+def test_the_stored_lists_are_the_evaluated_ones():
+    """In the first three tables two distances at rank k are equal, their squares differ in the last bit."""
+    for seed, leave_one_out, k in (
+        (3273, "exact", 1),
+        (1668, "fixed", 6),
+        (3502, "exact", 5),
+        (1, "exact", 3),
+    ):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 4, (40, 6)).astype(float), rng.integers(0, 3, 40).tolist()
+        settings = {"nominal": [0, 1, 2, 3], "leave_one_out": leave_one_out, "n_neighbors": k, "max_k": 12}
+        rib = RIBClassifier(**settings, random_state=0).fit(X, y)
+        right, confidence = naive_rib.evaluate(lists_of(rib, 12), y, (k, "linear", 0.5, False))
+        step = rib.search_path_[0]
+        assert (step["parameter"], step["n_correct"]) == ("start", right)
+        assert step["confidence"] == pytest.approx(confidence, abs=1e-11)
