@@ -155,7 +155,14 @@ def test_steps_are_fitted_in_every_fold_as_in_a_pipeline(step, cv, k, metric):
 def test_with_all_columns_runs_are_those_of_monte_carlo_cv():
     X, y = gaussian(61, 2, seed=5, n_classes=3)
     groups = np.arange(61) // 4
-    designs = [KFold(7), 5, Subsample(0.5), StratifiedSubsample(0.6), LeaveOut(4), LeaveGroupsOut(groups, 2)]
+    designs = [
+        KFold(7),
+        5,
+        Subsample(0.5),
+        StratifiedSubsample(0.6),
+        LeaveOut(4),
+        LeaveGroupsOut(groups, 2),
+    ]
     for design in designs:
         for average in AVERAGES[: 1 if isinstance(design, LeaveGroupsOut) else 3]:
             asked = {"n_neighbors": 3, "average": average, "n_repeats": 9, "random_state": 2}
