@@ -65,6 +65,9 @@ def test_the_identity_of_coinciding_samples_to_the_letter():
             expected = [naive_identity(x.tolist(), y, k) for k in asked]
             found = loo_identity(x[:, None], y.astype(float), asked, check=False)
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"seed {seed}, {asked}")
+    y = np.arange(12.0)
+    expected = naive_identity([5] * 12, y, 2)
+    assert loo_identity(np.full((12, 1), 5.0), y, 2, check=False) == pytest.approx(expected, rel=1e-12)
 
 
 def test_votes_and_several_outputs():
