@@ -54,7 +54,7 @@ def of_the_theorem(right, k):
 
 
 def test_values_are_those_of_the_theorem():
-    """pyDVL and OpenDataVal follow it. With fewer samples than K the farthest gets 1 / n instead of 1 / K."""
+    """pyDVL and OpenDataVal follow it; with fewer samples than K the farthest gets 1 / n, not 1 / K."""
     for seed in seeds(20):
         rng = np.random.default_rng(seed)
         n, n_tests, k = (int(rng.integers(*ends)) for ends in ((12, 40), (1, 9), (1, 20)))
