@@ -261,6 +261,7 @@ def test_tables_and_plots():
     np.testing.assert_array_equal(table.to_numpy(), result.scores[[1, 2, 0]][:, ::-1])
     numbers = surface(X3, Y3, [1, 5], [2, 9], stratified=True)
     assert numbers.train_sizes.tolist() == [6, 27]
+    assert "12 of 13 sizes" in surface(X3, Y3, [1], range(20, 33))._repr_html_()
     assert numbers.to_frame()["per_class"].tolist() == [2, 9, 2, 9]
     for x, labels, first in (
         ("train_size", ["1", "3", "5"], result.scores[1, ::-1]),

@@ -143,7 +143,7 @@ def moons(n_items, n_classes=2, seed=0):
         ("knn", StratifiedKFold(5), 3, {"n_neighbors": 3}),
         ("nn", StratifiedSubsample(0.7), 3, {}),
         ("rank", Subsample(20), 4, {"rank": 2}),
-        ("regression", KFold(5), 2, {"n_neighbors": 2, "part": "variance"}),
+        ("regression", KFold(7), 2, {"n_neighbors": 2, "part": "variance"}),
     ],
 )
 def test_halves_of_more_samples_equal_scores_of_the_halves(variant, design, n_classes, parameters):
