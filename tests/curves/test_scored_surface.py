@@ -33,10 +33,8 @@ def plain(X, y, k, train_sets, scoring):
     ("scoring", "n_classes", "stratified"),
     [
         ("f1_macro", 3, False),
-        ("matthews_corrcoef", 2, True),
         ("roc_auc", 2, True),
         ("roc_auc_ovr", 3, True),
-        ("jaccard_macro", 2, False),
     ],
 )
 def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified):

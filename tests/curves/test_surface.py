@@ -132,9 +132,6 @@ def test_many_neighbors_and_far_positions(monkeypatch):
         assert_cells_agree(surface(X, y, counts, [300, 490], tol=0), X, y, designs)
     monkeypatch.setattr("knnccv.curves._profile_surface.MAX_NEIGHBORS", 5)  # cell by cell, beyond these
     assert_cells_agree(surface(X3, Y3, [1, 4, 6], [70], tol=0), X3, Y3, [Subsample(70)])
-
-
-def test_larger_training_sets_than_the_rank():
     result = surface(X3, Y3, train_sizes=[2, 4, 50], variant="rank", rank=[1, 3, 60])
     assert_cells_agree(result, X3, Y3, [*map(Subsample, (2, 4, 50))])
     assert result.scores[2, 0] == pytest.approx(result.scores[1, 0])  # both look at both

@@ -121,20 +121,14 @@ def nearest_score(X, y, pool, n_train):
     return total / len(y)
 
 
-def test_the_pool_of_all_samples_scores_as_complete_cv():
-    X, y = clusters()
-    found = condense(X, y, "knn", Subsample(0.4), n_neighbors=3, n_prototypes=len(y))
-    assert len(found.sample_indices) == len(y)
-    expected = complete_cv(X, y, "knn", Subsample(0.4), n_neighbors=3, average="item").score
-    assert found.score == pytest.approx(expected, abs=1e-13)
-
-
 @pytest.mark.parametrize("cv", [None, Subsample(0.8), StratifiedSubsample(0.5)], ids=repr)
 def test_the_path_never_falls_and_ends_where_every_removal_would_lower_it(cv):
     X, y = clusters()
     found = condense(X, y, "nn", cv)
     assert (np.diff(found.scores) >= -1e-10).all()
     assert found.n_kept[0] == len(y)
+    of_all = complete_cv(X, y, "nn", cv or Subsample(12), average="item").score
+    assert found.score_of_all == pytest.approx(of_all, abs=1e-13)
     assert found.n_kept[-1] == len(found.sample_indices) == len(y) - len(found.removed)
     assert found.score == found.scores[-1]
     assert not (found.without >= found.score - 1e-10).any()  # NaN: no training sets
@@ -228,7 +222,7 @@ def test_honest_runs_of_one_fold_are_those_by_hand(ties):
 def test_errors_of_a_training_set_name_it():
     X, y = clusters(30)
     with pytest.raises(ValueError, match="train_size must be between") as caught:
-        condensed_cv(X, y, "nn", Subsample(25), outer=KFold(2), n_repeats=1, random_state=0)
+        condensed_cv(X, y, "nn", Subsample(25), outer=KFold(2), n_repeats=1, random_state=0, n_jobs=1)
     assert caught.value.__notes__ == ["on the 15 training samples of run 0, fold 0"]
 
 
