@@ -240,12 +240,12 @@ def loo_identity(
     targets, _ = as_targets(y, near.n_items)
     ks = _numbers(n_neighbors, near.n_items)
     max_k = int(ks.max())
+    if not near.measured:
+        msg = f"the identity needs distances, but {near!r} holds none"
+        raise ValueError(msg)
     # If samples coincide, k + 1 others may precede the sample itself.
     depth = max_k if check else min(max_k + 1, near.n_items - 1)
     found, distances = near.kneighbors(depth, n_jobs=n_jobs)
-    if not distances.any() and max_k > 1:
-        msg = f"the identity needs distances, but {near!r} holds none"
-        raise ValueError(msg)
     coincident = distances[:, 0] == 0
     if check and coincident.any():
         msg = (

@@ -112,9 +112,10 @@ class Surface(HalvedSurface):
 
     def __repr__(self) -> str:
         stratified = "stratified " if self.stratified else ""
+        rows, columns = self.scores.shape
         return (
-            f"<Surface of {self.variant!r}: {len(self.n_neighbors)} numbers of neighbors "
-            f"({_range(self.n_neighbors)}) by {len(self.train_sizes)} {stratified}training sizes "
+            f"<Surface of {self.variant!r}: {rows} number{'s' * (rows > 1)} of neighbors "
+            f"({_range(self.n_neighbors)}) by {columns} {stratified}training size{'s' * (columns > 1)} "
             f"({_range(self.train_sizes)}), {self.measure or 'score'}, {self._error()}>"
         )
 

@@ -17,7 +17,7 @@ from .._validation import check_integer, check_random_state
 from ..designs import as_design
 from ..driver import Block, ScoringProblem, known_set_part, validate_problem
 from ..kernel import Labels, Variant
-from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances
+from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances, ranking
 from ..runs import RandomRuns, draw_runs
 from ._condense import check_limits, condense, pool_problem
 
@@ -239,7 +239,22 @@ class _Samples:
         if self._given:
             return between_distances(self._X[np.ix_(rows, gallery)])
         queries, items = self._X[rows], self._X[gallery]
-        return Neighbors.between(queries, items, self._metric, metric_params=self._metric_params)
+        if hasattr(self._X, "tocsr"):
+            return Neighbors.between(queries, items, self._metric, metric_params=self._metric_params)
+        ranked = ranking(np.concatenate([items, queries]), self._metric, self._metric_params)
+        return _ComparedOneByOne(len(rows), len(gallery), str(self._metric), None, ranked)
+
+
+@dataclass(eq=False, repr=False)
+class _ComparedOneByOne(Between):
+    """Distances between features, the gallery first in `ranked`: matrix products would round ties apart."""
+
+    ranked: Any
+
+    def block(self, start: int, stop: int) -> Array:
+        """Values that order the gallery for some queries."""
+        gallery, queries = np.split(self.ranked.data, [self.n_gallery])
+        return np.ascontiguousarray(self.ranked.compare(queries[start:stop].copy(), gallery))
 
 
 def score_known_set(

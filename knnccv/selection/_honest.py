@@ -211,7 +211,7 @@ seconds
         end = "" if self.converged else ", not converged"
         return (
             f"<WeightSearch of {len(self.weights)} columns, {used} with a positive weight, "
-            f"{self.n_cycles} cycles{end}: {self._scores_in_words()}>"
+            f"{self.n_cycles} cycle{'s' * (self.n_cycles > 1)}{end}: {self._scores_in_words()}>"
         )
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection._validation import _shuffle
 
 from knnccv import (
     KFold,
@@ -13,7 +12,8 @@ from knnccv import (
     permutation_test,
 )
 from knnccv.driver import validate_problem
-from knnccv.hvdm import HVDM
+
+# A result holds the scores of the permutations, not which sample's label each sample got.
 from knnccv.montecarlo._permutation import exchangeable, permutation
 
 GROUPS = np.arange(48) // 4
@@ -44,28 +44,28 @@ def blocks_of(y, groups=None, strata=None, cv=2):
     return exchangeable(problem, groups, strata)
 
 
-@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
 @pytest.mark.parametrize(("rule", "cv", "options"), CASES, ids=str)
-def test_scores_are_those_of_complete_cv(rule, cv, options, ties):
-    X, y = data(ties)
-    test = permutation_test(X, y, rule, cv, n_permutations=6, random_state=7, n_jobs=2, **options)
-    rule_options = {key: value for key, value in options.items() if key not in ("ties", "average")}
-    problem = validate_problem(y, len(y), rule, cv, None, "pooled", rule_options, "auto")
-    blocks = exchangeable(problem, None, None)[1]
-    for at, score in enumerate(test.scores):
-        source = permutation(blocks, len(y), (7, at))
-        assert sorted(source) == list(range(len(y)))
-        assert (source != np.arange(len(y))).any()
-        expected = complete_cv(X, y[source], rule, cv, random_state=7, **options)
-        assert score == pytest.approx(expected.score, abs=1e-12)
-    found = complete_cv(X, y, rule, cv, random_state=7, **options)
-    assert test.score == found.score
-    sign = -1 if rule == "regression" or "loss" in options or options.get("score") else 1
-    n_good = sum(sign * score >= sign * found.score - 1e-10 for score in test.scores)
-    assert test.p_value == (1 + n_good) / 7
-    assert test.is_loss == (sign < 0)
-    assert test.z == pytest.approx(sign * (found.score - test.scores.mean()) / test.scores.std(ddof=1))
-    assert test.standard_error == pytest.approx(np.sqrt(test.p_value * (1 - test.p_value) / 7))
+def test_scores_are_those_of_complete_cv(rule, cv, options):
+    for ties in (False, True):
+        X, y = data(ties)
+        test = permutation_test(X, y, rule, cv, n_permutations=6, random_state=7, n_jobs=2, **options)
+        rule_options = {key: value for key, value in options.items() if key not in ("ties", "average")}
+        problem = validate_problem(y, len(y), rule, cv, None, "pooled", rule_options, "auto")
+        blocks = exchangeable(problem, None, None)[1]
+        for at, score in enumerate(test.scores):
+            source = permutation(blocks, len(y), (7, at))
+            assert sorted(source) == list(range(len(y)))
+            assert (source != np.arange(len(y))).any()
+            expected = complete_cv(X, y[source], rule, cv, random_state=7, **options)
+            assert score == pytest.approx(expected.score, abs=1e-12)
+        found = complete_cv(X, y, rule, cv, random_state=7, **options)
+        assert test.score == found.score
+        sign = -1 if rule == "regression" or "loss" in options or options.get("score") else 1
+        n_good = sum(sign * score >= sign * found.score - 1e-10 for score in test.scores)
+        assert test.p_value == (1 + n_good) / 7
+        assert test.is_loss == (sign < 0)
+        assert test.z == pytest.approx(sign * (found.score - test.scores.mean()) / test.scores.std(ddof=1))
+        assert test.standard_error == pytest.approx(np.sqrt(test.p_value * (1 - test.p_value) / 7))
 
 
 def test_lists_that_are_too_short_for_other_labels_are_deepened():
@@ -81,20 +81,15 @@ def test_lists_that_are_too_short_for_other_labels_are_deepened():
     assert max(depths) > complete_cv(X, y, "nn", design).depth
 
 
-def test_threads_and_seeds():
+def test_more_permutations_begin_with_the_same():
     X, y = data(ties=False)
-    one, two, other = (
-        permutation_test(X, y, "knn", 5, n_permutations=40, random_state=seed, n_jobs=jobs)
-        for seed, jobs in ((1, 1), (1, 3), (2, 1))
-    )
-    assert one.scores.tobytes() == two.scores.tobytes()
-    assert one.p_value == two.p_value
-    assert one.scores.tobytes() != other.scores.tobytes()
-    longer = permutation_test(X, y, "knn", 5, n_permutations=50, random_state=1)
-    assert (longer.scores[:40] == one.scores).all()
+    one, longer = (permutation_test(X, y, "knn", 5, n_permutations=n, random_state=1) for n in (20, 25))
+    assert (longer.scores[:20] == one.scores).all()
+    other = permutation_test(X, y, "knn", 5, n_permutations=20, random_state=2)
+    assert (other.scores != one.scores).any()
 
 
-def test_labels_stay_within_groups_and_strata_as_in_scikit_learn():
+def test_labels_stay_within_groups_and_strata():
     rng = np.random.default_rng(5)
     y, groups, strata = rng.integers(0, 3, 90), rng.integers(0, 6, 90), rng.integers(0, 2, 90)
     for given, cells in (
@@ -104,14 +99,10 @@ def test_labels_stay_within_groups_and_strata_as_in_scikit_learn():
     ):
         exchanged, blocks = blocks_of(y, **given)
         assert exchanged == ("labels within groups" if "groups" in given else "labels of samples")
-        ours = [permutation(blocks, 90, (0, at)) for at in range(600)]
-        theirs = [_shuffle(np.arange(90), cells, np.random.RandomState(at)) for at in range(600)]
-        for sources in (ours, theirs):
-            assert all((cells[source] == cells).all() for source in sources)
-        # Every sample of a cell is reached from every other one.
-        cell = np.flatnonzero(cells == 1)
-        for sources in (ours, theirs):
-            assert {source[cell[0]] for source in sources} == set(cell)
+        sources = [permutation(blocks, 90, (0, at)) for at in range(600)]
+        assert all((cells[source] == cells).all() for source in sources)
+        cell = np.flatnonzero(cells == 1)  # every sample of a cell is reached from every other one
+        assert {source[cell[0]] for source in sources} == set(cell)
 
 
 def test_labels_of_whole_groups_move_between_groups_of_equal_size():
@@ -159,7 +150,6 @@ def test_equal_scores_count_as_good():
     test = permutation_test(np.zeros((12, 1)), [0, 1, 1] * 4, "knn", Subsample(7), n_permutations=30)
     assert test.p_value == 1
     assert test.null_std < 1e-12
-    assert "p = 1 ± 0" in repr(test)
 
 
 def test_a_difference_is_found():
@@ -170,37 +160,3 @@ def test_a_difference_is_found():
         test = permutation_test(X, y, rule, cv, n_permutations=99)
         assert test.p_value == 0.01
         assert test.z > 5
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_permutations": 0}, "n_permutations must be at least 1, got 0"),
-        ({"groups": [0, 1]}, "groups must have one label for each of the 12 samples, got 2"),
-        ({"strata": [None] * 12}, r"strata\[0\] is missing"),
-        (
-            {"groups": [0, 1, 1] * 4},
-            "y must have different labels among the whole groups of equal size, but",
-        ),
-        (
-            {"strata": [0, 1, 1] * 4},
-            "y must have different labels among the samples of one group and stratum",
-        ),
-        ({"groups": np.arange(12) // 3, "strata": np.arange(12), "y": np.arange(12) // 6}, "same stratum"),
-        ({"y": [1] * 12, "rule": "nn", "cv": KFold(3)}, "y must have different labels"),
-        ({"rule": "regression", "cv": KFold(3), "part": "variance"}, "part must be 'error'"),
-        ({"metric": "nonsense"}, "metric"),
-        ({"exact": True}, "exact"),
-    ],
-)
-def test_what_is_meaningless_is_refused(options, message):
-    X = np.arange(24.0).reshape(12, 2)
-    given = {"y": [0, 1, 1] * 4, "rule": "knn", "cv": 3, "n_permutations": 2, **options}
-    with pytest.raises((ValueError, TypeError), match=message):
-        permutation_test(X, given.pop("y"), given.pop("rule"), given.pop("cv"), **given)
-
-
-def test_distances_that_know_the_labels_are_refused():
-    X, y = data()
-    with pytest.raises(ValueError, match="take a distance that does not use labels"):
-        permutation_test(HVDM(nominal=[0]).fit(X, y).neighbors(), y, "nn", 3)

@@ -2,27 +2,18 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 from naive import expected_over_ties, mean, neighbor_order
 from problems import drawn_folds
+from seeds import over_seeds
+from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    LeaveOut,
-    Neighbors,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    get_variant,
-)
-from knnccv.driver import validate_problem
+from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
 from knnccv.selection import Condense, condense, condensed_cv
-from knnccv.selection._condense_scores import PoolScorer
-
-RULES = [("nn", {}), ("knn", {"n_neighbors": 3})]
 
 
 def pool_sets(design, y, pool, x):
@@ -49,8 +40,8 @@ def pool_sets(design, y, pool, x):
     return [(Fraction(folds, total), list(combinations(others, n))) for n, folds in sizes.items()]
 
 
-def naive_score(D, y, pool, design, rule, parameters, ties, average="item"):
-    """The mean score of all samples over all training sets that the pool gives."""
+def naive_scores(D, y, design, rule, parameters, ties, pool):
+    """The mean score of every sample over all training sets that the pool gives."""
     scores = []
     for x in range(len(y)):
         _, groups = neighbor_order(D[x], x)
@@ -62,157 +53,120 @@ def naive_score(D, y, pool, design, rule, parameters, ties, average="item"):
                 each.append(expected_over_ties(rule, in_T, y, x, parameters, ties))
             score += share * mean(each)
         scores.append(score)
+    return scores
+
+
+def averaged(scores, y, average):
     if average == "item":
         return mean(scores)
-    classes = sorted(set(y))
-    return mean([mean([s for s, label in zip(scores, y, strict=True) if label == c]) for c in classes])
+    return mean([mean([s for s, label in zip(scores, y, strict=True) if label == c]) for c in np.unique(y)])
 
 
-def small_problem(rng, n_items, tied):
-    """A matrix of distances, labels of two or three classes with three samples at least, and a pool."""
-    D = rng.integers(0, 4, (n_items, n_items)) if tied else rng.permutation(n_items**2).reshape(n_items, -1)
-    y = np.concatenate([[0, 0, 0, 1, 1, 1], rng.integers(0, 3, n_items - 6)])
-    kept = np.ones(n_items, bool)
-    spare = np.flatnonzero(np.arange(n_items) >= 6)
-    kept[rng.choice(spare, rng.integers(0, len(spare) + 1), replace=False)] = False
-    _, codes = np.unique(y, return_inverse=True)
-    if (codes == 2).sum() > 0:
-        kept[codes == 2] = True
-    return D.astype(float), codes, kept
+@over_seeds(16, 60)
+def test_paths_are_those_of_enumerated_scores(seeds):
+    """The scores of all pools, of the last without each sample, and the removal of the least valuable."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n_items = int(rng.integers(7, 9))
+        shape = n_items, n_items
+        D = (rng.integers(0, 4, shape) if seed % 2 else rng.random(shape)).astype(float)
+        y = np.unique([0, 0, 0, 1, 1, 1, *rng.integers(0, 3, n_items - 6)], return_inverse=True)[1]
+        rule, parameters = (("nn", {}), ("knn", {"n_neighbors": 3}))[seed // 2 % 2]
+        k = parameters.get("n_neighbors", 1)
+        designs = [Subsample(k), Subsample(k + 1), Subsample(0.7), LeaveOut(2), KFold(3)]
+        if k == 1 and (np.bincount(y) > 1).all():
+            designs.append(StratifiedSubsample(0.5))
+        design = designs[seed // 4 % len(designs)]
+        average, ties = ("item", "class")[seed // 8 % 2], ("random", "index")[seed // 16 % 2]
+        asked = {"metric": "precomputed", "average": average, "ties": ties, "tol": math.inf, **parameters}
+        asked["min_per_class"] = int(rng.integers(1, 3))
+        where = f"seed {seed}: {rule} {design} {asked}"
 
-
-def scorer_of(D, y, design, rule, parameters, ties, average="item"):
-    near = Neighbors.from_distances(D)
-    problem = validate_problem(y, len(y), rule, design, ties, average, parameters)
-    return PoolScorer(problem, near, 1e-12, 1)
-
-
-def designs_for(y, kept, k):
-    """Designs that can draw at least k training samples from the pool, and from it without a sample."""
-    sizes = [Subsample(k), Subsample(k + 1), Subsample(0.7), LeaveOut(2), KFold(3)]
-    counts = np.bincount(y[kept])
-    return sizes + ([StratifiedSubsample(0.5)] if k == 1 and (counts >= 2).all() else [])
-
-
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize(("rule", "parameters"), RULES)
-def test_pools_score_as_enumerated(rule, parameters, tied):
-    """53 problems each, of 7 or 8 samples, in and out of the pool: 212 in all."""
-    rng = np.random.default_rng(7 + tied)
-    k = parameters.get("n_neighbors", 1)
-    n_checked = 0
-    while n_checked < 53:
-        D, y, kept = small_problem(rng, int(rng.integers(7, 9)), tied)
-        designs = designs_for(y, kept, k)
-        design = designs[n_checked % len(designs)]
-        ties = ("random", "index")[n_checked // 2 % 2]
-        average = ("item", "class")[n_checked // 4 % 2]
-        pool = np.flatnonzero(kept).tolist()
-        scorer = scorer_of(D, y, design, rule, parameters, ties, average)
-        found = scorer.score(kept)
-        expected = naive_score(D.tolist(), y.tolist(), pool, design, rule, parameters, ties, average)
-        assert abs(found.score - expected) < 1e-14
+        score = partial(naive_scores, D.tolist(), y.tolist(), design, rule, parameters, ties)
+        found = condense(D, y, rule, design, n_prototypes=int(rng.integers(1, n_items + 1)), **asked)
+        for n, known in zip(found.n_kept, found.scores, strict=True):
+            each = score(found.kept_at(n).tolist())
+            assert abs(known - averaged(each, y, average)) < 1e-14, where
+        assert found.per_item == pytest.approx([float(s) for s in each], abs=1e-14), where
         assert found.error_bound == 0
-        j = int(rng.choice(pool))
-        if not np.isnan(found.without[j]):
-            rest = [i for i in pool if i != j]
-            alone = naive_score(D.tolist(), y.tolist(), rest, design, rule, parameters, ties, average)
-            assert abs(found.without[j] - alone) < 1e-14
-        n_checked += 1
+        pool = found.sample_indices
+        for j, known in zip(pool, found.without, strict=True):
+            if not np.isnan(known):
+                rest = score([i for i in pool.tolist() if i != j])
+                assert abs(known - averaged(rest, y, average)) < 1e-14, where
+        free = ~np.isnan(found.without) & (
+            np.bincount(y[pool], minlength=3)[y[pool]] > asked["min_per_class"]
+        )
+        if free.any():
+            more = condense(D, y, rule, design, n_prototypes=len(pool) - 1, **asked)
+            best = np.where(free, found.without, -1).round(9).argmax()
+            assert more.removed.tolist() == [*found.removed, pool[best]], where
 
 
-@pytest.mark.parametrize(
-    ("design", "rule", "parameters"),
-    [
-        (Subsample(9), *RULES[0]),
-        (Subsample(0.6), *RULES[1]),
-        (StratifiedSubsample(0.5), *RULES[0]),
-        pytest.param(StratifiedSubsample(0.5), *RULES[1], marks=pytest.mark.slow),
-    ],
-)
-def test_values_without_each_sample_are_those_of_smaller_pools(design, rule, parameters):
-    rng = np.random.default_rng(3)
-    X, y = rng.integers(0, 5, (40, 2)).astype(float), np.repeat([0, 1], 20)
-    problem = validate_problem(y, 40, rule, design, None, "item", parameters)
-    near = Neighbors.from_data(X)
-    kept = rng.random(40) < 0.7
-    found = PoolScorer(problem, near, 1e-12, 1).score(kept)
-    assert np.isnan(found.without[~kept]).all()
-    shrinking = PoolScorer(problem, near, 1e-12, 1)
-    shrinking.score(np.ones(40, bool))
-    for j in np.flatnonzero(kept):
-        rest = kept.copy()
-        rest[j] = False
-        assert found.without[j] == pytest.approx(shrinking.score(rest).score, abs=1e-13)
-
-
-def blobs(n_items=120, seed=0, n_classes=2):
+def clusters(n_items=120, seed=0, n_classes=2):
     rng = np.random.default_rng(seed)
     y = np.arange(n_items) % n_classes
     return rng.normal(size=(n_items, 3)) + 1.5 * np.eye(3)[y], y
 
 
-def test_the_pool_of_all_samples_scores_as_complete_cv():
-    X, y = blobs()
-    found = condense(X, y, "knn", Subsample(0.4), n_neighbors=3, n_prototypes=len(y))
-    assert len(found.sample_indices) == len(y)
-    expected = complete_cv(X, y, "knn", Subsample(0.4), n_neighbors=3, average="item").score
-    assert found.score == pytest.approx(expected, abs=1e-13)
+def nearest_score(X, y, pool, n_train):
+    """ICML eq. 4 of the samples in a pool: the i-th nearest decides if it is drawn, and no nearer one."""
+    total = 0.0
+    for x in range(len(y)):
+        others = pool[pool != x]
+        order = others[((X[others] - X[x]) ** 2).sum(axis=1).argsort()]
+        ways = [math.comb(len(order) - i, n_train - 1) for i in range(1, len(order) + 1)]
+        right = sum(n for n, j in zip(ways, order, strict=True) if y[j] == y[x])
+        total += right / math.comb(len(order), n_train)
+    return total / len(y)
 
 
 @pytest.mark.parametrize("cv", [None, Subsample(0.8), StratifiedSubsample(0.5)], ids=repr)
 def test_the_path_never_falls_and_ends_where_every_removal_would_lower_it(cv):
-    X, y = blobs()
+    X, y = clusters()
     found = condense(X, y, "nn", cv)
     assert (np.diff(found.scores) >= -1e-10).all()
     assert found.n_kept[0] == len(y)
+    of_all = complete_cv(X, y, "nn", cv or Subsample(12), average="item").score
+    assert found.score_of_all == pytest.approx(of_all, abs=1e-13)
     assert found.n_kept[-1] == len(found.sample_indices) == len(y) - len(found.removed)
     assert found.score == found.scores[-1]
     assert not (found.without >= found.score - 1e-10).any()  # NaN: no training sets
     assert sorted([*found.removed, *found.sample_indices]) == list(range(len(y)))
-    halfway = len(found.n_kept) // 2
-    pool = found.kept_at(found.n_kept[halfway])
-    kept = np.isin(np.arange(len(y)), pool)
-    problem = validate_problem(y, len(y), "nn", cv or Subsample(12), None, "item", {})
-    again = PoolScorer(problem, Neighbors.from_data(X), 1e-12, 1).score(kept)
-    assert again.score == pytest.approx(found.scores[halfway], abs=1e-13)
+    for step in (len(found.n_kept) // 2, -1) if cv != StratifiedSubsample(0.5) else ():
+        pool = found.kept_at(found.n_kept[step])
+        n_train = 12 if cv is None else math.floor(0.8 * len(pool))
+        assert found.scores[step] == pytest.approx(nearest_score(X, y, pool, n_train), abs=1e-13)
 
 
-def test_the_result_does_not_depend_on_threads_or_blocks(monkeypatch):
-    X, y = blobs(200, n_classes=3)
-    one = condense(X, y, n_jobs=1)
+def test_blocks_do_not_change_the_result(monkeypatch):
+    X, y = clusters(200, n_classes=3)
+    one = condense(X, y)
     monkeypatch.setattr("knnccv.selection._condense_scores.BLOCK", 17)
-    many = condense(X, y, n_jobs=3)
+    many = condense(X, y)
     assert (one.scores == many.scores).all()
     assert (one.removed == many.removed).all()
-    assert (one.without == many.without)[~np.isnan(one.without)].all()
+    np.testing.assert_array_equal(one.without, many.without)
 
 
-def test_lists_that_are_too_short_are_searched_again():
-    X, y = blobs(300)
+def test_lists_that_are_too_short():
+    """They are searched again, where they can be; given lists that end too early widen the bound."""
+    X, y = clusters(300)
     found = condense(X, y, "nn", Subsample(0.8), tol=0.05)
-    kept = np.isin(np.arange(len(y)), found.sample_indices)
-    problem = validate_problem(y, len(y), "nn", Subsample(0.8), None, "item", {})
-    fresh = PoolScorer(problem, Neighbors.from_data(X), 0.0, 1).score(kept)
+    n_train = math.floor(0.8 * len(found.sample_indices))
     assert found.reduction > 0.8
-    assert found.score == pytest.approx(fresh.score, abs=1e-12)
-
-
-def test_given_lists_that_end_too_early_widen_the_bound():
-    X, y = blobs()
-    near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(20))
-    found = condense(near, y, "nn", Subsample(12), n_prototypes=60)
-    kept = np.isin(np.arange(len(y)), found.sample_indices)
-    problem = validate_problem(y, len(y), "nn", Subsample(12), None, "item", {})
-    exact = PoolScorer(problem, Neighbors.from_data(X), 1e-12, 1).score(kept).score
+    assert found.score == pytest.approx(nearest_score(X, y, found.sample_indices, n_train), abs=1e-12)
+    X, y = clusters()
+    lists = Neighbors.from_data(X).kneighbors(20)
+    found = condense(Neighbors.from_lists(*lists), y, "nn", Subsample(12), n_prototypes=60)
     assert found.error_bound > 0
-    assert abs(found.score - exact) <= found.error_bound
-    approximate = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(20), approximate=True)
+    assert abs(found.score - nearest_score(X, y, found.sample_indices, 12)) <= found.error_bound
+    approximate = Neighbors.from_lists(*lists, approximate=True)
     assert condense(approximate, y, "nn", Subsample(12), n_prototypes=100).error_bound == math.inf
 
 
 def test_criteria_that_end_the_search():
-    X, y = blobs()
+    X, y = clusters()
     assert len(condense(X, y, n_prototypes=50).sample_indices) == 50
     exactly = condense(X, y, "nn", Subsample(0.5), tol=math.inf, n_prototypes=20, min_per_class=8)
     assert len(exactly.sample_indices) == 20
@@ -222,24 +176,20 @@ def test_criteria_that_end_the_search():
     less = condense(X, y, "nn", Subsample(0.5), tol=0.01)
     assert (np.maximum.accumulate(less.scores) - less.scores <= 0.01 + 1e-10).all()
     assert less.reduction > condense(X, y, "nn", Subsample(0.5)).reduction
-
-
-def test_a_loss_does_not_rise():
-    X, y = blobs()
-    found = condense(X, y, "nn", loss=[[0, 1], [5, 0]])
-    assert found.is_loss
-    assert (np.diff(found.scores) <= 1e-10).all()
-    assert found.score < found.score_of_all
+    costs = condense(X, y, "nn", loss=[[0, 1], [5, 0]])
+    assert costs.is_loss
+    assert (np.diff(costs.scores) <= 1e-10).all()
+    assert costs.score < costs.score_of_all
 
 
 def test_honest_runs_repeat_the_search_in_every_training_set():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
-    runs = condensed_cv(X, y, outer=4, n_repeats=6, random_state=0, n_jobs=2)
+    runs = condensed_cv(X, y, outer=4, n_repeats=3, random_state=0, n_jobs=2)
     assert runs.inner_score > 0.65
     assert abs(runs.score - 0.5) < 0.12  # the classes do not depend on the columns
-    first = condensed_cv(X, y, outer=4, n_repeats=2, random_state=0, n_jobs=1)
-    assert (runs.scores[:2] == first.scores).all()  # the splits are drawn one after the other
+    first = condensed_cv(X, y, outer=4, n_repeats=1, random_state=0, n_jobs=1)
+    assert (runs.scores[:1] == first.scores).all()  # the splits are drawn one after the other
     D = np.abs(X[:, None] - X[None]).sum(axis=-1)
     options = {"outer": 2, "n_repeats": 1, "random_state": 0}
     given = condensed_cv(D, y, metric="precomputed", **options)
@@ -249,72 +199,41 @@ def test_honest_runs_repeat_the_search_in_every_training_set():
     assert math.isnan(given.difference_error)
 
 
-def test_honest_runs_of_one_fold_are_those_by_hand():
-    X, y = blobs(100)
-    runs = condensed_cv(X, y, outer=Subsample(0.5), n_repeats=2, random_state=5)
+@pytest.mark.parametrize("ties", ["random", "index"])
+def test_honest_runs_of_one_fold_are_those_by_hand(ties):
+    """Of tied samples the one of the smallest index decides, or each of them alike."""
+    X, y = clusters(100)
+    X = X.round()
+    runs = condensed_cv(X, y, outer=Subsample(0.5), n_repeats=2, random_state=5, ties=ties)
     for run, fold in enumerate(drawn_folds(Subsample(0.5), y, 2, 5)):
         tested = fold == 0
         train = np.flatnonzero(~tested)
-        kept = train[condense(X[train], y[train]).sample_indices]
+        kept = train[condense(X[train], y[train], ties=ties).sample_indices]
         for rows, scores in ((kept, runs.scores), (train, runs.scores_of_all)):
             distances = ((X[tested][:, None] - X[rows][None]) ** 2).sum(axis=-1)
-            assert scores[run] == np.mean(y[rows][distances.argmin(axis=1)] == y[tested])
+            nearest = distances == distances.min(axis=1, keepdims=True)
+            assert (nearest.sum(axis=1) > 1).any()
+            if ties == "index":
+                nearest &= nearest.cumsum(axis=1) == 1
+            right = (nearest & (y[rows] == y[tested][:, None])).sum(axis=1) / nearest.sum(axis=1)
+            assert scores[run] == pytest.approx(right.mean(), abs=1e-14)
 
 
-def test_the_first_of_tied_samples_decides_in_the_outer_test():
-    """The nearest sample of the smallest index, as `ties="index"` says."""
-    rng = np.random.default_rng(2)
-    X, y = rng.integers(0, 4, (60, 2)).astype(float), np.arange(60) % 2
-    cv = Subsample(0.5)
-    runs = condensed_cv(X, y, "nn", outer=cv, n_repeats=2, random_state=5, ties="index")
-    for run, fold in enumerate(drawn_folds(cv, y, 2, 5)):
-        tested, train = fold == 0, np.flatnonzero(fold != 0)
-        distances = ((X[tested][:, None] - X[train][None]) ** 2).sum(axis=-1)
-        assert runs.scores_of_all[run] == np.mean(y[train][distances.argmin(axis=1)] == y[tested])
+def test_errors_of_a_training_set_name_it():
+    X, y = clusters(30)
+    with pytest.raises(ValueError, match="train_size must be between") as caught:
+        condensed_cv(X, y, "nn", Subsample(25), outer=KFold(2), n_repeats=1, random_state=0, n_jobs=1)
+    assert caught.value.__notes__ == ["on the 15 training samples of run 0, fold 0"]
 
 
 def test_the_estimator_keeps_rows_and_votes_with_them():
-    neighbors = pytest.importorskip("sklearn.neighbors")
-    X, y = blobs(90, n_classes=3)
+    X, y = clusters(90, n_classes=3)
     names = np.array(["a", "b", "c"])[y]
     model = Condense(n_neighbors=3, cv=Subsample(0.5), tol=0.01).fit(X, names)
     X_kept, y_kept = model.fit_resample(X, names)
+    assert len(y_kept) < len(y)
     assert (X_kept == X[model.sample_indices_]).all()
     assert (y_kept == names[model.sample_indices_]).all()
-    plain = neighbors.KNeighborsClassifier(3, algorithm="brute").fit(X_kept, y_kept)
+    plain = KNeighborsClassifier(3, algorithm="brute").fit(X_kept, y_kept)
     rows = np.random.default_rng(5).normal(size=(50, 3))
     assert (model.predict(rows) == plain.predict(rows)).all()
-
-
-@pytest.mark.slow
-def test_the_estimator_passes_the_checks_of_scikit_learn():
-    checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    pytest.importorskip("pandas")
-    failed = [
-        (result["check_name"], result["exception"])
-        for result in checks.check_estimator(Condense(n_jobs=1), on_fail=None, on_skip=None)
-        if result["status"] == "failed"
-    ]
-    assert not failed
-
-
-def test_rules_of_hart_and_wilson_resample_as_the_estimator_does():
-    under_sampling = pytest.importorskip(
-        "imblearn.under_sampling", reason="needs imbalanced-learn: pip install imbalanced-learn"
-    )
-    X, y = blobs(200)
-    rivals = [
-        under_sampling.CondensedNearestNeighbour(sampling_strategy="all", random_state=0),
-        under_sampling.EditedNearestNeighbours(sampling_strategy="all"),
-    ]
-    for sampler in [*rivals, Condense()]:
-        X_kept, y_kept = sampler.fit_resample(X, y)
-        assert (X_kept == X[sampler.sample_indices_]).all()
-        assert (y_kept == y[sampler.sample_indices_]).all()
-        assert len(y_kept) < len(y)
-
-
-def test_get_variant_objects_serve_as_names():
-    X, y = blobs(60)
-    by_name, by_object = condense(X, y, "nn"), condense(X, y, get_variant("nn"))
-    assert (by_name.removed == by_object.removed).all()

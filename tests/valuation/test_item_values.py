@@ -1,18 +1,17 @@
-"""Values of samples against their definitions."""
+"""Values of samples against their definitions, and the acceptance script's search for wrong labels."""
+
+import importlib.util
+from pathlib import Path
 
 import naive_values as naive
 import numpy as np
 import pytest
+from seeds import over_seeds, seeds
 
-import knnccv
-from knnccv import LeaveOut, Neighbors, item_values
+from knnccv import LeaveOut, Neighbors, complete_cv, item_values
 from knnccv.datasets import load_wine
 
-FAST = 20
-
-
-def cases(n):
-    return [pytest.param(seed, marks=[pytest.mark.slow] if seed >= FAST else []) for seed in range(n)]
+SCRIPT = Path(__file__).parents[2] / "asv_benchmarks" / "acceptance.py"
 
 
 def problem(seed):
@@ -27,25 +26,47 @@ def squares(A, B):
     return ((A[:, None] - B[None]) ** 2).sum(axis=-1).tolist()
 
 
-@pytest.mark.parametrize("seed", cases(200))
-def test_every_sample_tested_on_all_others(seed):
-    _, X, y, k, ties = problem(seed)
-    expected = np.array(naive.leave_one_out(squares(X, X), y, k, ties), dtype=float)
-    found = item_values(X, y, n_neighbors=k, ties=ties, n_jobs=1)
-    assert np.abs(found.values - expected).max() < 1e-15
-    for depth in range(1, len(y) - 1):
-        short = item_values(X, y, n_neighbors=k, ties=ties, depth=depth, n_jobs=1)
-        assert np.abs(short.values - expected).max() <= short.error_bound
+@over_seeds(10, 50)
+def test_values_are_those_of_all_subsets(seeds):
+    """Every sample tested on all others, also by short lists, and other samples tested."""
+    for seed in seeds:
+        rng, X, y, k, ties = problem(seed)
+        how = {"n_neighbors": k, "ties": ties, "n_jobs": 1}
+        expected = np.array(naive.leave_one_out(squares(X, X), y, k, ties), dtype=float)
+        assert np.abs(item_values(X, y, **how).values - expected).max() < 1e-15, seed
+        for depth in range(1, len(y) - 1):
+            short = item_values(X, y, depth=depth, **how)
+            assert np.abs(short.values - expected).max() <= short.error_bound, seed
+        tests = X[rng.integers(0, len(X), 3)] + (rng.integers(0, 2, (3, X.shape[1])) if seed % 2 else 0.01)
+        y_test = y[rng.integers(0, len(y), 3)]
+        expected = np.array(naive.of_tests(squares(tests, X), y_test, y, k, ties), dtype=float)
+        found = item_values(X, y, X_test=tests, y_test=y_test, **how)
+        assert np.abs(found.values - expected).max() < 1e-15, seed
 
 
-@pytest.mark.parametrize("seed", cases(200))
-def test_other_samples_tested(seed):
-    rng, X, y, k, ties = problem(seed)
-    tests = X[rng.integers(0, len(X), 3)] + (rng.integers(0, 2, (3, X.shape[1])) if seed % 2 else 0.01)
-    y_test = y[rng.integers(0, len(y), 3)]
-    expected = np.array(naive.of_tests(squares(tests, X), y_test, y, k, ties), dtype=float)
-    found = item_values(X, y, X_test=tests, y_test=y_test, n_neighbors=k, ties=ties, n_jobs=1)
-    assert np.abs(found.values - expected).max() < 1e-15
+def of_the_theorem(right, k):
+    """Theorem 1 of Jia et al. (2019): values of samples, the nearest first, for one test."""
+    n = len(right)
+    values = [right[-1] / n]
+    for i in range(n - 1, 0, -1):
+        values.append(values[-1] + (right[i - 1] - right[i]) / k * min(k, i) / i)
+    return values[::-1]
+
+
+def test_values_are_those_of_the_theorem():
+    """pyDVL and OpenDataVal follow it; with fewer samples than K the farthest gets 1 / n, not 1 / K."""
+    for seed in seeds(20):
+        rng = np.random.default_rng(seed)
+        n, n_tests, k = (int(rng.integers(*ends)) for ends in ((12, 40), (1, 9), (1, 20)))
+        X, tests = rng.normal(size=(n, 3)), rng.normal(size=(n_tests, 3))
+        y, y_test = np.append([0, 1, 2], rng.integers(0, 3, n - 3)), rng.integers(0, 3, n_tests)
+        expected = np.zeros(n)
+        for gaps, label in zip(squares(tests, X), y_test, strict=True):
+            order = np.argsort(gaps)
+            right = (y[order] == label).astype(int)
+            expected[order] += of_the_theorem(right, k) - right[-1] * max(1 / n - 1 / k, 0)
+        found = item_values(X, y, n_neighbors=k, X_test=tests, y_test=y_test, n_jobs=1)
+        np.testing.assert_allclose(found.values, expected / n_tests, rtol=0, atol=1e-14, err_msg=str(seed))
 
 
 def test_samples_beyond_a_list_are_one_tied_group():
@@ -67,16 +88,6 @@ def test_values_sum_to_the_share_of_right_neighbors():
         assert found.values.sum() == pytest.approx(share, rel=1e-12)
 
 
-def test_rows_of_any_order_and_threads_give_the_same():
-    wine = load_wine()
-    order = np.random.default_rng(0).permutation(len(wine.y))
-    one = item_values(wine.X, wine.y, n_jobs=1)
-    for n_jobs in (2, 5):
-        assert (item_values(wine.X, wine.y, n_jobs=n_jobs).values == one.values).all()
-    shuffled = item_values(wine.X[order], wine.y[order]).values
-    assert np.abs(shuffled - one.values[order]).max() < 1e-15
-
-
 def test_wrong_labels_are_worth_least():
     wine = load_wine()
     X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
@@ -86,43 +97,23 @@ def test_wrong_labels_are_worth_least():
     for method in ("shapley", "influence"):
         found = item_values(X, y, method).least_valuable(len(wrong))
         assert np.isin(found, wrong).mean() > 0.8, method
-
-
-def test_influence_is_that_of_the_score():
-    wine = load_wine()
-    found = item_values(wine.X, wine.y, "influence", n_neighbors=3, cv=LeaveOut(1))
-    result = knnccv.complete_cv(wine.X, wine.y, "knn", cv=LeaveOut(1), n_neighbors=3)
+    found = item_values(X, y, "influence", n_neighbors=3, cv=LeaveOut(1))
+    result = complete_cv(X, y, "knn", cv=LeaveOut(1), n_neighbors=3)
     assert (found.values == result.influence().total).all()
-    assert "LeaveOut" in found.rule
 
 
-def test_results_can_be_looked_at():
-    pytest.importorskip("pandas")
-    found = item_values([[0.0], [1.0], [5.0]], ["a", "a", "b"], n_neighbors=1)
-    assert list(found.to_frame().columns) == ["label", "value"]
-    assert np.asarray(found).shape == (3,)
-    assert "ItemValues of 3 samples (shapley, K = 1" in repr(found)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"method": "loo"}, "method must be"),
-        ({"n_neighbors": 0}, "n_neighbors"),
-        ({"X_test": [[0.0]]}, "y_test is missing"),
-        ({"y_test": [0]}, "X_test is missing"),
-        ({"cv": LeaveOut(1)}, "does not use cv"),
-        ({"method": "influence", "depth": 2}, "does not use depth"),
-        ({"X_test": [[0.0]], "y_test": [0], "depth": 2}, "does not use depth"),
-        ({"X_test": [[0.0]], "y_test": [9]}, "do not occur in y: 9"),
-        ({"X_test": [[0.0, 1.0]], "y_test": [0]}, "same features"),
-        ({"depth": 0}, "depth"),
-        ({"ties": "fair"}, "ties must be"),
-        ({"y": [0, 1]}, "has 3 samples, but y has 2"),
-        ({"y": [0, 1, np.nan]}, "y"),
-    ],
-)
-def test_bad_arguments(arguments, words):
-    given = {"X": [[0.0], [1.0], [5.0]], "y": [0, 0, 1], **arguments}
-    with pytest.raises(ValueError, match=words):
-        item_values(**given)
+def test_the_acceptance_script_measures_rankings(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))  # for its import of the benchmarks
+    spec = importlib.util.spec_from_file_location("acceptance", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    head, row = script.labels(["wine"], repeats=1)
+    assert head[:4] == ("data", "Shapley", "influence", "A_x")
+    assert row[:2] == ("wine", "0.83, 0.96 (0.00)")
+    wrong = np.array([True, False, True, False, False])
+    scores = np.array([-1.0, 0.0, 0.5, 0.5, 2.0])
+    assert script.among_lowest(scores, wrong) == 0.5
+    assert script.average_precision(scores, wrong) == (1 + 2 / 4) / 2
+    codes, changed = script.flipped(np.repeat(["a", "b"], 10), seed=0)
+    assert changed.sum() == 2
+    assert (codes != np.repeat([0, 1], 10)).tolist() == changed.tolist()
