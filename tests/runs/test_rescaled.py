@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA
@@ -64,8 +65,10 @@ def check_run(steps, X, fold, near, distances, n_folds, **metric):
     for g in range(n_folds):
         train, test = np.flatnonzero(fold != g), np.flatnonzero(fold == g)
         scaler = make_pipeline(*steps).fit(X[train])
-        brute = NearestNeighbors(n_neighbors=len(train), algorithm="brute", **metric)
-        far, order = brute.fit(scaler.transform(X[train])).kneighbors(scaler.transform(X[test]))
+        asked = {"p": metric.get("p", 2), "w": metric.get("metric_params", {}).get("w")}
+        gaps = cdist(scaler.transform(X[test]), scaler.transform(X[train]), "minkowski", **asked)
+        order = np.argsort(gaps, axis=1, kind="stable")
+        far = np.take_along_axis(gaps, order, axis=1)
         np.testing.assert_allclose(distances[test], far[:, :k], rtol=1e-6, atol=1e-7)
         clear = (np.diff(far[:, : k + 1]) > 1e-6 * far[:, 1 : k + 1] + 1e-7).all(axis=1)
         np.testing.assert_array_equal(near[test][clear], train[order[clear, :k]])
@@ -80,21 +83,21 @@ def test_weights_and_neighbors_are_those_of_scikit_learn(data):
         check_weights(name, X)
         if data == "outliers":
             continue
-        steps, folds, n_clear = [SCALERS[name]], folds_of(len(X), 3, 3), 0
+        steps, folds, n_clear = [SCALERS[name]], folds_of(len(X), 3, 2), 0
         search = RescaledSearch(scaling_of(steps, X))
         for k in (1, 4) if data == "tiny" else (1, 5, 15):
             items, distances = search.nearest(folds, k)
-            for r in range(3):
+            for r in range(2):
                 n_clear += check_run(steps, X, folds[r], items[r], distances[r], 3)
-        assert n_clear > 0.4 * 3 * 3 * len(X) * (2 / 3 if data == "tiny" else 1), name
+        assert n_clear > 0.4 * 2 * 3 * len(X) * (2 / 3 if data == "tiny" else 1), name
 
 
 def check_weights(name, X):
     scaling = scaling_of([SCALERS[name]], X)
-    folds = folds_of(len(X), 3, 8)
+    folds = folds_of(len(X), 3, 4)
     found = scaling.weights(folds)
     one = scaling.weights(np.where(folds == 1, 0, -1))
-    np.testing.assert_array_equal(one.shape, (8, 1, X.shape[1]))
+    np.testing.assert_array_equal(one.shape, (4, 1, X.shape[1]))
     some = scaling.weights(np.choose(folds, [-1, 0, -2]))
     for r, fold in enumerate(folds):
         for g in range(3):

@@ -25,7 +25,7 @@ from knnccv.inference import InferenceWarning, draw_halvings
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 2))
 Y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)
-ONE, THREE = (KNeighborsClassifier(k, algorithm="brute") for k in (1, 3))
+ONE, THREE = (KNeighborsClassifier(k, algorithm="kd_tree") for k in (1, 3))
 FOLDS = KFold(5, shuffle=True)
 FEW = 20
 
@@ -45,7 +45,7 @@ def test_halves_are_those_of_enumeration(sign):
     rows = np.arange(12)
     target = np.round(X @ [[1.0, 0.5], [0.3, -1.0]], 2)
     scorer = make_scorer(mean_squared_error, greater_is_better=sign > 0)
-    cv, estimator = ShuffleSplit(test_size=0.5), KNeighborsRegressor(2, algorithm="brute")
+    cv, estimator = ShuffleSplit(test_size=0.5), KNeighborsRegressor(2, algorithm="kd_tree")
     found = exact_score(estimator, X[rows], target[rows], cv=cv, scoring=scorer)
     halvings = draw_halvings(3, 12, np.random.default_rng(5))
     expected = [

@@ -155,7 +155,7 @@ def test_training_scores_are_refused_and_those_of_the_scorer_are_not():
         with pytest.raises(ValueError, match=r"^pass scoring=ccv_scorer\(\.\.\.\) with cv=WholeData\(\)"):
             ms.cross_validate(model, X, y, cv=WholeData(), scoring=scoring)
     both = {"one": mine, "two": exact_scorer(3)}
-    assert ms.cross_validate(model, X, y, cv=WholeData(), scoring=both, n_jobs=2)["test_one"] == [wanted]
+    assert ms.cross_validate(model, X, y, cv=WholeData(), scoring=both)["test_one"] == [wanted]
     own = ms.cross_val_score(model, X, y, cv=WholeData(), scoring=lambda *args: mine(*args))
     assert own == [wanted]
     # The outer folds have an ordinary scorer; that of the search within them counts.
@@ -169,7 +169,7 @@ SMALL, CLASSES = X[::2, :3], y[::2]
 
 
 def grid_search(rule=None, grid=KS, **settings):
-    return ms.GridSearchCV(KNN(algorithm="brute") if rule is None else rule, grid, **settings)
+    return ms.GridSearchCV(KNN(algorithm="kd_tree") if rule is None else rule, grid, **settings)
 
 
 def test_grid_searches_are_tuned_scores():
@@ -199,22 +199,28 @@ def test_grid_searches_are_tuned_scores():
         assert (found.n_runs, found.exact) == (100, False)
 
 
+def searched(rule=None, grid=KS, **settings):
+    """Few folds, and trees, since scikit-learn runs."""
+    return grid_search(KNN(algorithm="kd_tree") if rule is None else rule, grid, **{"cv": 2, **settings})
+
+
 def test_other_searches_run_scikit_learn():
+    tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
     two_weights = {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}
     for given, cv in (
-        (grid_search(SVC(), {"C": [1, 2]}), FOLDS),
-        (grid_search(KNN(weights="distance")), FOLDS),
-        (grid_search(grid=two_weights), FOLDS),
-        (grid_search(grid=[KS, {"n_neighbors": [7]}]), FOLDS),
-        (grid_search(grid={"n_neighbors": [1, 1]}), FOLDS),
-        (grid_search(grid={"metric": ["minkowski", "euclidean"]}), FOLDS),
-        (grid_search(KNN(p=3)), FOLDS),
-        (grid_search(scoring="f1_macro"), FOLDS),
-        (grid_search(cv=ms.ShuffleSplit(2)), FOLDS),
-        (grid_search(cv=[(np.arange(20), np.arange(20, 30))]), FOLDS),
-        (grid_search(), ms.StratifiedKFold(4)),
-        (grid_search(), ms.ShuffleSplit(2)),
-        (ms.RandomizedSearchCV(KNN(), KS, n_iter=2), FOLDS),
+        (searched(SVC(), {"C": [1, 2]}), halves),
+        (searched(KNN(**tree, weights="distance")), halves),
+        (searched(grid=two_weights), halves),
+        (searched(grid=[KS, {"n_neighbors": [7]}]), halves),
+        (searched(grid={"n_neighbors": [1, 1]}), halves),
+        (searched(grid={"metric": ["minkowski", "euclidean"]}), halves),
+        (searched(KNN(**tree, p=3)), halves),
+        (searched(scoring="f1_macro"), halves),
+        (searched(cv=ms.ShuffleSplit(2)), halves),
+        (searched(cv=[(np.arange(12), np.arange(12, 20))]), halves),
+        (searched(), ms.StratifiedKFold(2)),
+        (searched(), ms.ShuffleSplit(2)),
+        (ms.RandomizedSearchCV(KNN(**tree), KS, n_iter=2, cv=2), halves),
     ):
         found = expected_score(given, SMALL, CLASSES, cv=cv, n_repeats=1, random_state=0)
         assert "scikit-learn" in found.explanation, given
