@@ -102,7 +102,11 @@ def expected_scores_or_nan(scorer, *rest):
         return np.array([[np.nan]])
 
 
-@pytest.mark.parametrize("classes", [*TWO, *SEVERAL], ids=str)
+FEW = (TWO[0], TWO[3], SEVERAL[1])
+OTHERS = [pytest.param(each, marks=pytest.mark.slow) for each in [*TWO, *SEVERAL] if each not in FEW]
+
+
+@pytest.mark.parametrize("classes", [*FEW, *OTHERS], ids=str)
 def test_every_name_is_as_in_scikit_learn(classes):
     names = names_for(classes)
     assert len(names) > 20

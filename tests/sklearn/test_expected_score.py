@@ -45,7 +45,7 @@ def test_splits_that_are_always_the_same_are_run():
     given = [(np.arange(0, 20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
     for cv in (None, 4, ms.KFold(4), ms.TimeSeriesSplit(3), ms.StratifiedGroupKFold(3), few, given):
         for scoring in (None, ["accuracy", "f1_macro"]):
-            for method in ("exact", "auto", "mc"):
+            for method in ("auto", "mc"):
                 asked = {"cv": cv, "groups": groups if "Group" in repr(cv) else None}
                 found = expected_score(estimator, X, Y, scoring=scoring, method=method, **asked)
                 for name, one in found.items() if scoring else [(None, found)]:

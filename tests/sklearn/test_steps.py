@@ -199,7 +199,7 @@ SINGLE_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("n_items", [2, 30, 200])
+@pytest.mark.parametrize("n_items", [2, 20, 70])
 def test_steps_of_single_rows_are_applied_in_advance(n_items):
     points, y = data(7, n_items)
     for step in SINGLE_ROWS:
@@ -211,8 +211,6 @@ def test_steps_of_single_rows_are_applied_in_advance(n_items):
             assert found.score == pytest.approx(
                 cross_val_score(before(step, 1), points, y, cv=LeaveOneOut()).mean()
             )
-    narrow = points.astype(np.float32)
-    assert exact_score(before(Normalizer(), 1), narrow, y, cv=LeaveOneOut()).exact
 
 
 def clipped(X):
