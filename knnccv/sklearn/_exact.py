@@ -179,7 +179,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
     results, shares = [], []
     for probability, n_train, n_test in law.parts:
-        results += _complete(request, rule, measure, law.leaving(n_train), average="pooled")
+        results += _complete(request, rule, measure, law.leaving(n_train), ties=law.ties, average="pooled")
         shares.append(float(probability * n_test / whole if request.pooled else probability))
     return _combined(request, measure, law, results, shares, ", in closed form")
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain, combinations, permutations, product
 
 import numpy as np
-from naive import expected_over_ties, kfold, mean, neighbor_order, stratified_kfold
+from naive import kfold, stratified_kfold
 
 
 def of_partitions(design):
@@ -127,54 +127,3 @@ def _by_groups(groups, tested, trained=None):
         x for x in range(len(groups)) if (groups[x] in trained if trained else groups[x] not in tested)
     ]
     return train, test
-
-
-def expectation(outcomes, score_split, pooled=False):
-    """Mean over the outcomes of the mean of their splits' scores.
-
-    With `pooled`, of all classifications: the sum of n_test * score over the sum of n_test.
-    """
-    total = weight = Fraction(0)
-    known = {}
-    for share, splits in outcomes:
-        for train, test in splits:
-            key = tuple(train), tuple(test)
-            if key not in known:
-                known[key] = score_split(train, test)
-            w = share * (len(test) if pooled else Fraction(1, len(splits)))
-            total += w * known[key]
-            weight += w
-    return total / weight
-
-
-def item_scores(D, y, train, test, k, ties="index", loss=None, rule="knn"):
-    """The expected score of each tested sample, by its k nearest training samples."""
-    scores, params = [], {"n_neighbors": k}
-    if loss is not None:
-        params["loss"] = loss
-    for x in test:
-        groups = [[j for j in group if j in train] for group in neighbor_order(D[x], x)[1]]
-        groups = [group for group in groups if group]
-        scores.append(Fraction(expected_over_ties(rule, groups, y, x, params, ties)))
-    return scores
-
-
-def accuracy(D, y, k, ties="index", loss=None):
-    """A function (train, test) -> mean score of the tested samples."""
-    return lambda train, test: mean(item_scores(D, y, train, test, k, ties, loss))
-
-
-def balanced(D, y, k, ties="index"):
-    """The same, of the mean over the tested classes of the mean within the class."""
-
-    def score(train, test):
-        scores = item_scores(D, y, train, test, k, ties)
-        classes = sorted({y[x] for x in test})
-        return mean([mean([s for s, x in zip(scores, test, strict=True) if y[x] == c]) for c in classes])
-
-    return score
-
-
-def squared_error(D, y, k, ties="index"):
-    """A function (train, test) -> mean squared error of the mean of the k nearest."""
-    return lambda train, test: mean(item_scores(D, y, train, test, k, ties, rule="regression"))

@@ -1,4 +1,4 @@
-"""The engine of random runs: uniform draws, and every count against a plain loop over the runs."""
+"""Random runs: uniform draws, every count against a plain loop over the runs, and `CompleteCV.runs`."""
 
 from collections import Counter
 from itertools import combinations
@@ -6,7 +6,12 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
+from plain_runs import neighbor_order
+from problems import drawn_folds
 from scipy.stats import chi2
+from seeds import over_seeds
+from sklearn.metrics import confusion_matrix
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
     KFold,
@@ -15,8 +20,9 @@ from knnccv import (
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
+    compare,
+    complete_cv,
 )
-from knnccv._labels import encode_labels
 from knnccv.designs import Allotment
 from knnccv.driver import validate_problem
 from knnccv.runs import (
@@ -145,24 +151,17 @@ def count(problem, neighbors, runs, what):
     return np.concatenate([found[block].counts for block in range(len(found))])
 
 
-@pytest.mark.parametrize(
-    "chunk", [0, *(pytest.param(c, marks=pytest.mark.slow) for c in range(1, 10))], ids="from {}".format
-)
-def test_every_count_of_every_run_equals_a_plain_loop(chunk):
-    compared = 0
-    for seed in range(20 * chunk, 20 * chunk + 20):
+@over_seeds(15, 150)
+def test_every_count_of_every_run_equals_a_plain_loop(seeds):
+    for seed in seeds:
         X, y, design, k = problem_of(seed)
         neighbors = Neighbors.from_data(X)
-        smallest = min(kind.least_train for kind in design.training_sets(encode_labels(y)))
-        k = min(k, smallest)
-        asked = {"ties": "index", "average": "pooled"}
-        problem = validate_problem(y, len(y), "knn", design, *asked.values(), {"n_neighbors": k})
-        rank = validate_problem(y, len(y), "rank", design, *asked.values(), {"rank": k})
+        k = min(k, validate_problem(y, len(y), "nn", design, "index", "pooled", {}).smallest_train)
+        problem = validate_problem(y, len(y), "knn", design, "index", "pooled", {"n_neighbors": k})
+        rank = validate_problem(y, len(y), "rank", design, "index", "pooled", {"rank": k})
         runs = draw_runs(problem, 30, np.random.default_rng(seed))
         folds = runs.all_folds()
-        D = ((X[:, None] - X) ** 2).sum(axis=2)
-        np.fill_diagonal(D, np.inf)
-        order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+        order = neighbor_order(X)
         tables = [count(problem, neighbors, runs, what) for what in (CONFUSION, VOTES, RIGHT)]
         tables.append(count(rank, neighbors, runs, ANY))
         for run in range(30):
@@ -172,8 +171,6 @@ def test_every_count_of_every_run_equals_a_plain_loop(chunk):
             np.testing.assert_array_equal(tables[1][run], votes, where)
             np.testing.assert_array_equal(tables[2][run], np.diagonal(confusion, axis1=1, axis2=2), where)
             np.testing.assert_array_equal(tables[3][run], right, where)
-            compared += 1
-    assert compared == 600
 
 
 def test_samples_that_train_in_all_folds_are_not_tested():
@@ -183,9 +180,7 @@ def test_samples_that_train_in_all_folds_are_not_tested():
     runs = given_runs([(one, np.zeros(3, np.int64)) for one in fold])
     np.testing.assert_array_equal(runs.all_folds(), fold)
     problem = validate_problem(y, 40, "knn", KFold(3), "index", "pooled", {"n_neighbors": 3})
-    D = ((X[:, None] - X) ** 2).sum(axis=2)
-    np.fill_diagonal(D, np.inf)
-    order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+    order = neighbor_order(X)
     expected = [plain_counts(order, y, one, 3)[0] for one in fold]
     near = Neighbors.from_data(X)
     np.testing.assert_array_equal(count(problem, near, runs, CONFUSION), expected)
@@ -194,22 +189,107 @@ def test_samples_that_train_in_all_folds_are_not_tested():
     np.testing.assert_array_equal(found[0].counts[:, 0], np.sum(expected, axis=1))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_nearest_training_samples_of_every_run(seed):
-    X, y, design, _ = problem_of(seed)
-    neighbors, k = Neighbors.from_data(X), 2
-    problem = validate_problem(y, len(y), "nn", design, "index", "pooled", {})
-    folds = draw_runs(problem, 40, np.random.default_rng(seed)).all_folds()
-    folds[::2, seed] = np.where(folds[::2, seed] < 0, -2, folds[::2, seed])
-    items, distances = nearest_in_runs(neighbors, folds, k, "index", 3)
-    _, drawn = nearest_in_runs(neighbors, folds, k, "random", 3)
-    D = ((X[:, None] - X) ** 2).sum(axis=2)
-    np.fill_diagonal(D, np.inf)
-    order = np.argsort(D, axis=1, kind="stable")[:, :-1]
-    for run, fold in enumerate(folds):
-        for x in range(len(y)):
-            near = [j for j in order[x] if fold[j] not in (fold[x], -2)][:k]
-            assert items[run, x].tolist() == (near if fold[x] >= 0 else [-1] * k)
-            if fold[x] >= 0:
-                np.testing.assert_allclose(distances[run, x], np.sqrt(D[x, near]), rtol=1e-12)
-                np.testing.assert_allclose(drawn[run, x], np.sqrt(D[x, near]), rtol=1e-12)
+@over_seeds(3, 20)
+def test_the_nearest_training_samples_of_every_run(seeds):
+    for seed in seeds:
+        X, y, design, _ = problem_of(seed)
+        neighbors, k, out = Neighbors.from_data(X), 2, seed % 12
+        problem = validate_problem(y, len(y), "nn", design, "index", "pooled", {})
+        folds = draw_runs(problem, 40, np.random.default_rng(seed)).all_folds()
+        folds[::2, out] = np.where(folds[::2, out] < 0, -2, folds[::2, out])
+        items, distances = nearest_in_runs(neighbors, folds, k, "index", 3)
+        _, drawn = nearest_in_runs(neighbors, folds, k, "random", 3)
+        D = ((X[:, None] - X) ** 2).sum(axis=2)
+        order = neighbor_order(X)
+        for run, fold in enumerate(folds):
+            for x in range(len(y)):
+                near = [j for j in order[x] if fold[j] not in (fold[x], -2)][:k]
+                told = items[run, x].tolist()
+                assert told == (near if fold[x] >= 0 else [-1] * k), f"seed {seed}, run {run}"
+                if fold[x] >= 0:
+                    np.testing.assert_allclose(distances[run, x], np.sqrt(D[x, near]), rtol=1e-12)
+                    np.testing.assert_allclose(drawn[run, x], np.sqrt(D[x, near]), rtol=1e-12)
+
+
+def blobs(n_items, n_classes):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, n_items)
+    return rng.normal(size=(n_items, 3)) + 0.8 * y[:, None], y
+
+
+@pytest.mark.parametrize(
+    ("design", "n_classes"), [(KFold(5), 2), (StratifiedKFold(3), 4), (Subsample(0.6), 3)]
+)
+def test_runs_equal_scikit_learn_split_by_split(design, n_classes):
+    X, y = blobs(90, n_classes)
+    result = complete_cv(X, y, "knn", design, n_neighbors=4)
+    runs = result.runs(5, random_state=7)
+    for run, folds in enumerate(drawn_folds(design, y, 5, 7)):
+        scores, tables = [], []
+        for fold in range(folds.max() + 1):
+            train, test = folds != fold, folds == fold
+            model = KNeighborsClassifier(4, algorithm="kd_tree").fit(X[train], y[train])
+            predicted = model.predict(X[test])
+            scores.append(np.mean(predicted == y[test]))
+            tables.append(confusion_matrix(y[test], predicted, labels=np.arange(n_classes)))
+        assert runs.scores[run] == pytest.approx(np.mean(scores), abs=1e-13)
+        np.testing.assert_array_equal(runs.confusions[run], np.sum(tables, axis=0))
+
+
+CASES = [
+    ("knn", {"n_neighbors": 4, "loss": [[0, 3, 1], [2, 0, 5], [1, 1, -1]]}, KFold(4)),
+    ("knn", {"n_neighbors": 4, "vote_ties": "random"}, 4),
+    ("knn", {"n_neighbors": 2}, Subsample(0.5)),
+    ("nn", {}, LeaveGroupsOut(np.arange(60) // 4, 3)),
+    ("rank", {"rank": 2}, KFold(3)),
+    ("confidence", {"n_neighbors": 3}, KFold(3)),
+]
+
+
+OTHERS = [pytest.param(*case, marks=pytest.mark.slow) for case in (("index", "pooled"), ("index", "class"))]
+
+
+@pytest.mark.parametrize(("ties", "average"), [("random", "pooled"), ("random", "class"), *OTHERS])
+def test_the_mean_of_the_runs_is_the_exact_score(ties, average):
+    for variant, parameters, design in CASES:
+        check_mean(variant, parameters, design, ties, average)
+
+
+def check_mean(variant, parameters, design, ties, average):
+    X, y = blobs(60, 3)
+    result = complete_cv(X.round(), y, variant, design, ties=ties, average=average, **parameters)
+    assert result.tied > 10
+    runs = result.runs(4000, random_state=1)
+    assert abs(runs.score - result.score) < 5 * runs.standard_error
+    assert runs.expected == result.score
+    assert (runs.confusions is None) == (variant in ("rank", "confidence"))
+    if runs.confusions is not None and average == "pooled":
+        total = runs.confusions.sum(axis=(1, 2))
+        assert (total[0] == 60) == (not isinstance(design, Subsample | LeaveGroupsOut))
+        error = runs.confusions.std(axis=0) / np.sqrt(len(total)) + 1e-9
+        expected = result.confusion() * total.mean()
+        assert (np.abs(runs.confusions.mean(axis=0) - expected) < 5.5 * error).all()
+
+
+def test_quantiles_seeds_and_threads():
+    X, y = blobs(200, 2)
+    result = complete_cv(X, y, "knn", KFold(5), n_jobs=1)
+    runs = result.runs(1200)
+    np.testing.assert_array_equal(runs.scores, result.runs(1200, n_jobs=2).scores)
+    np.testing.assert_array_equal(runs.scores[:100], result.runs(100).scores)
+    assert (runs.scores != result.runs(1200, random_state=1).scores).any()
+    assert runs.quantile(0.5) == np.median(runs.scores)
+    assert runs.quantile([0, 1]).tolist() == [runs.scores.min(), runs.scores.max()]
+    assert float(runs) == runs.scores.mean()
+
+
+def test_comparisons_tell_how_often_one_run_is_wrong():
+    X, y = blobs(80, 2)
+    one = complete_cv(X, y, "nn", KFold(5))
+    five = complete_cv(X, y, "knn", KFold(5), n_neighbors=5)
+    found = compare(one, five)
+    a, b = one.runs(3000, random_state=2).scores, five.runs(3000, random_state=2).scores
+    expected = np.mean((a > b) if found.difference < 0 else (a < b)) + np.mean(a == b) / 2
+    assert found.misranked(3000, random_state=2) == pytest.approx(expected)
+    assert compare(five, one).misranked(3000, random_state=2) == pytest.approx(expected)
+    assert 0 < expected < 0.5

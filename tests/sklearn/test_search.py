@@ -1,37 +1,26 @@
-"""`ccv_scorer` and `WholeData` within scikit-learn's own searches."""
+"""`ccv_scorer` and `WholeData` within searches of scikit-learn, and grid searches scored by runs."""
 
 import pickle
 
 import numpy as np
 import pytest
-from exact_bridge import ccv_scorer, expected_score
+from bridge import exact_score, exact_scorer
+from sklearn import model_selection as ms
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import SelectKBest, SequentialFeatureSelector
+from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.metrics import balanced_accuracy_score, make_scorer
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    HalvingGridSearchCV,
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    cross_val_predict,
-    cross_val_score,
-    cross_validate,
-    learning_curve,
-    permutation_test_score,
-    validation_curve,
-)
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier as KNN
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC
 
 import knnccv
-from knnccv import StratifiedSubsample, Subsample, complete_cv, surface
+from knnccv import StratifiedSubsample, Subsample, complete_cv, surface, tuned_score
 from knnccv.datasets import load_wine
-from knnccv.sklearn import WholeData
+from knnccv.sklearn import WholeData, ccv_scorer, expected_score
+from knnccv.tuning import Inner
 
 WINE = load_wine()
 X, y = WINE.X[::2], WINE.y[::2]
@@ -41,241 +30,198 @@ def exact(k, design, seen=X, labels=y, **options):
     return complete_cv(seen, labels, "knn", design, n_neighbors=k, **options).score
 
 
+def search(rule, grid, scorer, **options):
+    options = {"cv": WholeData(), "error_score": "raise", **options}
+    return ms.GridSearchCV(rule, grid, scoring=scorer, **options).fit(X, y)
+
+
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_grid_search_agrees_with_the_surface(n_jobs):
     grid = list(range(1, 16))
-    search = GridSearchCV(
-        KNeighborsClassifier(),
-        {"n_neighbors": grid},
-        scoring=ccv_scorer(Subsample(0.8)),
-        cv=WholeData(),
-        n_jobs=n_jobs,
-    ).fit(X, y)
+    found = search(KNN(), {"n_neighbors": grid}, exact_scorer(Subsample(0.8)), n_jobs=n_jobs)
     whole = surface(X, y, n_neighbors=grid, train_sizes=[0.8])
     best = whole.best()
-    assert search.best_params_["n_neighbors"] == best.n_neighbors[0]
-    assert np.allclose(
-        search.cv_results_["mean_test_score"],
-        whole.scores[:, 0],
-        rtol=0,
-        atol=whole.error_bound.max() + 1e-12,
-    )
-    assert (search.cv_results_["std_test_score"] == 0).all()
-    assert search.best_score_ == exact(best.n_neighbors[0], Subsample(0.8))
+    assert found.best_params_["n_neighbors"] == best.n_neighbors[0]
+    scores, bound = found.cv_results_["mean_test_score"], whole.error_bound.max() + 1e-12
+    np.testing.assert_allclose(scores, whole.scores[:, 0], rtol=0, atol=bound)
+    assert (found.cv_results_["std_test_score"] == 0).all()
+    assert found.best_score_ == exact(best.n_neighbors[0], Subsample(0.8))
 
 
-def test_metrics_and_weights_are_read():
+def test_metrics_weights_and_draws_are_read():
     grid = {"metric": ["euclidean", "manhattan", "chebyshev"], "weights": ["uniform", "distance"]}
-    search = GridSearchCV(KNeighborsClassifier(1), grid, scoring=ccv_scorer(Subsample(0.5)), cv=WholeData())
-    found = search.fit(X, y).cv_results_
+    found = search(KNN(1), grid, exact_scorer(Subsample(0.5))).cv_results_
     for params, score in zip(found["params"], found["mean_test_score"], strict=True):
         assert score == complete_cv(X, y, "nn", Subsample(0.5), metric=params["metric"]).score
     assert len(set(found["mean_test_score"])) == 3
+    grid = {"n_neighbors": [2, 12], "weights": ["uniform", "distance"]}
+    drawn = [search(KNN(), grid, ccv_scorer(Subsample(0.5), n_draws=20)) for _ in range(2)]
+    scores = [each.cv_results_["mean_test_score"].tolist() for each in drawn]
+    assert scores[0] == scores[1]
+    assert len(set(scores[0])) > 2
 
 
-def test_folds_by_number_are_averaged_and_stratified():
-    scorer = ccv_scorer(5)
-    model = KNeighborsClassifier(3).fit(X, y)
-    assert scorer(model, X, y) == exact(3, knnccv.StratifiedKFold(5))
-    balanced = ccv_scorer(5, "balanced_accuracy")(model, X, y)
-    cv = StratifiedKFold(5, shuffle=True)
-    expected = expected_score(model, X, y, cv=cv, scoring="balanced_accuracy").score
-    assert balanced == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(ValueError, match="ccv_scorer has no exact score: recall_macro of a fold"):
-        ccv_scorer(Subsample(0.5), "recall_macro")(model, X, y)
-    share = ccv_scorer(StratifiedSubsample(0.5), "balanced_accuracy")(model, X, y)
-    assert share == pytest.approx(exact(3, StratifiedSubsample(0.5), average="class"), abs=1e-14)
-
-
-def test_regression_takes_plain_folds():
-    model = KNeighborsRegressor(3).fit(X, X[:, 0])
-    found = ccv_scorer(5, "neg_mean_squared_error")(model, X, X[:, 0])
-    cv = KFold(5, shuffle=True)
-    expected = expected_score(model, X, X[:, 0], cv=cv, scoring="neg_mean_squared_error").score
-    assert found == pytest.approx(expected, rel=1e-11)
-
-
-def test_splitters_of_scikit_learn_and_groups():
-    model = KNeighborsClassifier(1).fit(X, y)
+def test_scorers_take_designs_splitters_and_numbers_of_folds():
     groups = np.arange(len(y)) % 6
-    for cv in (ShuffleSplit(test_size=0.25), GroupKFold(3, shuffle=True), KFold(4)):
-        used = groups if isinstance(cv, GroupKFold) else None
-        found = ccv_scorer(cv, groups=used)(model, X, y)
-        assert found == expected_score(model, X, y, cv=cv, groups=used).score
-    tied = np.round(X)
-    model.fit(tied, y)
-    by_index = ccv_scorer(ShuffleSplit(test_size=0.25), ties="index")(model, tied, y)
-    by_chance = ccv_scorer(ShuffleSplit(test_size=0.25))(model, tied, y)
-    assert by_index == complete_cv(tied, y, "nn", Subsample(66), ties="index").score
-    assert by_chance == complete_cv(tied, y, "nn", Subsample(66), ties="random").score
-
-
-def test_costs_are_negated():
-    model = KNeighborsClassifier(3).fit(X, y)
+    model = KNN(3).fit(X, y)
+    for cv, scoring in (
+        (ms.ShuffleSplit(test_size=0.25), None),
+        (ms.GroupKFold(3, shuffle=True), None),
+        (ms.KFold(4), None),
+        (ms.StratifiedKFold(5, shuffle=True), "balanced_accuracy"),
+        (ms.StratifiedKFold(5, shuffle=True), "neg_brier_score"),
+    ):
+        used = groups if isinstance(cv, ms.GroupKFold) else None
+        wanted = exact_score(model, X, y, cv=cv, scoring=scoring, groups=used).score
+        assert exact_scorer(cv, scoring, groups=used)(model, X, y) == wanted
+    assert exact_scorer(5)(model, X, y) == exact(3, knnccv.StratifiedKFold(5))
+    assert exact_scorer(5, "balanced_accuracy")(model, X, y) == pytest.approx(
+        exact_score(model, X, y, cv=ms.StratifiedKFold(5, shuffle=True), scoring="balanced_accuracy").score
+    )
+    assert exact_scorer(5, "recall_macro")(model, X, y) == exact_scorer(5, "balanced_accuracy")(model, X, y)
+    share = exact_scorer(StratifiedSubsample(0.5), "balanced_accuracy")(model, X, y)
+    assert share == pytest.approx(exact(3, StratifiedSubsample(0.5), average="class"), abs=1e-14)
     costs = np.array([[0, 1, 2], [3, 0, 1], [5, 5, 0]])
-    assert ccv_scorer(Subsample(0.5), costs)(model, X, y) == -exact(3, Subsample(0.5), loss=costs)
+    assert exact_scorer(Subsample(0.5), costs)(model, X, y) == -exact(3, Subsample(0.5), loss=costs)
+    tied = np.round(X)
+    for ties in ("index", "random", None):
+        found = exact_scorer(ms.ShuffleSplit(test_size=0.25), ties=ties)(KNN(1).fit(tied, y), tied, y)
+        assert found == complete_cv(tied, y, "nn", Subsample(66), ties=ties or "random").score
+    values, squared = X[:, 0], "neg_mean_squared_error"
+    model = KNeighborsRegressor(3).fit(X, values)
+    wanted = exact_score(model, X, values, cv=ms.KFold(5, shuffle=True), scoring=squared).score
+    assert exact_scorer(5, squared)(model, X, values) == pytest.approx(wanted, rel=1e-11)
 
 
-def test_pipelines_are_transductive():
-    pipeline = make_pipeline(StandardScaler(), "passthrough", KNeighborsClassifier(3))
-    scorer = ccv_scorer(Subsample(0.7), transductive=True)
-    found = cross_val_score(pipeline, X, y, scoring=scorer, cv=WholeData())
-    seen = StandardScaler().fit_transform(X)
-    assert found == [exact(3, Subsample(0.7), seen)]
-    assert found[0] != exact(3, Subsample(0.7))
-    cv = KFold(4, shuffle=True)
-    once = expected_score(pipeline, X, y, cv=cv, transductive=True).score
-    assert ccv_scorer(cv, transductive=True)(pipeline.fit(X, y), X, y) == once
-    leaking = make_pipeline(SelectKBest(k=2), KNeighborsClassifier(3)).fit(X, y)
-    with pytest.raises(ValueError, match="uses the labels"):
-        scorer(leaking, X, y)
+def test_several_scorers_of_a_search():
+    cv, names = ms.StratifiedKFold(3, shuffle=True), ["recall_macro", "neg_brier_score"]
+    scorers = {name: exact_scorer(cv, name) for name in names}
+    found = search(KNN(), {"n_neighbors": [1, 3]}, scorers, refit="recall_macro").cv_results_
+    for name in names:
+        wanted = [exact_score(KNN(k), X, y, cv=cv, scoring=name).score for k in (1, 3)]
+        assert found[f"mean_test_{name}"].tolist() == wanted
 
 
-def test_precomputed_distances():
-    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
-    model = KNeighborsClassifier(3, metric="precomputed")
-    found = cross_val_score(model, D, y, scoring=ccv_scorer(Subsample(0.7)), cv=WholeData())
-    assert found[0] == pytest.approx(exact(3, Subsample(0.7)))
-
-
-def test_validation_curves_have_no_noise():
-    train, test = validation_curve(
-        KNeighborsClassifier(),
-        X,
-        y,
-        param_name="n_neighbors",
-        param_range=[1, 4, 9],
-        scoring=ccv_scorer(Subsample(40)),
-        cv=WholeData(),
+def test_functions_of_scikit_learn_have_no_noise():
+    scorer = exact_scorer(Subsample(0.7), transductive=True)
+    pipeline = make_pipeline(StandardScaler(), "passthrough", KNN(3))
+    found = ms.cross_val_score(pipeline, X, y, scoring=scorer, cv=WholeData())
+    assert found == [exact(3, Subsample(0.7), StandardScaler().fit_transform(X))]
+    train, test = ms.validation_curve(
+        KNN(), X, y, param_name="n_neighbors", param_range=[1, 4, 9], scoring=scorer, cv=WholeData()
     )
-    assert test[:, 0].tolist() == pytest.approx([exact(k, Subsample(40)) for k in (1, 4, 9)], abs=1e-14)
+    assert test[:, 0].tolist() == pytest.approx([exact(k, Subsample(0.7)) for k in (1, 4, 9)], abs=1e-14)
     assert (train == test).all()
-
-
-def test_features_are_selected():
-    few = X[:, [0, 6, 9, 2]]
-    selector = SequentialFeatureSelector(
-        KNeighborsClassifier(3), n_features_to_select=2, scoring=ccv_scorer(Subsample(0.7)), cv=WholeData()
-    ).fit(few, y)
-    first = max(range(4), key=lambda j: exact(3, Subsample(0.7), few[:, [j]]))
-    second = max(
-        set(range(4)) - {first}, key=lambda j: exact(3, Subsample(0.7), few[:, sorted({first, j})])
+    score, permuted, p_value = ms.permutation_test_score(
+        KNN(3), X, y, scoring=exact_scorer(5), cv=WholeData(), n_permutations=9, random_state=0
     )
-    assert selector.get_support(indices=True).tolist() == sorted({first, second})
-
-
-def test_labels_are_permuted():
-    score, permuted, p_value = permutation_test_score(
-        KNeighborsClassifier(3),
-        X,
-        y,
-        scoring=ccv_scorer(5),
-        cv=WholeData(),
-        n_permutations=9,
-        random_state=0,
-    )
-    assert score == exact(3, knnccv.StratifiedKFold(5))
-    assert permuted.max() < score
+    assert score == exact(3, knnccv.StratifiedKFold(5)) > permuted.max()
     assert p_value == 0.1
+    few = X[:, [0, 6, 9, 2]]
+    selector = SequentialFeatureSelector(KNN(3), n_features_to_select=2, scoring=scorer, cv=WholeData())
+    first = max(range(4), key=lambda j: exact(3, Subsample(0.7), few[:, [j]]))
+    pairs = [sorted({first, j}) for j in set(range(4)) - {first}]
+    best = max(pairs, key=lambda pair: exact(3, Subsample(0.7), few[:, pair]))
+    assert selector.fit(few, y).get_support(indices=True).tolist() == best
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_scorers_are_pickled_and_have_a_repr(n_jobs):
-    scorer = ccv_scorer(Subsample(0.8), average="pooled", ties="index", n_jobs=n_jobs, method="auto")
-    assert repr(scorer) == (
-        "ccv_scorer(cv=Subsample(train_size=0.8), scoring=None, average='pooled', ties='index', "
-        f"n_jobs={n_jobs})"
-    )
-    model = KNeighborsClassifier(3).fit(X, y)
+def test_scorers_and_splitters_can_be_copied(n_jobs):
+    scorer = exact_scorer(Subsample(0.8), average="pooled", ties="index", n_jobs=n_jobs)
+    model = KNN(3)  # not fitted at all
     assert pickle.loads(pickle.dumps(scorer))(model, X, y) == scorer(model, X, y)
-    assert repr(ccv_scorer(method="auto")) == "ccv_scorer(cv=5, scoring=None)"
-    search = clone(GridSearchCV(model, {}, scoring=scorer, cv=WholeData()))
-    assert repr(search.cv) == "WholeData()"
+    copied = clone(ms.GridSearchCV(model, {}, scoring=scorer, cv=WholeData()))
+    assert repr(copied.cv) == "WholeData()"
     assert pickle.loads(pickle.dumps(WholeData())).get_n_splits() == 1
 
 
-@pytest.mark.parametrize(
-    "score",
-    [
-        pytest.param(cross_val_score, id="cross_val_score"),
-        pytest.param(cross_validate, id="cross_validate"),
-        pytest.param(cross_val_predict, id="cross_val_predict"),
-        pytest.param(learning_curve, id="learning_curve"),
-        pytest.param(permutation_test_score, id="permutation_test_score"),
-        pytest.param(
-            lambda model, X, y, **how: validation_curve(
-                model, X, y, param_name="n_neighbors", param_range=[1], **how
-            ),
-            id="validation_curve",
-        ),
-        pytest.param(
-            lambda model, X, y, **how: GridSearchCV(model, {"n_neighbors": [1]}, **how).fit(X, y),
-            id="search",
-        ),
-        pytest.param(
-            lambda model, X, y, **how: HalvingGridSearchCV(model, {"n_neighbors": [1]}, **how).fit(X, y),
-            id="halving",
-        ),
-        pytest.param(
-            lambda model, X, y, **how: SequentialFeatureSelector(model, **how).fit(X, y), id="selector"
-        ),
-        pytest.param(expected_score, id="expected_score"),
-    ],
-)
-def test_training_scores_are_refused(score):
-    with pytest.raises(ValueError, match="WholeData"):
-        score(KNeighborsClassifier(1), X, y, cv=WholeData())
+GRID = {"n_neighbors": [1]}
+ASKED = [
+    *(ms.cross_val_score, ms.cross_validate, ms.cross_val_predict, ms.learning_curve),
+    *(ms.permutation_test_score, expected_score),
+    lambda *a, **b: ms.validation_curve(*a, param_name="n_neighbors", param_range=[1], **b),
+    lambda model, X, y, **b: ms.GridSearchCV(model, GRID, **b).fit(X, y),
+    lambda model, X, y, **b: ms.HalvingGridSearchCV(model, GRID, **b).fit(X, y),
+    lambda model, X, y, **b: SequentialFeatureSelector(model, **b).fit(X, y),
+]
 
 
-def test_only_ordinary_scorers_are_refused():
-    model, mine = KNeighborsClassifier(3), ccv_scorer(Subsample(0.8))
-    wanted = exact(3, Subsample(0.8))
+def test_training_scores_are_refused_and_those_of_the_scorer_are_not():
+    model, mine, wanted = KNN(3), exact_scorer(Subsample(0.8)), exact(3, Subsample(0.8))
+    for function in ASKED:
+        with pytest.raises(ValueError, match="WholeData"):
+            function(KNN(1), X, y, cv=WholeData())
     for scoring in ("accuracy", make_scorer(balanced_accuracy_score), {"mine": mine, "other": "accuracy"}):
         with pytest.raises(ValueError, match=r"^pass scoring=ccv_scorer\(\.\.\.\) with cv=WholeData\(\)"):
-            cross_validate(model, X, y, cv=WholeData(), scoring=scoring)
-    found = cross_validate(
-        model, X, y, cv=WholeData(), scoring={"one": mine, "two": ccv_scorer(3)}, n_jobs=2
-    )
-    assert found["test_one"] == [wanted]
-    assert cross_val_score(model, X, y, cv=WholeData(), scoring=lambda *args: mine(*args)) == [wanted]
+            ms.cross_validate(model, X, y, cv=WholeData(), scoring=scoring)
+    both = {"one": mine, "two": exact_scorer(3)}
+    assert ms.cross_validate(model, X, y, cv=WholeData(), scoring=both)["test_one"] == [wanted]
+    own = ms.cross_val_score(model, X, y, cv=WholeData(), scoring=lambda *args: mine(*args))
+    assert own == [wanted]
     # The outer folds have an ordinary scorer; that of the search within them counts.
-    search = GridSearchCV(model, {"n_neighbors": [1, 3]}, scoring=mine, cv=WholeData())
-    assert len(cross_val_score(search, X, y, cv=3, scoring="accuracy", error_score="raise")) == 3
+    inner = ms.GridSearchCV(model, {"n_neighbors": [1, 3]}, scoring=mine, cv=WholeData())
+    assert len(ms.cross_val_score(inner, X, y, cv=3, scoring="accuracy", error_score="raise")) == 3
 
 
-def test_other_samples_than_the_fitted_ones_are_refused():
-    scorer = ccv_scorer(Subsample(0.8))
-    assert scorer(KNeighborsClassifier(3), X, y) == exact(3, Subsample(0.8))  # not fitted at all
-    with pytest.raises(
-        ValueError, match=r"got 89 samples and an estimator fitted to 9: .*cv=WholeData\(\)"
+KS = {"n_neighbors": [5, 1, 3]}
+FOLDS, PLAIN = ms.StratifiedKFold(4, shuffle=True), ms.KFold(3, shuffle=True)
+SMALL, CLASSES = X[::2, :3], y[::2]
+
+
+def grid_search(rule=None, grid=KS, **settings):
+    return ms.GridSearchCV(KNN(algorithm="kd_tree") if rule is None else rule, grid, **settings)
+
+
+def test_grid_searches_are_tuned_scores():
+    """What a search asks is read: its score is that of `tuned_score` with the same arguments and seed."""
+    by_p = grid_search(KNN(p=1), [KS], cv=3, scoring="accuracy")
+    metrics = {"metric": ["cosine", "minkowski"]}
+    ours, plain = knnccv.StratifiedKFold, knnccv.KFold
+    for given, cv, expected in (
+        (grid_search(cv=ms.LeaveOneOut()), FOLDS, ([5, 1, 3], ours(4), "euclidean", Inner())),
+        (
+            grid_search(),
+            ms.KFold(3, shuffle=True),
+            ([5, 1, 3], plain(3), "euclidean", Inner(5, True, False)),
+        ),
+        (by_p, ms.RepeatedKFold(n_splits=7), ([5, 1, 3], plain(7), "manhattan", Inner(3, True, False))),
+        (
+            grid_search(grid=metrics, cv=ms.KFold(2, shuffle=True, random_state=0)),
+            ms.RepeatedStratifiedKFold(n_splits=3, n_repeats=9),
+            (5, ours(3), ["cosine", "euclidean"], Inner(2, False, True)),
+        ),
     ):
-        scorer(KNeighborsClassifier(3).fit(X[:9], y[:9]), X, y)
-    with pytest.raises(
-        ValueError, match=r"got 89 samples and an estimator fitted to as many other samples"
+        found = expected_score(given, SMALL, CLASSES, cv=cv, n_runs=100, random_state=3)
+        ks, design, metric, inner = expected
+        asked = {"metric": metric, "inner": inner, "n_runs": 100, "random_state": 3}
+        wanted = tuned_score(SMALL, CLASSES, ks, design, **asked)
+        assert (found.score, found.std_error) == (wanted.score, wanted.std_error), given
+        assert (found.n_runs, found.exact) == (100, False)
+
+
+def searched(rule=None, grid=KS, **settings):
+    """Few folds, and trees, since scikit-learn runs."""
+    return grid_search(KNN(algorithm="kd_tree") if rule is None else rule, grid, **{"cv": 2, **settings})
+
+
+def test_other_searches_run_scikit_learn():
+    tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
+    two_weights = {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}
+    for given, cv in (
+        (searched(SVC(), {"C": [1, 2]}), halves),
+        (searched(KNN(**tree, weights="distance")), halves),
+        (searched(grid=two_weights), halves),
+        (searched(grid=[KS, {"n_neighbors": [7]}]), halves),
+        (searched(grid={"n_neighbors": [1, 1]}), halves),
+        (searched(grid={"metric": ["minkowski", "euclidean"]}), halves),
+        (searched(KNN(**tree, p=3)), halves),
+        (searched(scoring="f1_macro"), halves),
+        (searched(cv=ms.ShuffleSplit(2)), halves),
+        (searched(cv=[(np.arange(12), np.arange(12, 20))]), halves),
+        (searched(), ms.StratifiedKFold(2)),
+        (searched(), ms.ShuffleSplit(2)),
+        (ms.RandomizedSearchCV(KNN(**tree), KS, n_iter=2, cv=2), halves),
     ):
-        scorer(KNeighborsClassifier(3).fit(X + 1, y), X, y)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"cv": "five"}, TypeError, "cv must be a number of folds, a design or a splitter, got 'five'"),
-        ({"cv": 1}, ValueError, "cv must be at least 2, got 1"),
-        ({"cv": True}, TypeError, "cv must be an integer, got True"),
-        ({"ties": "fair"}, ValueError, "ties must be one of 'index', 'random', got 'fair'"),
-        ({"average": "item"}, ValueError, "average must be one of 'folds', 'pooled', got 'item'"),
-        ({"tol": -1}, ValueError, r"tol must be in \[0, 1\), got -1"),
-    ],
-)
-def test_wrong_arguments_are_refused_at_once(arguments, error, message):
-    with pytest.raises(error, match=message):
-        ccv_scorer(**arguments)
-
-
-def test_other_estimators_are_refused():
-    with pytest.raises(
-        ValueError, match="ccv_scorer has no exact score: DecisionTreeClassifier is neither"
-    ):
-        ccv_scorer()(DecisionTreeClassifier().fit(X, y), X, y)
-    with pytest.raises(ValueError, match="n_neighbors must be between 1 and 8"):
-        ccv_scorer(Subsample(8))(KNeighborsClassifier(9).fit(X, y), X, y)
+        found = expected_score(given, SMALL, CLASSES, cv=cv, n_repeats=1, random_state=0)
+        assert "scikit-learn" in found.explanation, given
+        assert found.n_runs == 0, given

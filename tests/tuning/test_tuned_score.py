@@ -1,24 +1,22 @@
-"""`tuned_score`: its mean against plain nested runs, choices and optimism, control variates, refusals."""
+"""`tuned_score`: single nested runs against scikit-learn and plain loops, means, optimism, inner folds."""
 
 import numpy as np
 import pytest
-from sklearn.model_selection import LeaveOneOut, cross_val_score
-from sklearn.model_selection import StratifiedKFold as SklearnStratifiedKFold
+from problems import drawn_folds
+from seeds import over_seeds
+from sklearn import model_selection as ms
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    RebalancedLeaveOneOut,
-    StratifiedKFold,
-    TunedScore,
-    complete_cv,
-    tuned_score,
-)
-from knnccv.scorings import controlled_mean
+from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv, tuned_score
+from knnccv.driver import validate_problem
+from knnccv.runs import Planes, pack, unpack
+from knnccv.tuning import Inner
+
+# No public answer tells the inner folds of single runs.
+from knnccv.tuning._nested import has_code, inner_folds
+
+KS = [1, 3, 5, 9, 15]
 
 
 def data(seed=0, n_items=48, n_classes=2):
@@ -27,7 +25,94 @@ def data(seed=0, n_items=48, n_classes=2):
     return rng.normal(size=(n_items, 2)) * [1, 4] + 0.8 * y[:, None], y
 
 
-KS = [1, 3, 5, 9, 15]
+def one_run(X, y, ks, design, seed, **asked):
+    """The only run of a tuned score, and its splits."""
+    found = tuned_score(X, y, ks, design, n_runs=1, random_state=seed, **asked)
+    folds = drawn_folds(design, y, 1, seed, "knn")[0]
+    assert found.score == found.scores[0]
+    assert np.isnan([found.std, found.std_error]).all()
+    return found, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(folds.max() + 1)]
+
+
+INNERS = [
+    pytest.param(Inner(), ms.LeaveOneOut(), id="leave-one-out", marks=pytest.mark.slow),
+    pytest.param(Inner(4, True, False), ms.StratifiedKFold(4), id="stratified"),
+    pytest.param(Inner(3, False, False), ms.KFold(3), id="folds"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize(("inner", "cv"), INNERS)
+@over_seeds(2, 10)
+def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
+    """Points without ties in distance, classes of unequal size, a grid of K in any order."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n_items, n_classes = int(rng.integers(24, 61)), int(rng.integers(2, 5))
+        more = rng.integers(0, n_classes, n_items - 5 * n_classes) ** 2 // 3
+        y = rng.permutation(np.r_[np.arange(n_classes).repeat(5), more])
+        X = rng.normal(size=(n_items, 2)) + 0.5 * y[:, None]
+        ks, design = (
+            [[5, 1, 2, 8, 3, 4], [1, 4, 7]][seed % 2],
+            [KFold(3), StratifiedKFold(4), Subsample(0.7)],
+        )
+        design = design[seed % 3]
+        found, splits = one_run(X, y, ks, design, seed, inner=inner)
+        search = ms.GridSearchCV(KNeighborsClassifier(algorithm="kd_tree"), {"n_neighbors": ks}, cv=cv)
+        theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
+        fitted, where = theirs["estimator"], f"seed {seed}"
+        assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
+        assert found.inner_score == pytest.approx(np.mean([one.best_score_ for one in fitted])), where
+        assert found.optimism == pytest.approx(found.inner_score - found.score, abs=1e-12), where
+        chosen = [one.best_params_["n_neighbors"] for one in fitted]
+        for candidate, share in found.choices.items():
+            assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen)), where
+
+
+def plain_run(X, y, ks, splits):
+    """Scores and inner scores of every fold by leave-one-out, and the chosen pair of power and K."""
+    rows = []
+    for train, test in splits:
+        found = []
+        for power in (2, 1):
+            distances = (np.abs(X[:, None] - X).astype(float) ** power).sum(axis=2)
+            np.fill_diagonal(distances, np.inf)
+            near = train[np.argsort(distances[:, train], axis=1, kind="stable")]
+            for k in ks:
+                votes = [np.bincount(y[each[:k]]).argmax() for each in near]
+                right = np.array(votes) == y
+                found.append((right[train].mean(), right[test].mean(), (power, k)))
+        rows.append(max(found, key=lambda one: one[0]))
+    inside, outside, chosen = zip(*rows, strict=True)
+    return np.mean(outside), np.mean(inside), chosen
+
+
+@over_seeds(2, 10)
+def test_ties_follow_the_order_of_rows_in_a_plain_loop(seeds):
+    """Tied distances, tied votes, and candidates that tie."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        ks, n_classes = [1, 2, 3, 6, 20], [2, 3, 12][seed % 3]
+        X, y = rng.integers(0, 4, (70, 2)).astype(float), rng.permutation(np.arange(70) % n_classes)
+        found, splits = one_run(X, y, ks, KFold(4), seed, metric=["euclidean", "manhattan"])
+        score, inside, chosen = plain_run(X, y, ks, splits)
+        assert found.score == pytest.approx(score, abs=1e-14), f"seed {seed}"
+        assert found.inner_score == pytest.approx(inside, abs=1e-12), f"seed {seed}"
+        for (k, metric, _), share in found.choices.items():
+            power = {"euclidean": 2, "manhattan": 1}[metric]
+            assert share == pytest.approx(chosen.count((power, k)) / 4), f"seed {seed}"
+
+
+def test_late_runs_are_those_of_scikit_learn():
+    X, y = data(7, 40, 3)
+    scores = tuned_score(
+        X, y, [4, 1, 7], 4, inner=Inner(3, False, False), n_runs=700, random_state=5
+    ).scores
+    drawn = drawn_folds(StratifiedKFold(4), y, 700, 5, "knn")
+    search = ms.GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [4, 1, 7]}, cv=ms.KFold(3))
+    for run in (64, 512, 699):
+        theirs = ms.cross_val_score(search, X, y, cv=ms.PredefinedSplit(drawn[run]))
+        assert scores[run] == pytest.approx(theirs.mean(), abs=1e-14)
 
 
 def share_right(distances, y, train, test, k):
@@ -44,11 +129,11 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     outer_scores, inner_scores = np.empty((2, 200, 4))
     for seed in range(200):
-        outer = SklearnStratifiedKFold(4, shuffle=True, random_state=seed)
+        outer = ms.StratifiedKFold(4, shuffle=True, random_state=seed)
         for fold, (train, test) in enumerate(outer.split(X, y)):
             splits = [(train, train)]
             if inner != "loo":
-                within = SklearnStratifiedKFold(inner, shuffle=True, random_state=seed)
+                within = ms.StratifiedKFold(inner, shuffle=True, random_state=seed)
                 splits = [(train[a], train[b]) for a, b in within.split(X[train], y[train])]
             inside = [np.mean([share_right(distances, y, *split, k) for split in splits]) for k in KS]
             outer_scores[seed, fold] = share_right(distances, y, train, test, KS[int(np.argmax(inside))])
@@ -60,10 +145,11 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
         (found.inner_score, found.optimism_std_error, best),
     ):
         assert abs(mine - theirs.mean()) < 4 * np.hypot(error, theirs.std() / np.sqrt(200))
-    assert found.std == pytest.approx(runs.std(), rel=0.2)
+    assert found.std == pytest.approx(runs.std(), rel=0.2)  # that of 200 runs is known to 5 %
     assert found.std_error < found.std / np.sqrt(found.n_runs)
 
 
+@pytest.mark.slow
 def test_stated_errors_are_those_of_repetitions():
     X, y = data()
     many = [tuned_score(X, y, KS, 4, n_runs=512, random_state=seed) for seed in range(100)]
@@ -76,9 +162,8 @@ def test_stated_errors_are_those_of_repetitions():
 def test_one_candidate_has_the_exact_score_and_no_optimism_but_that_of_smaller_sets():
     X, y = data()
     found = tuned_score(X, y, 3, KFold(4), n_runs=600)
-    assert found.score == pytest.approx(
-        complete_cv(X, y, "knn", KFold(4), n_neighbors=3, ties="index").score
-    )
+    exact = complete_cv(X, y, "knn", KFold(4), n_neighbors=3, ties="index")
+    assert found.score == pytest.approx(exact.score)
     assert found.std_error < 1e-12
     assert found.choices == {(3, "euclidean", "raw"): 1.0}
     assert abs(found.optimism) < 0.02
@@ -86,32 +171,21 @@ def test_one_candidate_has_the_exact_score_and_no_optimism_but_that_of_smaller_s
 
 def test_metrics_and_scalings_are_candidates_in_order():
     X, y = data(2)
-    found = tuned_score(
-        X, y, [1, 5], 4, metric=["euclidean", "manhattan"], scaling=["raw", "standardized"], n_runs=700
-    )
-    assert list(found.choices) == [
-        (k, metric, scaling)
-        for metric in ("euclidean", "manhattan")
-        for scaling in ("raw", "standardized")
-        for k in (1, 5)
-    ]
+    scalings, metrics = ["raw", "standardized"], ["euclidean", "manhattan"]
+    found = tuned_score(X, y, [1, 5], 4, metric=metrics, scaling=scalings, n_runs=100)
+    wanted = [(k, metric, scaling) for metric in metrics for scaling in scalings for k in (1, 5)]
+    assert list(found.choices) == wanted
     assert sum(found.choices.values()) == pytest.approx(1)
     assert found.choices[found.most_chosen] == max(found.choices.values())
-    by_hand = StandardScaler().fit_transform(X)
-    alone = tuned_score(by_hand, y, [1, 5], 4, n_runs=100)
+    alone = tuned_score(StandardScaler().fit_transform(X), y, [1, 5], 4, n_runs=100)
     scaled = tuned_score(X, y, [1, 5], 4, scaling="standardized", n_runs=100)
     np.testing.assert_array_equal(alone.scores, scaled.scores)
     assert float(found) == found.score
-    assert "8 by leave-one-out, 700 runs of StratifiedKFold(n_splits=4)" in repr(found)
     assert f"{found:.2f}" == f"{found.score:.2f}"
-
-
-def test_the_same_for_any_threads_and_another_for_another_seed():
-    X, y = data(3, 60, 3)
-    one, two = (tuned_score(X, y, KS, 3, inner=3, n_runs=700, n_jobs=jobs) for jobs in (1, 3))
-    assert one.score == two.score
-    assert one.choices == two.choices
-    np.testing.assert_array_equal(one.scores, two.scores)
+    one, two = (
+        tuned_score(X, y, KS, 3, inner=3, n_runs=700, n_jobs=jobs, random_state=0) for jobs in (1, 3)
+    )
+    assert (one.score, one.choices, one.scores.tolist()) == (two.score, two.choices, two.scores.tolist())
     assert tuned_score(X, y, KS, 3, inner=3, n_runs=700, random_state=1).score != one.score
 
 
@@ -119,71 +193,42 @@ def test_leave_one_out_can_be_the_outer_split_and_neighbors_the_data():
     X, y = data(4)
     found = tuned_score(Neighbors.from_data(X), y, KS, LeaveOut(1), n_runs=2000)
     assert set(found.scores) <= {0.0, 1.0}
-    one_by_one = [
-        cross_val_score(KNeighborsClassifier(k, algorithm="brute"), X, y, cv=LeaveOneOut()).mean()
-        for k in KS
-    ]
+    assert found.score == pytest.approx(tuned_score(X, y, KS, LeaveOut(1), n_runs=2000).score)
+    one_by_one = [complete_cv(X, y, "knn", LeaveOut(1), n_neighbors=k, ties="index").score for k in KS]
     assert min(one_by_one) - 0.1 < found.score < max(one_by_one) + 0.1
 
 
-def test_controlled_means_are_unbiased_and_their_errors_right():
-    """Two controls of known means: the mean of the values over 400 repetitions, and stated errors."""
-    rng, found = np.random.default_rng(0), []
-    for _ in range(400):
-        controls = rng.normal([1, 2], size=(60, 2))
-        values = controls @ [0.5, -1] + 0.1 * rng.normal(size=60) + 0.1 * (controls[:, 0] - 1) ** 2
-        found.append(controlled_mean(values, controls, np.array([1.0, 2.0]))[:2])
-    means, errors = np.transpose(found)
-    assert abs(means.mean() - (0.5 - 2 + 0.1)) < 4 * means.std() / 20
-    assert 0.85 < np.sqrt((errors**2).mean()) / means.std() < 1.15
-    assert means.std() < 0.05  # of the values alone 1.12 / sqrt(60) = 0.144
-    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(1.0), 1.0)
-    mean, *rest = controlled_mean([2.0], np.empty((1, 0)), [])
-    assert mean == 2.0
-    assert np.isnan(rest).all()
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_inner_folds_are_dealt_as_by_scikit_learn(stratified, shuffled):
+    rng = np.random.default_rng(4)
+    y, inner = rng.integers(0, 3, 61) ** 2, Inner(5, stratified, shuffled)
+    labels = validate_problem(y, 61, "nn", KFold(2), "index", "pooled", {}).labels
+    train_codes = (rng.random((512, len(y))) < 0.2).astype(np.int32)  # any training sets, code 0
+    train = has_code(pack(train_codes, False), 0)
+    found = unpack(Planes(inner_folds(inner, train, labels, 3).reshape(len(y), -1, 8), True))
+    split = (ms.StratifiedKFold if stratified else ms.KFold)(5, shuffle=shuffled)
+    for run in range(0, 512, 7):
+        inside = np.flatnonzero(train_codes[run] == 0)
+        assert not found[run][train_codes[run] == 1].any()
+        for fold, (_, test) in enumerate(split.split(inside, y[inside])):
+            mine = inside[found[run][inside] == fold]
+            assert len(mine) == len(test)
+            if not shuffled:
+                np.testing.assert_array_equal(mine, inside[test])
+            elif stratified:
+                np.testing.assert_array_equal(np.sort(y[mine]), np.sort(y[inside[test]]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_neighbors": 40}, r"n_neighbors must be between 1 and 36, .*, got 40"),
-        (
-            {"n_neighbors": 36},
-            r"and 35, the size of .* without the samples left out of it, got 36",
-        ),
-        ({"n_neighbors": 33, "inner": 4}, r"n_neighbors must be between 1 and 2\d, the size of .*, got 33"),
-        ({"n_neighbors": []}, r"a list of different values, got \[\]"),
-        ({"n_neighbors": [1, 3, 1]}, r"a list of different values"),
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
-        ({"inner": "l1o"}, "inner must be 'loo', a number of folds"),
-        ({"inner": LeaveOut(2)}, "inner must be 'loo', a number of folds"),
-        ({"inner": 37}, "inner must be between 1 and 36, the size of the smallest training set, got 37"),
-        ({"scaling": "max"}, "scaling must be one of 'raw', 'standardized', 'min-max', got 'max'"),
-        ({"cv": LeaveGroupsOut(np.arange(48) // 4)}, "cv must be a design of single samples"),
-        ({"cv": RebalancedLeaveOneOut()}, "cv must be a design of single samples"),
-        ({"n_runs": 0}, "n_runs must be at least 1, got 0"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    X, y = data()
-    with pytest.raises(ValueError, match=message):
-        tuned_score(X, y, **({"n_neighbors": KS, "cv": StratifiedKFold(4)} | arguments))
-
-
-def test_scaled_neighbors_and_short_lists_are_refused():
-    X, y = data()
-    near = Neighbors.from_data(X)
-    with pytest.raises(ValueError, match="scaling must be 'raw' for <Neighbors"):
-        tuned_score(near, y, KS, scaling="standardized")
-    items, _ = near.kneighbors(16)
-    with pytest.raises(ValueError, match="give longer neighbor lists"):
-        tuned_score(Neighbors.from_lists(items, None), y, KS)
-
-
-def test_one_run_has_no_spread():
-    X, y = data()
-    found = tuned_score(X, y, KS, n_runs=1)
-    assert isinstance(found, TunedScore)
-    assert np.isnan(found.std)
-    assert np.isnan(found.std_error)
-    assert found.score == found.scores[0]
+def test_inner_folds_are_uniform():
+    """Five training samples of six in two folds: all 10 ways, equally often."""
+    train = has_code(pack(np.tile([0, 0, 1, 0, 0, 0], (512, 1)), False), 0)
+    y = np.array([0, 1, 0, 1, 0, 1])
+    labels, counts = validate_problem(y, 6, "nn", KFold(2), "index", "pooled", {}).labels, {}
+    for seed in range(20):
+        folds = inner_folds(Inner(2), train, labels, seed)
+        for row in unpack(Planes(folds.reshape(6, -1, 8), True)):
+            counts[bytes(row.astype(np.int8))] = counts.get(bytes(row.astype(np.int8)), 0) + 1
+    assert len(counts) == 10
+    expected = 20 * 512 / 10
+    assert sum((n - expected) ** 2 for n in counts.values()) / expected < 30  # chi-squared, 9 degrees
