@@ -1,331 +1,450 @@
-"""The command score: the answer as text and as JSON, for all rules and designs."""
+"""The command score: its JSON and its text have the numbers of the library."""
 
 from __future__ import annotations
 
-import json
-import sys
+import csv as text_files
+import math
+import warnings
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
 from command_line import (
-    HOMES,
+    FIRST,
+    LABEL,
     PLAIN,
+    PRICE,
     PRICES,
-    QUICK,
-    refused,
+    Refused,
+    X,
+    csv,
+    elsewhere,
+    knnccv,
+    numbers,
+    run,
     scaled,
+    wine,
+    write,
 )
 
 from knnccv import (
     KFold,
+    LeaveGroupsOut,
     LeaveOut,
+    RebalancedLeaveOneOut,
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
+    compare,
     complete_cv,
     monte_carlo_cv,
     register,
     unregister,
 )
 from knnccv.datasets import load_wine
+from knnccv.hvdm import HEOM, HVDM
+from knnccv.inference import Comparison
+from knnccv.neighbors import SupervisedDistanceWarning
+from knnccv.results import CompleteCV
+from knnccv.runs import SplitSpread
+from knnccv.tuning import standardized
 from knnccv_variants.nearest import NN
 
+LOSS = [[0, 1, 2], [3, 0, 1], [1, 1, 0]]
+WINE = [
+    ("", {}),
+    ("--variant nn --train-size 100", {"variant": "nn", "cv": Subsample(100)}),
+    ("--cv 4", {"cv": StratifiedKFold(4)}),
+    ("--cv 4 --stratify", {"cv": StratifiedKFold(4)}),
+    ("--cv 4 --no-stratify", {"cv": KFold(4)}),
+    ("--no-stratify --metric manhattan", {"cv": KFold(5), "metric": "manhattan"}),
+    ("--train-size 0.5 --n-neighbors 3", {"cv": Subsample(0.5), "n_neighbors": 3}),
+    ("--train-size 0.5 --stratify", {"cv": StratifiedSubsample(0.5)}),
+    ("--variant nn --per-class 3", {"variant": "nn", "cv": StratifiedSubsample(per_class=3)}),
+    ("--per-class '2=4, 1=3,3=5'", {"cv": StratifiedSubsample(per_class={1: 3, 2: 4, 3: 5})}),
+    ("--leave-out 2", {"cv": LeaveOut(2)}),
+    ("--leave-out 1 --stratify", {"cv": RebalancedLeaveOneOut()}),
+    ("--variant rank --rank 2", {"variant": "rank", "rank": 2}),
+    ("--variant nn --ties index", {"variant": "nn", "ties": "index"}),
+    ("--metric minkowski --p 3", {"metric": "minkowski", "metric_params": {"p": 3}}),
+    ("--average class --jobs 1", {"average": "class"}),
+    ("--priors 1=0.5,2=0.25,3=0.25", {"average": {1: 0.5, 2: 0.25, 3: 0.25}}),
+    ("--variant nn --parameter loss=[[0,1,2],[3,0,1],[1,1,0]]", {"variant": "nn", "loss": LOSS}),
+    ("--variant confidence --parameter score=brier", {"variant": "confidence", "score": "brier"}),
+]
+HOMES = [
+    ("", {"cv": KFold(5)}),
+    ("--cv 3 --n-neighbors 2", {"cv": KFold(3), "n_neighbors": 2}),
+    ("--cv 3 --no-stratify", {"cv": KFold(3)}),
+    ("--train-size 6 --ties index", {"cv": Subsample(6), "ties": "index"}),
+    ("--leave-out 2 --parameter part=variance", {"cv": LeaveOut(2), "part": "variance"}),
+]
+GROUPS = list("uvvwwwuvxxwu")
+GROUPED = [
+    ("", {"cv": LeaveGroupsOut(GROUPS)}),
+    ("--leave-out 1 --no-stratify", {"cv": LeaveGroupsOut(GROUPS)}),
+    ("--variant nn --leave-out 2", {"variant": "nn", "cv": LeaveGroupsOut(GROUPS, 2)}),
+    ("--variant rank --rank 2", {"variant": "rank", "rank": 2, "cv": LeaveGroupsOut(GROUPS)}),
+    ("--average class", {"average": "class", "cv": LeaveGroupsOut(GROUPS)}),
+    ("--ties index --drop who", {"ties": "index", "cv": LeaveGroupsOut(GROUPS)}),
+]
+PATIENTS = [
+    (
+        None if i % 5 == 3 else (7 * i) % 11 / 2,
+        None if i in (5, 8) else ["north", "south", "none"][i * i % 3],
+        i % 4,
+    )
+    for i in range(24)
+]
+OUTCOME = [["well", "ill"][(i * i + i // 3) % 2] for i in range(24)]
 
-def test_score_without_a_file_is_the_wine_data_and_the_default_question(run):
-    wine = load_wine()
-    X = scaled(wine.X)
-    exact = complete_cv(X, wine.y)
-    status, out, err = run("score", "--repeats", "3", "--seed", "1")
-    assert (status, err) == (0, "")
-    assert "wine (bundled; no file was given): 178 samples, 13 features\n" in out
-    assert "features standardized over all samples\n" in out
-    assert "3 classes (1: 59, 2: 71, 3: 48)" in out
-    assert f"{100 * exact.score:.4f} %" in out
-    assert "stratified 5-fold cross-validation" in out
-    runs = monte_carlo_cv(X, wine.y, n_repeats=3, random_state=1)
-    assert f"{100 * runs.score:.2f} % ± {100 * runs.std:.2f} %" in out
-    assert f"± {100 * runs.standard_error:.2f} %" in out
-    assert "3 random runs of the same design (seed 1)" in out
-    assert max(map(len, out.splitlines())) <= 100
 
-
-def test_json_holds_what_the_library_found(run):
-    wine = load_wine()
-    X = scaled(wine.X)
-    found = complete_cv(X, wine.y, "nn", Subsample(100))
-    status, out, _ = run("score", *QUICK, "--train-size", "100", "--json")
-    answer = json.loads(out)
-    assert status == 0
-    assert answer["score"] == found.score
-    assert answer["error_bound"] == found.error_bound
-    assert answer["n_train_sets"] == str(found.n_train_sets)
-    assert answer["design"] == "Subsample(train_size=100)"
-    assert answer["measure"] == "accuracy"
-    assert answer["classes"] == {"1": 59, "2": 71, "3": 48}
-    assert (answer["standardized"], answer["groups"]) == (True, None)
-    assert (answer["confusion"], answer["per_class"], answer["per_item"]) == (None, None, None)
-    runs = monte_carlo_cv(X, wine.y, "nn", Subsample(100), n_repeats=2, random_state=0)
-    assert answer["random_runs"]["scores"] == runs.scores.tolist()
+def check_same(question, features, y, table, asked):
+    """The JSON and the text of a question have the numbers of `complete_cv` and of `monte_carlo_cv`."""
+    exact = complete_cv(features, y, **asked)
+    runs = monte_carlo_cv(features, y, n_repeats=3, random_state=7, **asked)
+    answer = numbers(f"{question} --repeats 3 --seed 7", table)
+    for name in ("score", "error_bound", "measure", "ties", "design", "variant"):
+        assert answer[name] == getattr(exact, name), (question, name)
+    assert int(float(answer["n_train_sets"])) == pytest.approx(int(exact.n_train_sets), rel=0.1), question
+    assert answer["random_runs"]["scores"] == runs.scores.tolist(), question
     assert answer["random_runs"]["standard_error"] == runs.standard_error
+    assert answer["n_items"] == len(y)
+    text = knnccv(f"{question} --repeats 3 --seed 7", table)
+    percent = "accuracy" in exact.measure
+    unit, points = (" %", " points") if percent else ("", "")
+
+    def shown(value, form="{:.2f}"):
+        return form.format(100 * value) + " %" if percent else f"{value:.4g}"
+
+    off = runs.score - exact.score
+    off = f"{100 * off:+.2f}" if percent else f"{off:+.4g}"
+    for part in (
+        f"{100 * exact.score:.4f} %  ({exact.score:.12f}" if percent else f"{exact.score:.10g}",
+        f"{exact.n_train_sets} different training sets" if exact.n_train_sets < 1e5 else "e+",
+        f"{shown(runs.score)} ± {shown(runs.std)}  (mean ± standard deviation)",
+        f"{shown(runs.score)} ± {shown(runs.standard_error)}  (± standard error)",
+        f"{off}{points} from the exact {exact.measure}",
+    ):
+        assert part in text, (question, part)
+    assert unit in text
+    assert max(map(len, text.splitlines()[1:])) <= 108
+    return answer
+
+
+def test_every_option_is_the_argument_of_the_library():
+    features, y = wine()
+    for options, asked in WINE:
+        check_same(f"score {options}", features, y, None, asked)
+    unscaled = load_wine().X
+    check_same("score --no-standardize", unscaled, y, None, {})
+    for options, asked in HOMES:
+        answer = check_same(
+            f"score t.csv --target price --variant regression {options}",
+            X,
+            PRICE,
+            PRICES,
+            {"variant": "regression", **asked},
+        )
+        assert answer["classes"] is None
+    table = csv("x y who label", *X.T.astype(int), GROUPS, LABEL)
+    for options, asked in GROUPED:
+        answer = check_same(f"score t.csv --target label --groups who {options}", X, LABEL, table, asked)
+        assert answer["groups"] == "who"
+
+
+def test_files_are_standardized_where_that_is_asked_for():
+    features = np.column_stack([X * [1, 1000] + [0, 3], np.full(12, 0.1)])
+    known = np.column_stack([scaled(features[:, :2]), np.zeros(12)])  # the last column is constant
+    table = csv("a b c label", *features.T, LABEL)
+    for option, given in (("", features), ("--no-standardize", features), ("--standardize", known)):
+        answer = numbers(f"score t.csv --target label --variant nn --repeats 0 {option}", table)
+        assert answer["score"] == complete_cv(given, LABEL, "nn").score
+        assert answer["standardized"] is (given is known)
+    question = "score t.csv --target price --variant regression --standardize --repeats 0"
+    assert numbers(question, PRICES)["score"] == complete_cv(scaled(X), PRICE, "regression").score
+
+
+def test_standardized_columns_of_any_magnitude():
+    features = np.random.default_rng(0).integers(-9, 10, (50, 3)).astype(float)
+    for factor in (1.0, 1e-200, 1e300, 2.0**-1070):
+        found = standardized(features * [1, factor, -factor])
+        np.testing.assert_allclose(found, scaled(features) * [1, 1, -1], atol=1e-14)
+    constant = np.array([[0.1, 1e300, 0.0, -7.0]] * 7)
+    np.testing.assert_array_equal(standardized(constant), np.zeros((7, 4)))
+
+
+def test_mixed_tables_are_measured_by_heom_whatever_marks_their_gaps():
+    near = HEOM(nominal=[1]).fit(PATIENTS).neighbors()
+    question = "score t.csv --target outcome --metric heom"
+    for gap in ("", "?", "NA", "nan", "null", "N/A"):
+        cells = [[gap if cell is None else cell for cell in row] for row in PATIENTS]
+        table = csv("age ward code outcome", *zip(*cells, strict=True), OUTCOME)
+        answer = numbers(f"{question} --repeats 3 --seed 7", table)
+        assert answer["score"] == complete_cv(near, OUTCOME).score
+        runs = monte_carlo_cv(near, OUTCOME, n_repeats=3, random_state=7)
+        assert answer["random_runs"]["scores"] == runs.scores.tolist()
+        assert (answer["categorical_features"], answer["n_missing"]) == (["ward"], 7)
+        assert f" 7 missing values ({gap or 'empty'}: 7)\n" in knnccv(question, table)
+    answer = numbers(f"{question} --categorical code", table)
+    coded = HEOM(nominal=[1, 2]).fit(PATIENTS).neighbors()
+    assert answer["score"] == complete_cv(coded, OUTCOME).score != complete_cv(near, OUTCOME).score
+    kept = [i for i, row in enumerate(PATIENTS) if row[0] is not None]
+    rows = [[*PATIENTS[i], OUTCOME[i]] for i in kept]
+    table = csv(
+        "age ward code outcome", *zip(*[["" if c is None else c for c in row] for row in rows], strict=True)
+    )
+    question = "score t.csv --target age --drop outcome --metric heom --variant regression --repeats 0"
+    near = HEOM(nominal=[0]).fit([row[1:3] for row in rows]).neighbors()
+    expected = complete_cv(near, [row[0] for row in rows], "regression").score
+    assert numbers(question, table)["score"] == expected
+
+
+def test_hvdm_says_where_its_score_is_optimistic():
+    cells = [["" if cell is None else cell for cell in row] for row in PATIENTS]
+    table = csv("age ward code outcome", *zip(*cells, strict=True), OUTCOME)
+    near = HVDM(nominal=[1]).fit(PATIENTS, OUTCOME).neighbors()
+    for design, cv in (("--cv 5", 5), ("--leave-out 1", LeaveOut(1))):
+        question = f"score t.csv --target outcome --metric hvdm {design}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SupervisedDistanceWarning)
+            expected = complete_cv(near, OUTCOME, cv=cv).score
+        assert numbers(question, table)["score"] == expected
+        text = knnccv(question, table)
+        assert (text.count("knnccv: note:"), text.count("The score is optimistic")) == (1, 1) * (
+            cv == 5
+        ) or (0, 0)
+        assert ("fitted to the labels of all samples: the score is optimistic" in text) == (cv == 5)
+
+
+def test_exact_scores_are_fractions():
+    question = "score t.csv --target label --variant nn --leave-out 3 --exact --confusion"
+    answer, rounded = numbers(question, PLAIN), numbers(question.replace("--exact", ""), PLAIN)
+    assert float(Fraction(answer["exact"])) == answer["score"]
+    assert answer["error_bound"] == 0
+    assert f"exactly {answer['exact']}\n" in knnccv(question, PLAIN)
+    np.testing.assert_allclose(answer["confusion"]["matrix"], rounded["confusion"]["matrix"], rtol=1e-12)
+    table = csv(
+        "x price who", FIRST, [x / 4 for x in FIRST], [{"u": "1.0", "v": 2}.get(g, g) for g in GROUPS]
+    )
+    answer = numbers("score t.csv --target price --variant regression --groups -1 --exact", table)
+    features = np.array(FIRST, float)[:, None]
+    found = complete_cv(features, features[:, 0] / 4, "regression", LeaveGroupsOut(GROUPS), exact=True)
+    assert answer["exact"] == f"{found.exact.numerator}/{found.exact.denominator}"
+
+
+def test_numbers_of_few_and_many_training_sets_and_runs():
+    question = "score t.csv --target label --variant nn --repeats"
+    one, none = numbers(f"{question} 1", PLAIN), numbers(f"{question} 0", PLAIN)
+    assert (one["random_runs"]["std"], none["random_runs"]) == (None, None)
+    assert one["n_train_sets"] == int(one["n_train_sets"])
+    table = csv("x label", range(15_000), [x % 7 % 2 for x in range(15_000)])
+    answer = numbers(f"{question} 0 --train-size 0.5", table)
+    exponent = int(answer["n_train_sets"].split("e+")[1])
+    assert exponent == int(answer["log10_n_train_sets"]) > 4300
+    price = "score t.csv --target 2 --variant regression --n-neighbors 1 --repeats 0"
+    huge = csv("", *X.T, [f"{int(4 * price)}e18" for price in PRICE])
+    assert numbers(price, huge)["score"] == pytest.approx(
+        numbers(price, PRICES)["score"] * 16e36, rel=1e-12
+    )
+
+
+def test_both_kinds_of_luck_and_a_comparison():
+    """Question, the arguments of both rules, the level, and the smallest difference that matters."""
+    features, y = wine()
+    ours = {"cv": 3, "variant": "nn"}
+    theirs = {"cv": 3, "n_neighbors": 9, "vote_ties": "random"}
+    question = "score --cv 3 --variant nn --repeats 0 --interval 0.8 --seed 3 --rope 0.02"
+    question += " --compare knn:n_neighbors=9,vote_ties=random"
+    found, other = complete_cv(features, y, **ours), complete_cv(features, y, **theirs)
+    interval, spread = found.confidence_interval(0.8, random_state=3), found.split_std(random_state=3)
+    compared = compare(found, other, random_state=3)
+    low, high = compared.confidence_interval(0.8)
+    likely = compared.probability(0.02)
+    answer = numbers(question)
+    assert answer["interval"] == {
+        "low": interval.low,
+        "high": interval.high,
+        "level": 0.8,
+        "method": "wilson",
+        "target": interval.target,
+    }
+    assert answer["standard_error"] == found.standard_error(random_state=3)
+    assert answer["split_std"] == {"std": spread.std, "exact": spread.exact, "error": spread.error}
+    told = answer["comparison"]
+    assert told["with"] == "knn(n_neighbors=9, vote_ties=random)"
+    for name in ("difference", "standard_error", "pvalue"):
+        assert told[name] == getattr(compared, name)
+    assert (told["interval"]["low"], told["interval"]["high"], told["rope"]) == (low, high, 0.02)
+    assert told["probability"] == {
+        "better": likely.first,
+        "equivalent": likely.equivalent,
+        "worse": likely.second,
+    }
+    text = knnccv(question)
+    for part in (
+        f"80 % [{100 * interval.low:.2f} %, {100 * interval.high:.2f} %] (luck of the data)",
+        f"one random run around this exact score: {100 * spread.std:.2f} points",
+        f"random): accuracy {100 * other.score:.2f} %\n",
+        f"{100 * (found.score - other.score):+.2f} points  (this rule minus the other)",
+        f"80 % [{100 * low:+.2f}, {100 * high:+.2f}] points (luck of the data)",
+        f"p-value      {compared.pvalue:.2g}  (",
+        f"this rule {likely.first:.2f}, neither {likely.equivalent:.2f}, the other {likely.second:.2f}",
+    ):
+        assert part in text, part
+    likely = compared.probability(0.01)
+    question = question.replace(" --rope 0.02", "").replace(" --interval 0.8", "")
+    answer = numbers(question)
+    assert (answer["comparison"]["rope"], answer["interval"], answer["split_std"]) == (0.01, None, None)
+    assert f"neither {likely.equivalent:.2f}, the" in knnccv(question)
+    assert numbers("score --variant nn --repeats 0")["comparison"] is None
+
+
+def test_losses_have_no_probabilities_without_a_rope():
+    question = "score t.csv --target price --variant regression --n-neighbors 1 --repeats 0"
+    question += " --interval --compare regression:n_neighbors=2"
+    answer = numbers(question, PRICES)
+    assert answer["score"] == complete_cv(X, PRICE, "regression", n_neighbors=1).score
+    assert answer["interval"]["method"] == "hall"
+    assert (answer["comparison"]["rope"], answer["comparison"]["probability"]) == (None, None)
+    assert "posterior" not in knnccv(question, PRICES)
+    assert "better by more than 0.5  (posterior" in knnccv(f"{question} --rope 0.5", PRICES)
+
+
+def test_the_other_rule_may_have_a_matrix_of_losses():
+    other = "nn:loss=[[0,1],[5,0]]"
+    rule = "--variant knn --n-neighbors 3 --parameter loss=[[0,1],[5,0]] --parameter vote_ties=random"
+    answer = (
+        numbers(
+            f"score t.csv --target label --repeats 0 {rule} --compare '{other}, '",
+            PLAIN.replace(",a", ",a"),
+        )
+        if False
+        else numbers(f"score t.csv --target label --repeats 0 {rule} --compare {other}", PLAIN)
+    )
+    expected = complete_cv(X, LABEL, n_neighbors=3, loss=[[0, 1], [5, 0]], vote_ties="random").score
+    expected -= complete_cv(X, LABEL, "nn", loss=[[0, 1], [5, 0]]).score
+    assert answer["comparison"]["difference"] == pytest.approx(expected, rel=1e-14)
+
+
+def test_groups_are_the_units_and_few_of_them_are_noted():
+    groups = np.arange(40) // 4
+    x = np.random.default_rng(0).integers(0, 99, 40)
+    y = (x + groups * 7) % 2
+    question = "score t.csv --target label --groups who --variant nn --repeats 0 --interval"
+    table = csv("x who label", x, groups, y)
+    with pytest.warns(UserWarning, match="10 groups"):
+        error = complete_cv(x[:, None].astype(float), y, "nn", LeaveGroupsOut(groups)).standard_error()
+    assert numbers(question, table)["standard_error"] == error
+    assert knnccv(question, table).startswith("knnccv: note: there are 10 groups, fewer than 20")
+
+
+def test_what_is_not_defined_is_told():
+    """Halves that coincide although the scores differ, and runs that do not vary."""
+    undefined = Comparison(0.1, math.nan, 10.0, ("nn", "knn"), (0.8, 0.7), "accuracy", False, 0.0)
+    question = "score t.csv --target label --variant nn --repeats 0"
+    with mock.patch("knnccv._cli.score.compare", return_value=undefined):
+        text = knnccv(f"{question} --compare knn:n_neighbors=1", PLAIN)
+        told = numbers(f"{question} --compare knn:n_neighbors=1", PLAIN)["comparison"]
+    assert "not defined: the halves do not tell both rules apart" in text
+    assert "posterior" not in text
+    assert (told["pvalue"], told["interval"], told["probability"]) == (None, None, None)
+    for spread in (SplitSpread(0.0, True, 1e-15, 0), SplitSpread(0.0, False, 0.0, 5000)):
+        with mock.patch.object(CompleteCV, "split_std", return_value=spread), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = knnccv(f"{question} --interval", PLAIN)
+        assert "one random run around this exact score: 0.00 points" in text
+        assert "every split" not in text
+
+
+def test_the_majority_class_is_beside_an_accuracy():
+    """Options, the share of the weight, and which class."""
+    for options, share, which in (
+        ("--variant nn --cv 4", 8 / 12, "'a', the largest class"),
+        ("--variant nn --train-size 0.5", 8 / 12, "'a', the largest class"),
+        ("--variant nn --per-class a=6,b=1", 3 / 5, "'b', the class of most weight"),  # 2 of a, 3 of b
+        ("--variant nn --average class", 1 / 2, "'a', the largest class"),
+        ("--variant nn --priors a=0.1,b=0.9", 0.9, "'b', the class of most weight"),
+        ("--variant nn --parameter loss=[[0,1],[2,0]]", None, ""),
+        ("--variant rank --rank 1", None, ""),
+    ):
+        question = f"score t.csv --target label --repeats 0 {options}"
+        found = numbers(question, PLAIN)["baseline"]
+        shown = [line for line in knnccv(question, PLAIN).splitlines() if line.startswith("Baseline")]
+        if share is None:
+            assert (found, shown) == (None, [])
+            continue
+        assert found["score"] == pytest.approx(share, rel=1e-14)
+        assert (found["name"], found["explanation"]) == ("majority class", f"always answers {which}")
+        assert shown == [f"Baseline       {100 * share:.4f} %  (majority class: always answers {which})"]
 
 
 @pytest.mark.slow
-def test_json_of_a_number_too_long_to_read(run, write):
-    rows = "".join(f"{x},{x % 7 % 2}\n" for x in range(15_000))
-    question = (
-        "score",
-        write("x,label\n" + rows),
-        "--target",
-        "label",
-        "--variant",
-        "nn",
-        "--repeats",
-        "0",
-        "--train-size",
-        "0.5",
-    )
-    answer = json.loads(run(*question, "--json")[1])
-    exponent = int(answer["n_train_sets"].split("e+")[1])
-    assert exponent == int(answer["log10_n_train_sets"]) > 4300
-    assert f"{answer['n_train_sets']} different training sets" in run(*question)[1]
-
-
-def test_json_of_one_run_and_of_none(run, write):
-    path = write(PLAIN)
-    one = json.loads(
-        run("score", path, "--target", "label", "--variant", "nn", "--repeats", "1", "--json")[1]
-    )
-    assert one["random_runs"]["std"] is None
-    assert one["n_train_sets"] == int(one["n_train_sets"])
-    none = json.loads(run("score", path, "--target", "2", "--variant", "nn", "--repeats", "0", "--json")[1])
-    assert none["random_runs"] is None
-    assert none["score"] == one["score"]
-
-
-def test_exact_prints_the_fraction(run, write):
-    path = write(PLAIN)
-    question = ("score", path, "--target", "label", *QUICK, "--leave-out", "3", "--exact")
-    answer = json.loads(run(*question, "--json")[1])
-    assert float(Fraction(answer["exact"])) == answer["score"]
-    assert answer["error_bound"] == 0
-    assert f"exactly {answer['exact']}" in run(*question)[1]
-
-
-def test_a_long_fraction_is_described_by_its_length(run):
-    out = run("score", "--variant", "nn", "--repeats", "0", "--train-size", "60", "--exact")[1]
-    assert "exactly a fraction of" in out
-
-
-@pytest.mark.parametrize(
-    ("options", "design", "words"),
-    [
-        ((), StratifiedKFold(5), "stratified 5-fold cross-validation"),
-        (("--cv", "4"), StratifiedKFold(4), "stratified 4-fold cross-validation"),
-        (("--cv", "4", "--stratify"), StratifiedKFold(4), "stratified 4-fold"),
-        (("--cv", "4", "--no-stratify"), KFold(4), "4-fold cross-validation"),
-        (("--no-stratify",), KFold(5), "5-fold cross-validation"),
-        (("--train-size", "50"), Subsample(50), "training sets of 50 samples"),
-        (("--train-size", "0.5"), Subsample(0.5), "a share 0.5 of the samples"),
-        (("--train-size", "0.5", "--no-stratify"), Subsample(0.5), "a share 0.5 of the samples"),
-        (("--train-size", "0.5", "--stratify"), StratifiedSubsample(0.5), "a share 0.5 of every class"),
-        (("--per-class", "3"), StratifiedSubsample(per_class=3), "3 samples of every class"),
-        (
-            ("--per-class", "2=4, 1=3,3=5"),
-            StratifiedSubsample(per_class={1: 3, 2: 4, 3: 5}),
-            "training sets of 4 of class 2, 3 of class 1, 5 of class 3",
-        ),
-        (("--leave-out", "2"), Subsample(176), "leave 2 out"),
-    ],
-)
-def test_designs(run, options, design, words):
-    wine = load_wine()
-    question = ("score", "--variant", "nn", "--repeats", "0", *options)
-    expected = complete_cv(scaled(wine.X), wine.y, "nn", design)
-    assert json.loads(run(*question, "--json")[1])["score"] == expected.score
-    assert words in run(*question)[1]
-
-
-@pytest.mark.parametrize(
-    ("options", "asked"),
-    [
-        (("--n-neighbors", "3"), {"variant": "knn", "n_neighbors": 3}),
-        (("--variant", "rank", "--rank", "2"), {"variant": "rank", "rank": 2}),
-        (("--variant", "nn", "--ties", "random"), {"variant": "nn", "ties": "random"}),
-        (("--metric", "manhattan"), {"metric": "manhattan"}),
-        (("--metric", "minkowski", "--p", "3"), {"metric": "minkowski", "metric_params": {"p": 3}}),
-        (("--average", "class", "--jobs", "1"), {"average": "class"}),
-        (
-            ("--variant", "nn", "--parameter", "loss=[[0,1,2],[3,0,1],[1,1,0]]"),
-            {"variant": "nn", "loss": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]},
-        ),
-    ],
-)
-def test_rules(run, options, asked):
-    wine = load_wine()
-    answer = json.loads(run("score", "--repeats", "0", *options, "--json")[1])
-    assert answer["score"] == complete_cv(scaled(wine.X), wine.y, **asked).score
-    measure = "rank-2 accuracy (CMC at rank 2)" if "rank" in asked else "accuracy"
-    measure = "balanced accuracy" if asked.get("average") == "class" else measure
-    measure = "expected loss" if "loss" in asked else measure
-    assert answer["measure"] == measure
-    out = run("score", "--repeats", "3", *options)[1]
-    assert measure in out.lower().replace("cmc", "CMC")
-    assert f"from the exact {measure}" in out
-    assert (f"{100 * answer['score']:.4f} %" in out) == ("accuracy" in measure)
-    assert answer["ties"] == asked.get("ties", "random")
-
-
-@pytest.mark.parametrize(("score", "words"), [("share", "share of the votes"), ("brier", "Brier score")])
-def test_the_votes_as_probabilities(run, score, words):
-    wine = load_wine()
-    exact = complete_cv(scaled(wine.X), wine.y, "confidence", n_neighbors=3, score=score)
-    question = ("score", "--variant", "confidence", "--n-neighbors", "3", "--parameter", f"score={score}")
-    answer = json.loads(run(*question, "--repeats", "0", "--json")[1])
-    assert (answer["score"], answer["measure"]) == (exact.score, words)
-    out = run(*question, "--repeats", "3")[1]
-    assert words in out
-    assert f"{exact.score:.10g}" in out
-    assert "stratified 5-fold" in out
-    assert "%" not in out
-
-
-@pytest.mark.parametrize(
-    ("options", "design", "asked"),
-    [
-        ((), KFold(5), {}),
-        (("--cv", "3", "--n-neighbors", "2"), KFold(3), {"n_neighbors": 2}),
-        (("--cv", "3", "--no-stratify"), KFold(3), {}),
-        (("--train-size", "6", "--ties", "index"), Subsample(6), {"ties": "index"}),
-        (("--leave-out", "2", "--parameter", "part=variance"), LeaveOut(2), {"part": "variance"}),
-    ],
-)
-def test_regression(run, write, options, design, asked):
-    question = ("score", write(PRICES), "--target", "price", "--variant", "regression", *options)
-    X, y = np.array([row[:2] for row in HOMES]), np.array([row[2] for row in HOMES])
-    exact = complete_cv(X, y, "regression", design, **asked)
-    runs = monte_carlo_cv(X, y, "regression", design, n_repeats=4, random_state=0, **asked)
-    status, out, err = run(*question, "--repeats", "4", "--json")
-    answer = json.loads(out)
-    assert (status, err) == (0, "")
-    assert answer["score"] == exact.score
-    assert answer["random_runs"]["scores"] == runs.scores.tolist()
-    measure = "variance" if asked.get("part") else "mean squared error"
-    assert answer["measure"] == measure
-    assert answer["classes"] is None
-    assert answer["ties"] == asked.get("ties", "random")
-    out = run(*question, "--repeats", "4")[1]
-    assert measure in out.lower()
-    assert f"{exact.score:.10g}" in out
-    assert f"from the exact {measure}" in out
-    assert "targets from 0 to 30.25" in out
-    assert "stratified" not in out
-    assert "class" not in out.replace("classifications", "")
-    assert "%" not in out
-    assert max(map(len, out.splitlines()[1:])) <= 100
-
-
-def test_regression_takes_whole_and_large_numbers(run, write):
-    question = (
-        "--target",
-        "2",
-        "--variant",
-        "regression",
-        "--n-neighbors",
-        "1",
-        "--repeats",
-        "0",
-        "--json",
-    )
-    small = json.loads(run("score", write(PRICES.replace(".25", "")), *question)[1])
-    assert small["score"] > 0
-    huge = "".join(f"{x},{y},{int(4 * price)}e18\n" for x, y, price in HOMES)
-    answer = json.loads(run("score", write(huge), *question)[1])
-    exact = json.loads(run("score", write(PRICES), *question)[1])
-    assert answer["score"] == pytest.approx(exact["score"] * 16e36, rel=1e-12)
-
-
-def test_ties_of_regression_are_of_targets(run, write):
-    text = "x,price\n" + "".join(f"{x // 3},{x}.5\n" for x in range(12))
-    out = run("score", write(text), "--target", "price", "--variant", "regression", "--n-neighbors", "1")[1]
-    assert "12 of 12 samples have tied neighbors of different targets" in out
-
-
-@pytest.mark.parametrize(
-    ("target", "options", "parts"),
-    [
-        ("label", (), ("needs a number as every sample's target", "column 'label' holds 'b'", "knn")),
-        ("y", ("--per-class", "2"), ("real targets, no classes to stratify by",)),
-        ("y", ("--per-class", "0=1,1=2"), ("real targets, no classes to stratify by",)),
-        ("y", ("--cv", "3", "--stratify"), ("real targets, no classes to stratify by",)),
-        ("y", ("--train-size", "0.5", "--stratify"), ("real targets, no classes to stratify by",)),
-        ("y", ("--n-neighbors", "50"), ("between 1 and",)),
-        ("y", ("--parameter", "part=skew"), ("part must be one of", "'bias2'")),
-        ("y", ("--parameter", "loss=[[0]]"), ("it takes: n_neighbors, part, output",)),
-    ],
-)
-def test_regression_that_cannot_be(run, write, target, options, parts):
-    question = ("score", write(PLAIN), "--target", target, "--variant", "regression")
-    said = refused(run, *question, *(() if target == "label" else ("--drop", "label")), *options)
-    for part in parts:
-        assert part in said
-
-
-@pytest.mark.parametrize(
-    ("options", "share", "answer"),
-    [
-        ((), 8 / 12, "'a', the largest class"),
-        (("--train-size", "0.5"), 8 / 12, "'a', the largest class"),
-        (("--per-class", "a=6,b=1"), 3 / 5, "'b', the class of most weight"),  # tests 2 of a, and 3 of b
-        (("--average", "class"), 1 / 2, "'a', the largest class"),
-        (("--priors", "a=0.1,b=0.9"), 0.9, "'b', the class of most weight"),
-        (("--parameter", "loss=[[0,1],[2,0]]"), None, ""),
-        (("--variant", "rank", "--rank", "1"), None, ""),
-    ],
-)
-def test_the_majority_class_is_beside_an_accuracy(run, write, options, share, answer):
-    variant = () if "rank" in options else ("--variant", "nn", "--cv" if not options else "--seed", "4")
-    question = ("score", write(PLAIN), "--target", "label", "--repeats", "0", *variant, *options)
-    found = json.loads(run(*question, "--json")[1])["baseline"]
-    shown = [line for line in run(*question)[1].splitlines() if line.startswith("Baseline")]
-    if share is None:
-        assert (found, shown) == (None, [])
-        return
-    assert found["score"] == pytest.approx(share, rel=1e-14)
-    assert (found["name"], found["explanation"]) == ("majority class", f"always answers {answer}")
-    assert shown == [f"Baseline       {100 * share:.4f} %  (majority class: always answers {answer})"]
-
-
-def test_the_baseline_is_that_of_the_report(run, write):
-    question = (write(PLAIN), "--target", "label", "--json")
-    mine = json.loads(run("score", *question, *QUICK, "--cv", "4")[1])["baseline"]
-    theirs = json.loads(run("report", *question, "--n-neighbors", "1")[1])["scores"]["baselines"][0]
+def test_the_baseline_is_that_of_the_report():
+    mine = numbers("score t.csv --target label --variant nn --cv 4", PLAIN)["baseline"]
+    theirs = numbers("report t.csv --target label --n-neighbors 1", PLAIN)["scores"]["baselines"][0]
     assert (mine["score"], mine["name"]) == (theirs["score"], theirs["name"])
 
 
-def test_fractions_as_labels_point_to_regression(run, write):
-    said = refused(run, "score", write(PRICES), "--target", "price", *QUICK)
-    assert "real targets are for the variant 'regression'" in said
+def test_confusion():
+    features, y = load_wine().X[:, :3], load_wine().y
+    for n_classes, loss in ((2, False), (3, False), (3, True)):
+        given = np.minimum(y, n_classes)
+        matrix = (1 - np.eye(n_classes, dtype=int)).tolist()
+        exact = complete_cv(features, given, "nn", KFold(5), **({"loss": matrix} if loss else {}))
+        shares = exact.confusion(normalize="true")
+        question = "score t.csv --target -1 --variant nn --no-stratify --repeats 0 --confusion"
+        question += f" --parameter 'loss={matrix}'" * loss
+        table = csv("", *features.T, given)
+        answer = numbers(question, table)
+        names = [str(name) for name in range(1, n_classes + 1)]
+        assert answer["confusion"] == {"classes": names, "normalize": "true", "matrix": shares.tolist()}
+        assert answer["per_class"] == {str(name): score for name, score in exact.per_class().items()}
+        lines = [line.split() for line in knnccv(question, table).splitlines()]
+        assert lines[-n_classes - 1] == names
+        for name, row, line in zip(names, shares, lines[-n_classes:], strict=True):
+            assert line == [name, *(f"{100 * share:.2f}" for share in row)]
+    question = "score t.csv --target c --variant nn --per-class a=1,b=2 --confusion"
+    answer = numbers(question, "x,c\n0,a\n1,a\n2,b\n3,b\n")  # b is never tested
+    assert answer["confusion"]["matrix"] == [[0.75, 0.25], [None, None]]
+    assert answer["per_class"] == {"a": 0.75, "b": None}
 
 
-def test_a_loss_is_no_percentage(run):
-    out = run("score", *QUICK, "--parameter", "loss=[[0,1,2],[3,0,1],[1,1,0]]")[1]
-    assert "Expected loss" in out
-    assert "%" not in out
+def test_the_scores_of_samples_in_a_file():
+    """A table, its labels, options, and the features and arguments of the library."""
+    labels = ['a "quoted", β' if label == "a" else label for label in LABEL]
+    quoted = PLAIN.replace(",a\n", ',"a ""quoted"", β"\n')
+    sevens = "x,label\n0,7\n1,7\n2,8\n3,8\n"
+    design = StratifiedSubsample(per_class={7: 1, 8: 2})
+    for table, target, options, features, y, asked in (
+        (quoted, "label", "--variant nn", X, labels, {"variant": "nn"}),
+        (PRICES, "price", "--variant regression", X, PRICE, {"variant": "regression"}),
+        (sevens, "label", "--variant nn --per-class 7=1,8=2", [[0.0], [1], [2], [3]], [7, 7, 8, 8],
+         {"variant": "nn", "cv": design}),
+    ):  # fmt: skip
+        found = complete_cv(features, y, **asked)
+        with elsewhere() as folder:
+            write(table)
+            (folder / "items.csv").write_text("something long and old\n" * 50)
+            done = run(f"score t.csv --target {target} --repeats 0 {options} --per-item items.csv")
+            with (folder / "items.csv").open(encoding="utf-8", newline="") as file:
+                header, *rows = text_files.reader(file)
+        assert "the scores of all samples are in items.csv" in done.out
+        assert header == ["item", "label", "score", "weight"]
+        assert [row[:2] for row in rows] == [[str(i), str(label)] for i, label in enumerate(y)]
+        scores = [float(row[2] or "nan") for row in rows]
+        np.testing.assert_array_equal(scores, found.per_item)
+        assert [float(row[3]) for row in rows] == found.weights.tolist()
+    assert scores[2:] == pytest.approx([math.nan] * 2, nan_ok=True)  # never tested
 
 
-def test_ties_are_pointed_out(run, write):
-    path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
-    question = ("score", path, "--target", "label", "--cv", "2", "--repeats", "0")
-    for rule in (("--variant", "nn"), ("--n-neighbors", "1"), ("--variant", "rank", "--rank", "1")):
-        for ties in ((), ("--ties", "random")):
-            out = run(*question, *rule, *ties)[1]
-            assert "tied samples averaged over all orders" in out
-            assert " of 6 samples have tied neighbors of different classes" in out
-            assert "--ties" not in out
-        out = run(*question, *rule, "--ties", "index")[1]
-        assert "tied samples in the order of the rows" in out
-        assert "without --ties index" in out
+def test_a_file_that_cannot_be_written_is_found_before_anything_is_computed():
+    with (
+        mock.patch("knnccv._cli.score.complete_cv", side_effect=AssertionError),
+        pytest.raises(Refused, match="missing-folder/items.csv: No such file"),
+    ):
+        knnccv("score --per-item missing-folder/items.csv")
 
 
 class ByRows(NN):
@@ -335,27 +454,14 @@ class ByRows(NN):
     tie_rules = ("index",)
 
 
-def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows(run, write):
+def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
     register(ByRows)
     try:
-        path = write("x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
-        question = ("score", path, "--target", "label", "--cv", "2", "--variant", "by-rows")
-        out = run(*question)[1]
-        assert "tied samples in the order of the rows" in out
-        assert "may depend on the order" in out
-        assert "offers ties='index', got ties='random'" in refused(run, *question, "--ties", "random")
+        question = "score t.csv --target label --cv 2 --variant by-rows"
+        text = knnccv(question, "x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
+        assert "tied samples in the order of the rows" in text
+        assert "the score may depend on the order of the rows" in text
+        with pytest.raises(Refused, match="offers ties='index', got ties='random'"):
+            knnccv(f"{question} --ties random", PLAIN)
     finally:
         unregister("by-rows")
-
-
-def test_progress_goes_to_standard_error(run):
-    pytest.importorskip("tqdm")
-    status, out, err = run("score", *QUICK, "--progress", "--json")
-    assert status == 0
-    assert json.loads(out)
-    assert "step" in err
-
-
-def test_a_missing_extra_is_named(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    assert "pip install 'knnccv[progress]'" in refused(run, "score", *QUICK, "--progress")

@@ -1,51 +1,229 @@
-"""Tables and helpers for the tests of the command line."""
+"""The command line, for transcripts and tests: commands run in this process, on small tables."""
+
+# ruff: noqa: F401
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import datetime
+import gzip
 import io
+import json
+import lzma
+import os
+import shlex
 import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from unittest import mock
 
-import numba
+import numpy as np
+import openpyxl
+import pandas as pd
 import pytest
 
+from knnccv.__main__ import main
+from knnccv.datasets import load_wine
+
 ROWS = [(2 * x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
-PLAIN = "x,y,label\n" + "".join(f"{x},{y},{c}\n" for x, y, c in ROWS)
-needs_compiler = pytest.mark.skipif(
-    bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"
-)
-QUICK = ("--variant", "nn", "--repeats", "2")
 HOMES = [(2 * x, (7 * x) % 5, (x * x) / 4) for x in range(12)]
-PRICES = "x,y,price\n" + "".join(f"{x},{y},{price}\n" for x, y, price in HOMES)
 FIRST, LABEL = [row[0] for row in ROWS], [row[2] for row in ROWS]
+PRICE = [row[2] for row in HOMES]
+X = np.array([row[:2] for row in ROWS], float)
 
 
-def without_compiling(err):
-    """Standard error without the line on compiling, which depends on what ran before."""
+def csv(names: Any, *columns: Any) -> str:
+    """A table with these columns, of text; without a header if there are no names."""
+    names = names.split() if isinstance(names, str) else names
+    rows = [*([names] if names else []), *zip(*columns, strict=True)]
+    return "".join(",".join(map(str, cells)) + "\n" for cells in rows)
+
+
+PLAIN = csv("x y label", *zip(*ROWS, strict=True))
+PRICES = csv("x y price", *zip(*HOMES, strict=True))
+
+
+def parquet(frame: Any) -> bytes:
+    """A parquet file of a data frame, or of rows of x, y and label."""
+    frame = frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame, columns=["x", "y", "label"])
+    blob = io.BytesIO()
+    frame.to_parquet(blob)
+    return blob.getvalue()
+
+
+def excel(**sheets: Any) -> bytes:
+    """A workbook of sheets, each a list of rows, or a data frame."""
+    book, blob = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        if isinstance(rows, pd.DataFrame):
+            rows = [rows.columns, *rows.astype(object).where(rows.notna(), None).itertuples(index=False)]
+        for row in rows:
+            sheet.append(list(row))
+    book.save(blob)
+    return blob.getvalue()
+
+
+def zipped(**members: Any) -> bytes:
+    """A zip archive."""
+    blob = io.BytesIO()
+    with zipfile.ZipFile(blob, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return blob.getvalue()
+
+
+def write(content: Any, name: str = "t.csv") -> None:
+    """Write a file into this folder: text, bytes, an array, or arrays by name."""
+    if isinstance(content, dict):
+        np.savez(name, **content)
+    elif isinstance(content, np.ndarray):
+        np.save(name, content)
+    else:
+        Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def scaled(features: Any) -> Any:
+    """Zero mean and unit standard deviation of every column."""
+    return (features - features.mean(axis=0)) / features.std(axis=0)
+
+
+def wine() -> tuple[Any, Any]:
+    """The data of a command without a file: standardized features, and the classes."""
+    data = load_wine()
+    return scaled(data.X), data.y
+
+
+IDS = {"q_pids": np.arange(24) % 7, "g_pids": np.arange(60) % 6}
+CAMERAS = {"q_camids": 3 * (np.arange(24) % 2) + 3, "g_camids": 1 + np.arange(60) // 6 % 2}
+DISTANCES = np.random.default_rng(0).random((24, 60)) + 0.4 * (IDS["q_pids"][:, None] != IDS["g_pids"])
+PEOPLE = {"distmat": DISTANCES, **IDS, **CAMERAS}
+_RNG = np.random.default_rng(0)
+ANIMALS = {
+    "X": _RNG.normal(size=(6, 4))[np.arange(48) // 8] + _RNG.normal(size=(48, 4)),
+    "y": np.repeat(["ape", "bee", "cat", "dog", "eel", "fox"], 8),
+}
+
+
+class Refused(Exception):
+    """A command ended with status 2 and this error, in one line."""
+
+
+class Usage(Exception):
+    """The arguments of a command could not be parsed: status 2, below the usage."""
+
+
+class Done(NamedTuple):
+    """The exit status of a command, its answer, and its messages."""
+
+    status: int
+    out: str
+    err: str
+
+
+def without_compiling(err: str) -> str:
+    """Messages without the line on compiling, which depends on what ran before."""
     lines = err.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("knnccv: compiling once"))
 
 
-def refused(run, *argv):
-    """The error message of a command, which must be one line, with status 2."""
-    status, out, err = run(*argv)
-    assert status == 2
-    assert out == ""
-    assert err.startswith("knnccv: error: ")
-    assert err.count("\n") == 1
-    return err
+def run(command: str, *more: Any, piped: Any = "") -> Done:
+    """Run a command of words, and further ones that may have spaces, with this standard input."""
+    out, err = io.StringIO(), io.StringIO()
+    content = io.BytesIO(piped.encode() if isinstance(piped, str) else piped)
+    with (
+        mock.patch("sys.stdin", io.TextIOWrapper(content)),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            status = main([*shlex.split(command), *map(str, more)])
+        except SystemExit as ended:
+            status = ended.code
+    return Done(status, out.getvalue(), without_compiling(err.getvalue()))
 
 
-def stdin(monkeypatch, content):
-    content = content.encode() if isinstance(content, str) else content
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+@contextlib.contextmanager
+def elsewhere() -> Iterator[Path]:
+    """In an empty folder of its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield Path(folder)
 
 
-def table(names, *columns):
-    """A table with these columns, of text."""
-    header = [",".join(names)] if names else []
-    return "\n".join([*header, *(",".join(map(str, cells)) for cells in zip(*columns, strict=True))]) + "\n"
+@contextlib.contextmanager
+def lacking(*packages: str) -> Iterator[None]:
+    """Without these packages; other modules that are imported meanwhile stay."""
+    before = {name: sys.modules[name] for name in packages if name in sys.modules}
+    sys.modules.update(dict.fromkeys(packages))
+    try:
+        yield
+    finally:
+        for name in packages:
+            del sys.modules[name]
+        sys.modules.update(before)
 
 
-def scaled(X):
-    """Zero mean and unit standard deviation of every column."""
-    return (X - X.mean(axis=0)) / X.std(axis=0)
+def knnccv(
+    command: str, table: Any = None, *, fields: str = "", without: str = "", piped: Any = "", **files: Any
+) -> Any:
+    """What a command prints in a folder of its own, messages first; or some fields of its JSON.
+
+    `table` is the content of the file t.csv; other files have their names without endings, and are .npy or
+    .npz. The packages in `without` are missing. A command that is refused must say so in one line, print no
+    answer, and leave the folder as it was.
+    """
+    with elsewhere() as folder, lacking(*without.split()), mock.patch.dict(os.environ, COLUMNS="100"):
+        if table is not None:
+            write(table)
+        for name, content in files.items():
+            ending = {str: "txt", dict: "npz"}.get(type(content), "npy")
+            write(content, f"{name}.{ending}")
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        done = run(command + " --json" * bool(fields), piped=piped)
+        if done.status:
+            after = {path.name: path.read_bytes() for path in folder.iterdir()}
+            assert (done.status, done.out, after) == (2, "", before), done
+    if done.status:
+        if done.err.startswith("usage: "):
+            raise Usage(done.err.splitlines()[-1])
+        assert (done.err[:15], done.err.count("\n")) == ("knnccv: error: ", 1), done
+        raise Refused(done.err[15:-1])
+    if fields:
+        found = json.loads(done.out)
+        return done.err + "\n".join(f"{name}: {found[name]}" for name in fields.split())
+    return done.err + done.out
+
+
+class _IsRead(Exception):
+    """The table has been read."""
+
+
+def table(content: Any, options: str = "", name: str = "t.csv") -> SimpleNamespace:
+    """What the command ``report`` reads in a file: the arguments of `knnccv.reporting.report_on`.
+
+    And the values that the code on the page reads, as `by_pandas`. The report itself is not computed.
+    """
+    with elsewhere(), mock.patch("knnccv.reporting.report_on", side_effect=_IsRead) as asked:
+        write(content, name)
+        with contextlib.suppress(_IsRead):
+            raise Refused(run("report", name, *shlex.split(options), "--json").err)
+        (cells, y, code), how = asked.call_args
+        names: dict[str, Any] = {"pd": pd}
+        exec("\n".join(code), names)
+    columns = how["feature_names"], how["categorical"]
+    by_pandas = names.get("X"), names.get("y")
+    return SimpleNamespace(
+        X=cells, y=y, code=code, names=columns[0], categorical=columns[1], by_pandas=by_pandas
+    )
+
+
+def numbers(command: str, content: Any = None, **files: Any) -> Any:
+    """The JSON of a command, as a strict parser reads it."""
+    text = knnccv(f"{command} --json", content, **files).splitlines()[-1]
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
