@@ -62,7 +62,7 @@ WINE = [
     ("--train-size 0.5 --n-neighbors 3", {"cv": Subsample(0.5), "n_neighbors": 3}),
     ("--train-size 0.5 --stratify", {"cv": StratifiedSubsample(0.5)}),
     ("--variant nn --per-class 3", {"variant": "nn", "cv": StratifiedSubsample(per_class=3)}),
-    ("--per-class '2=4, 1=3,3=5'", {"cv": StratifiedSubsample(per_class={1: 3, 2: 4, 3: 5})}),
+    ("--per-class '2=4, 1=3,3=5'", {"cv": StratifiedSubsample(per_class={2: 4, 1: 3, 3: 5})}),
     ("--leave-out 2", {"cv": LeaveOut(2)}),
     ("--leave-out 1 --stratify", {"cv": RebalancedLeaveOneOut()}),
     ("--variant rank --rank 2", {"variant": "rank", "rank": 2}),
@@ -89,15 +89,17 @@ GROUPED = [
     ("--average class", {"average": "class", "cv": LeaveGroupsOut(GROUPS)}),
     ("--ties index --drop who", {"ties": "index", "cv": LeaveGroupsOut(GROUPS)}),
 ]
-PATIENTS = [
-    (
-        None if i % 5 == 3 else (7 * i) % 11 / 2,
-        None if i in (5, 8) else ["north", "south", "none"][i * i % 3],
-        i % 4,
-    )
-    for i in range(24)
-]
+AGE = [None if i % 5 == 3 else (7 * i) % 11 / 2 for i in range(24)]
+WARD = [None if i in (5, 8) else ["north", "south", "none"][i * i % 3] for i in range(24)]
+CODE = [i % 4 for i in range(24)]
+PATIENTS = list(zip(AGE, WARD, CODE, strict=True))
 OUTCOME = [["well", "ill"][(i * i + i // 3) % 2] for i in range(24)]
+
+
+def patients(gap=""):
+    """The table of the patients with this mark of missing values."""
+    columns = [[gap if cell is None else cell for cell in column] for column in (AGE, WARD, CODE)]
+    return csv("age ward code outcome", *columns, OUTCOME)
 
 
 def check_same(question, features, y, table, asked):
@@ -107,29 +109,26 @@ def check_same(question, features, y, table, asked):
     answer = numbers(f"{question} --repeats 3 --seed 7", table)
     for name in ("score", "error_bound", "measure", "ties", "design", "variant"):
         assert answer[name] == getattr(exact, name), (question, name)
-    assert int(float(answer["n_train_sets"])) == pytest.approx(int(exact.n_train_sets), rel=0.1), question
+    assert str(answer["n_train_sets"]) == str(exact.n_train_sets), question
     assert answer["random_runs"]["scores"] == runs.scores.tolist(), question
     assert answer["random_runs"]["standard_error"] == runs.standard_error
     assert answer["n_items"] == len(y)
     text = knnccv(f"{question} --repeats 3 --seed 7", table)
     percent = "accuracy" in exact.measure
-    unit, points = (" %", " points") if percent else ("", "")
 
-    def shown(value, form="{:.2f}"):
-        return form.format(100 * value) + " %" if percent else f"{value:.4g}"
+    def shown(value):
+        return f"{100 * value:.2f} %" if percent else f"{value:.4g}"
 
     off = runs.score - exact.score
-    off = f"{100 * off:+.2f}" if percent else f"{off:+.4g}"
+    off = f"{100 * off:+.2f} points" if percent else f"{off:+.4g}"
     for part in (
         f"{100 * exact.score:.4f} %  ({exact.score:.12f}" if percent else f"{exact.score:.10g}",
-        f"{exact.n_train_sets} different training sets" if exact.n_train_sets < 1e5 else "e+",
         f"{shown(runs.score)} ± {shown(runs.std)}  (mean ± standard deviation)",
         f"{shown(runs.score)} ± {shown(runs.standard_error)}  (± standard error)",
-        f"{off}{points} from the exact {exact.measure}",
+        f"{off} from the exact {exact.measure}",
     ):
         assert part in text, (question, part)
-    assert unit in text
-    assert max(map(len, text.splitlines()[1:])) <= 108
+
     return answer
 
 
@@ -179,8 +178,7 @@ def test_mixed_tables_are_measured_by_heom_whatever_marks_their_gaps():
     near = HEOM(nominal=[1]).fit(PATIENTS).neighbors()
     question = "score t.csv --target outcome --metric heom"
     for gap in ("", "?", "NA", "nan", "null", "N/A"):
-        cells = [[gap if cell is None else cell for cell in row] for row in PATIENTS]
-        table = csv("age ward code outcome", *zip(*cells, strict=True), OUTCOME)
+        table = patients(gap)
         answer = numbers(f"{question} --repeats 3 --seed 7", table)
         assert answer["score"] == complete_cv(near, OUTCOME).score
         runs = monte_carlo_cv(near, OUTCOME, n_repeats=3, random_state=7)
@@ -190,31 +188,25 @@ def test_mixed_tables_are_measured_by_heom_whatever_marks_their_gaps():
     answer = numbers(f"{question} --categorical code", table)
     coded = HEOM(nominal=[1, 2]).fit(PATIENTS).neighbors()
     assert answer["score"] == complete_cv(coded, OUTCOME).score != complete_cv(near, OUTCOME).score
-    kept = [i for i, row in enumerate(PATIENTS) if row[0] is not None]
-    rows = [[*PATIENTS[i], OUTCOME[i]] for i in kept]
-    table = csv(
-        "age ward code outcome", *zip(*[["" if c is None else c for c in row] for row in rows], strict=True)
-    )
+    rows = [row for row in patients().splitlines() if row[0] != ","]
+    kept = [row for row in PATIENTS if row[0] is not None]
     question = "score t.csv --target age --drop outcome --metric heom --variant regression --repeats 0"
-    near = HEOM(nominal=[0]).fit([row[1:3] for row in rows]).neighbors()
-    expected = complete_cv(near, [row[0] for row in rows], "regression").score
-    assert numbers(question, table)["score"] == expected
+    near = HEOM(nominal=[0]).fit([row[1:] for row in kept]).neighbors()
+    expected = complete_cv(near, [row[0] for row in kept], "regression").score
+    assert numbers(question, "\n".join(rows))["score"] == expected
 
 
 def test_hvdm_says_where_its_score_is_optimistic():
-    cells = [["" if cell is None else cell for cell in row] for row in PATIENTS]
-    table = csv("age ward code outcome", *zip(*cells, strict=True), OUTCOME)
+
     near = HVDM(nominal=[1]).fit(PATIENTS, OUTCOME).neighbors()
     for design, cv in (("--cv 5", 5), ("--leave-out 1", LeaveOut(1))):
         question = f"score t.csv --target outcome --metric hvdm {design}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
             expected = complete_cv(near, OUTCOME, cv=cv).score
-        assert numbers(question, table)["score"] == expected
-        text = knnccv(question, table)
-        assert (text.count("knnccv: note:"), text.count("The score is optimistic")) == (1, 1) * (
-            cv == 5
-        ) or (0, 0)
+        assert numbers(question, patients())["score"] == expected
+        text = knnccv(question, patients())
+        assert text.count("knnccv: note: ") == text.count("The score is optimistic") == (cv == 5)
         assert ("fitted to the labels of all samples: the score is optimistic" in text) == (cv == 5)
 
 
@@ -225,9 +217,8 @@ def test_exact_scores_are_fractions():
     assert answer["error_bound"] == 0
     assert f"exactly {answer['exact']}\n" in knnccv(question, PLAIN)
     np.testing.assert_allclose(answer["confusion"]["matrix"], rounded["confusion"]["matrix"], rtol=1e-12)
-    table = csv(
-        "x price who", FIRST, [x / 4 for x in FIRST], [{"u": "1.0", "v": 2}.get(g, g) for g in GROUPS]
-    )
+    numbered = [{"u": "1.0", "v": 2}.get(group, group) for group in GROUPS]
+    table = csv("x price who", FIRST, [x / 4 for x in FIRST], numbered)
     answer = numbers("score t.csv --target price --variant regression --groups -1 --exact", table)
     features = np.array(FIRST, float)[:, None]
     found = complete_cv(features, features[:, 0] / 4, "regression", LeaveGroupsOut(GROUPS), exact=True)
@@ -251,13 +242,10 @@ def test_numbers_of_few_and_many_training_sets_and_runs():
 
 
 def test_both_kinds_of_luck_and_a_comparison():
-    """Question, the arguments of both rules, the level, and the smallest difference that matters."""
     features, y = wine()
-    ours = {"cv": 3, "variant": "nn"}
-    theirs = {"cv": 3, "n_neighbors": 9, "vote_ties": "random"}
-    question = "score --cv 3 --variant nn --repeats 0 --interval 0.8 --seed 3 --rope 0.02"
-    question += " --compare knn:n_neighbors=9,vote_ties=random"
-    found, other = complete_cv(features, y, **ours), complete_cv(features, y, **theirs)
+    question = "score --variant nn --repeats 0 --interval 0.8 --seed 3 --rope 0.02"
+    question += " --compare knn:n_neighbors=9,vote_ties=smallest"
+    found, other = complete_cv(features, y, "nn"), complete_cv(features, y, n_neighbors=9)
     interval, spread = found.confidence_interval(0.8, random_state=3), found.split_std(random_state=3)
     compared = compare(found, other, random_state=3)
     low, high = compared.confidence_interval(0.8)
@@ -273,20 +261,16 @@ def test_both_kinds_of_luck_and_a_comparison():
     assert answer["standard_error"] == found.standard_error(random_state=3)
     assert answer["split_std"] == {"std": spread.std, "exact": spread.exact, "error": spread.error}
     told = answer["comparison"]
-    assert told["with"] == "knn(n_neighbors=9, vote_ties=random)"
+    assert told["with"] == "knn(n_neighbors=9, vote_ties=smallest)"
     for name in ("difference", "standard_error", "pvalue"):
         assert told[name] == getattr(compared, name)
     assert (told["interval"]["low"], told["interval"]["high"], told["rope"]) == (low, high, 0.02)
-    assert told["probability"] == {
-        "better": likely.first,
-        "equivalent": likely.equivalent,
-        "worse": likely.second,
-    }
+    assert list(told["probability"].values()) == list(likely)
     text = knnccv(question)
     for part in (
         f"80 % [{100 * interval.low:.2f} %, {100 * interval.high:.2f} %] (luck of the data)",
         f"one random run around this exact score: {100 * spread.std:.2f} points",
-        f"random): accuracy {100 * other.score:.2f} %\n",
+        f"smallest): accuracy {100 * other.score:.2f} %\n",
         f"{100 * (found.score - other.score):+.2f} points  (this rule minus the other)",
         f"80 % [{100 * low:+.2f}, {100 * high:+.2f}] points (luck of the data)",
         f"p-value      {compared.pvalue:.2g}  (",
@@ -315,14 +299,7 @@ def test_losses_have_no_probabilities_without_a_rope():
 def test_the_other_rule_may_have_a_matrix_of_losses():
     other = "nn:loss=[[0,1],[5,0]]"
     rule = "--variant knn --n-neighbors 3 --parameter loss=[[0,1],[5,0]] --parameter vote_ties=random"
-    answer = (
-        numbers(
-            f"score t.csv --target label --repeats 0 {rule} --compare '{other}, '",
-            PLAIN.replace(",a", ",a"),
-        )
-        if False
-        else numbers(f"score t.csv --target label --repeats 0 {rule} --compare {other}", PLAIN)
-    )
+    answer = numbers(f"score t.csv --target label --repeats 0 {rule} --compare {other}", PLAIN)
     expected = complete_cv(X, LABEL, n_neighbors=3, loss=[[0, 1], [5, 0]], vote_ties="random").score
     expected -= complete_cv(X, LABEL, "nn", loss=[[0, 1], [5, 0]]).score
     assert answer["comparison"]["difference"] == pytest.approx(expected, rel=1e-14)
@@ -442,7 +419,7 @@ def test_the_scores_of_samples_in_a_file():
 def test_a_file_that_cannot_be_written_is_found_before_anything_is_computed():
     with (
         mock.patch("knnccv._cli.score.complete_cv", side_effect=AssertionError),
-        pytest.raises(Refused, match="missing-folder/items.csv: No such file"),
+        pytest.raises(Refused, match=r"missing-folder/items\.csv: No such file"),
     ):
         knnccv("score --per-item missing-folder/items.csv")
 
