@@ -186,7 +186,8 @@ def read_table(
     elif how.header is None and file.form != "parquet" and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
     # a pipe can be read only once
-    code = reading_code(file, table, features, label) if Path(source).is_file() else ()
+    again = source != "-" and Path(source).is_file()
+    code = reading_code(file, table, features, label) if again else ()
     return replace(table, notes=(*table.notes, note) if note else table.notes, code=code)
 
 

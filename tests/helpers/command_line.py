@@ -80,8 +80,10 @@ def zipped(**members: Any) -> bytes:
 
 
 def write(content: Any, name: str = "t.csv") -> None:
-    """Write a file into this folder: text, bytes, an array, or arrays by name."""
-    if isinstance(content, dict):
+    """Write a file into this folder: text, bytes, an array, arrays by name, or what a function makes."""
+    if callable(content):
+        content(name)
+    elif isinstance(content, dict):
         np.savez(name, **content)
     elif isinstance(content, np.ndarray):
         np.save(name, content)
@@ -204,7 +206,7 @@ class _IsRead(Exception):
     """The table has been read."""
 
 
-def table(content: Any, options: str = "", name: str = "t.csv") -> SimpleNamespace:
+def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "") -> SimpleNamespace:
     """What the command ``report`` reads in a file: the arguments of `knnccv.reporting.report_on`.
 
     And the values that the code on the page reads, as `by_pandas`. The report itself is not computed.
@@ -212,7 +214,7 @@ def table(content: Any, options: str = "", name: str = "t.csv") -> SimpleNamespa
     with elsewhere(), mock.patch("knnccv.reporting.report_on", side_effect=_IsRead) as asked:
         write(content, name)
         with contextlib.suppress(_IsRead):
-            raise Refused(run("report", name, *shlex.split(options), "--json").err)
+            raise Refused(run("report", name, *shlex.split(options), "--json", piped=piped).err)
         (cells, y, code), how = asked.call_args
         names: dict[str, Any] = {"pd": pd}
         exec("\n".join(code), names)

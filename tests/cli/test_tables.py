@@ -1,0 +1,404 @@
+"""The tables that commands read: features, labels, categories, and the code that reads them again."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+import json
+import lzma
+import os
+import threading
+from decimal import Decimal
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import (
+    LABEL,
+    PLAIN,
+    PRICES,
+    ROWS,
+    Refused,
+    X,
+    csv,
+    elsewhere,
+    excel,
+    knnccv,
+    numbers,
+    parquet,
+    run,
+    table,
+    write,
+    zipped,
+)
+
+from knnccv import LeaveOut, complete_cv
+
+N = 24
+RNG = np.random.default_rng(5)
+FRAME = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.integers(0, 5, N), "c": RNG.normal(size=N)})
+FRAME["label"] = RNG.choice(["u", "v", "w"], N)
+MIXED = FRAME.assign(kind=RNG.choice(["red", "blue", "?"], N), flag=RNG.random(N) < 0.5)
+MIXED.loc[::5, "a"] = np.nan
+DECIMALS = FRAME.assign(
+    b=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
+    price=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
+)
+DATES = (
+    "2020-01-31,2020/1/2,31.01.2020,1/31/2020,1/31/20,31-Jan-20,2 March 2020,2020-01-31T12:00:00Z,"
+    "2020-01-31 12:00,2020-01-31 12:00:05.123+01:00,1/2/2020 3:04 PM,12:30:05"
+)
+NO_DATES = (
+    "1-2,1/2,1.2.3,2020-01,03-2020,12/2020,12:30,1-2-3,192.168.1.1,12-34-5678,555-12-3456,2020-13-45,"
+    "99/99/9999,5-10 years,May 5,may,1.2.20,a 2020-01-31"
+)
+
+
+def text(frame=FRAME, **options):
+    return frame.to_csv(index=False, **options).encode()
+
+
+def sheets(frame=FRAME, **options):
+    """A workbook with the table in its second sheet."""
+    rows = [list(row) for row in frame.itertuples(index=False)]
+    return excel(first=frame.head(3), second=rows if options else frame)
+
+
+def test_delimiters_headers_encodings_and_line_ends():
+    """Plain text in many forms is one table; options only where there is no other way."""
+    forms = [(PLAIN.replace(",", mark), "") for mark in (",", ";", "\t", " ", ", ", "   ")]
+    names = [("|", "'|'"), (";", "semicolon"), ("\t", "tab"), ("\t", "'\\t'"), (" ", "space")]
+    forms += [(PLAIN.replace(",", mark), f"--delimiter {name}") for mark, name in names]
+    forms += [(content.split("\n", 1)[1], options) for content, options in forms]
+    for newline, encoding in itertools.product(("\n", "\r\n", "\r"), ("utf-8", "utf-8-sig", "utf-16")):
+        content = (PLAIN.replace("\n", newline) + newline).encode(encoding)
+        forms.append((content, f"--encoding {encoding}" * (encoding == "utf-16")))
+    for content, options in forms:
+        read = table(content, f"--target -1 {options}")
+        np.testing.assert_array_equal(read.X, X)
+        assert read.y.tolist() == LABEL
+        assert read.names in (("x", "y"), ("0", "1")), (content, options)
+    assert read.names == ("x", "y")
+    read = table('"größe","a, b",c\n"n ""1""", 1.5 ,"x, y"\n\nn2,-2e1,"z\nz"\n', "--target c --drop größe")
+    assert (read.X.tolist(), read.y.tolist(), read.names) == ([[1.5], [-20.0]], ["x, y", "z\nz"], ("a, b",))
+    with pytest.raises(Refused, match="line 3 holds the byte 0xff"):
+        table(b"x,c\n1,a\n2,\xff\n", "--target c")
+
+
+def test_labels_are_numbers_where_all_are_and_columns_have_names_or_numbers():
+    large = ["9007199254740993", "9007199254740992"]
+    for cells, kind, values in (
+        (("1", "2.0"), "i", [1, 2]),
+        (("1", "x"), "U", ["1", "x"]),
+        (("1.5", "2"), "f", [1.5, 2.0]),
+        (large, "U", large),
+    ):
+        read = table(csv("", range(2), cells), "--target 1")
+        assert (read.y.dtype.kind, read.y.tolist()) == (kind, values)
+    for target in ("label", "2", "-1"):
+        assert table(PLAIN, f"--target {target}").y.tolist() == LABEL
+    read = table("1,0,c\n5,6,3\n7,8,4\n", "--target 1 --header")  # the name goes before the number
+    assert (read.y.tolist(), read.names) == ([5, 7], ("0", "c"))
+
+
+def test_every_format_gives_the_same_answer():
+    expected = complete_cv(X, LABEL, "nn").score
+    for blob in (
+        PLAIN.replace(",", "\t").encode(),
+        gzip.compress(PLAIN.encode()),
+        bz2.compress(PLAIN.encode()),
+        lzma.compress(PLAIN.encode()),
+        zipped(table=PLAIN),
+        parquet(ROWS),
+        excel(Data=[("x", "y", "label"), *ROWS]),
+    ):
+        options = "--target label --variant nn --repeats 0"
+        for answer in (numbers(f"score t.csv {options}", blob), numbers(f"score - {options}", piped=blob)):
+            assert (answer["score"], answer["classes"]) == (expected, {"a": 8, "b": 4})
+
+
+def test_numbers_keep_every_bit():
+    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -123456789.12345679, 2.0**53 + 2, 1e22 / 7]
+    coded = [i % 2 for i in range(len(values))]
+    in_sheets = [0.1, 1 / 3, 1e-300, -123456789.1234568, 7]
+    for blob, expected in (
+        (csv("x c", map(repr, values), coded), values),
+        (parquet(pd.DataFrame({"x": values, "c": coded})), values),
+        (excel(Data=[("x", "c"), *zip(in_sheets, coded, strict=False)]), in_sheets),
+    ):
+        read = table(blob, "--target c")
+        assert read.X[:, 0].tolist() == expected
+        assert read.y.dtype == np.int64
+
+
+def test_types_of_parquet_columns():
+    frame = pd.DataFrame(
+        {
+            "single": np.array([0.1, 0.2, 0.3], np.float32),
+            "nullable": pd.array([1, 2, 3], dtype="Int64"),
+            "huge": [2**53, 2**53 + 1, 2**53 + 2],
+        },
+        index=pd.Index([7, 8, 9], name="id"),  # no column
+    )
+    read = table(parquet(frame), "--target huge")
+    single = frame["single"].astype(float).tolist()
+    np.testing.assert_array_equal(read.X.T, [single, [1, 2, 3]])
+    assert read.y.tolist() == ["9007199254740992", "9007199254740993", "9007199254740994"]
+    assert table(parquet(frame), "--target single").y.tolist() == single
+    texts = frame.assign(text=["1.5", "2.5", "3.5"]).drop(columns="huge")
+    question = "score t.csv --target single --repeats 0 --n-neighbors 1 --leave-out 1"
+    features = [[1, 1.5], [2, 2.5], [3, 3.5]]
+    expected = complete_cv(features, single, "regression", LeaveOut(1), n_neighbors=1).score
+    assert numbers(question, parquet(texts))["score"] == expected
+
+
+def test_a_sheet_may_begin_anywhere_and_have_blank_rows():
+    rows = [[], [], [None, None, "x", None, "c"], [None, None, 1, None, "a"], []]
+    rows.append([None, None, 2.5, None, "b"])
+    read = table(excel(Data=rows), "--target c")
+    assert (read.X.tolist(), read.names) == ([[1.0], [2.5]], ("x",))
+    rows[-1][2] = "?"
+    with pytest.raises(Refused, match="row 6, column 'x': the value is missing"):
+        knnccv("score t.csv --target c", excel(Data=rows))
+    read = table(excel(Data=ROWS), "--target -1")
+    assert (read.names, read.X.tolist()) == (("0", "1"), X.tolist())
+
+
+def test_types_decide_what_is_categorical():
+    frame = pd.DataFrame(
+        {
+            "number": range(4),
+            "text": ["01", "02", "01", "02"],
+            "flag": [True, False, None, True],
+            "level": pd.Categorical(["1", "2", "1", "2"]),
+            "day": pd.date_range("2020-01-01", periods=4),
+            "c": list("abab"),
+        }
+    )
+    for blob in (parquet(frame), excel(Data=frame)):
+        read = table(blob, "--target c --drop day")
+        assert read.categorical == [1, 2, 3]
+        assert read.X[:, 2].tolist() == ["True", "False", None, "True"]
+        assert table(blob, "--target c --categorical day").categorical == [1, 2, 3, 4]
+    read = table("x,c\n1,a\n1.0,a\n2,b\n", "--target c --categorical x")
+    assert read.X[0] == read.X[1] != read.X[2]
+    read = table(csv("ward c", ["none", "?", "NA", "n", "none"], "ababa"), "--target c")
+    assert read.X[:, 0].tolist() == ["none", None, None, "n", "none"]
+
+
+def test_dates_in_text_are_refused_and_what_resembles_them_is_not():
+    for date, gap in itertools.product(DATES.split(","), ("", "NA")):
+        content = csv("x day c", range(4), [date, gap, date, date], "abab")
+        for command in ("score t.csv --metric heom --variant nn", "report t.csv --json"):
+            with pytest.raises(Refused, match="column 'day' holds dates or times; write numbers"):
+                knnccv(f"{command} --target c", content)
+    assert table(content, "--target c --categorical day").categorical == [1]
+    assert table(content, "--target c --drop day").names == ("x",)
+    for cell in NO_DATES.split(","):
+        for cells in ([cell] * 4, ["2020-01-31", cell] * 2):
+            assert table(csv("x kind c", range(4), cells, "abab"), "--target c").categorical == [1], cell
+
+
+def test_files_that_unpack_to_too_much():
+    zeros = bytes(2**23)
+    far = excel(Data=[("x",), *[()] * 49_998, (*[None] * 701, 1)])
+    for blob, n_bytes in (
+        (gzip.compress(zeros), "2,097,152"),
+        (bz2.compress(zeros), "2,097,152"),
+        (lzma.compress(zeros), "2,097,152"),
+        (zipped(table=zeros), "2,097,152"),
+        (zipped(**{"xl/workbook.xml": "", "x": zeros}), "8,388,608"),
+        (parquet(pd.DataFrame({"x": np.zeros(10**6, np.int8), "c": 1})), "2,000,000"),
+        (far, "140,400,000"),
+        (gzip.compress(far), "140,400,000"),
+    ):
+        unpacks = f"its {len(blob):,} bytes unpack to {n_bytes} or more"
+        with mock.patch("knnccv._cli.reader.ALWAYS", 2**20), pytest.raises(Refused) as refused:
+            knnccv("score t.csv --target 0", blob)
+        for part in ("save t.csv as CSV", unpacks, f"at most {2**20:,} are allowed"):
+            assert part in str(refused.value)
+
+
+def check_same(read):
+    """The code reads what the command did: numbers, or the categories as text."""
+    features, y = read.by_pandas
+    assert features.shape == read.X.shape
+    for j, cells in enumerate(read.X.T):
+        column = features.iloc[:, j]
+        if j in read.categorical:
+            shown = [None if value != value else str(value) for value in column.tolist()]
+            assert shown == cells.tolist()
+        else:
+            assert column.dtype.kind in "iuf"
+            np.testing.assert_array_equal(column.to_numpy(float), cells.astype(float))
+    assert y.tolist() == read.y.tolist()
+
+
+CALLS = [
+    ("t.csv", text(), "pd.read_csv('t.csv')"),
+    ("it's.CSV.GZ", gzip.compress(text()), 'pd.read_csv("it\'s.CSV.GZ")'),
+    ("t.csv.zip", zipped(table=text()), "pd.read_csv('t.csv.zip')"),
+    ("t.dat", bz2.compress(text()), "pd.read_csv('t.dat', compression='bz2')"),
+    ("t.gz", text(), "pd.read_csv('t.gz', compression=None)"),
+    ("t.csv", text(sep=";"), "pd.read_csv('t.csv', sep=';')"),
+    ("t.tsv", text(sep="\t"), "pd.read_csv('t.tsv', sep='\\t')"),
+    ("t.txt", text(sep=" ").replace(b" ", b"  "), "pd.read_csv('t.txt', sep='\\\\s+')"),
+    ("t.csv", b"\xef\xbb\xbf" + text(), "pd.read_csv('t.csv')"),
+    ("t.csv", text().replace(b"\n", b"\r\n\r\n"), "pd.read_csv('t.csv')"),
+    ("t.csv", text(FRAME.assign(label="an u, " + FRAME["label"])).replace(b",", b", "),
+     "pd.read_csv('t.csv', skipinitialspace=True)"),
+    ("t.csv", text(MIXED), "pd.read_csv('t.csv', na_values=['?'])"),
+    ("t.csv", text(MIXED.replace({"kind": {"red": "None"}})),
+     "pd.read_csv('t.csv', keep_default_na=False, na_values=['', '?'])"),
+    ("t.csv", text(FRAME.replace({"label": {"u": "None"}})),
+     "pd.read_csv('t.csv', keep_default_na=False, na_values=[])"),
+    ("t.parquet", parquet(FRAME), "pd.read_parquet('t.parquet')"),
+]  # fmt: skip
+
+
+def test_the_code_reads_the_file():
+    for name, content, call in CALLS:
+        read = table(content, "--target label", name)
+        assert read.code[0] == f"data = {call}"
+        check_same(read)
+    options = "--sheet second --drop flag --categorical b --target label"
+    read = table(sheets(MIXED), options, "t.xlsx")
+    given = "dtype='object', sheet_name='second', na_values=['?']"
+    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
+    check_same(read)
+    read = table(sheets(header=False), "--sheet second --drop 1 --target 3", "t.xlsx")
+    given = "dtype='object', sheet_name='second', header=None"
+    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
+    check_same(read)
+    assert read.by_pandas[0].columns.tolist() == [0, 2]
+    read = table(text(header=False), "--target -1 --drop 0")
+    assert read.code[0] == "data = pd.read_csv('t.csv', header=None)"
+    check_same(read)
+    check_same(table(text().replace(b"a,b,c,label", b"a,b,,a"), "--target 3"))  # which pandas renames
+    read = table(text(MIXED[["label", "c", "kind", "a"]], header=False), "--target 0")
+    check_same(read)
+    assert read.by_pandas[0].columns.tolist() == [0, 1, 2]  # labels that are numbers are positions
+
+
+def test_marks_of_numbers_are_those_of_pandas():
+    """Mark of decimals, mark between thousands, and the arguments of pandas."""
+    amounts = [0, -1.5, 999.25, 1000, -1234567.125, 1e-05, 12345678, 3]
+    for decimal, thousands, given in (
+        (".", ",", "thousands=','"),
+        (",", ".", "decimal=',', thousands='.'"),
+        (",", "", "decimal=','"),
+        (",", " ", "decimal=',', thousands=' '"),
+        (".", "'", 'thousands="\'"'),
+    ):
+        marks = str.maketrans({",": thousands, ".": decimal})
+        shown = [f"{value:,}" if abs(value) > 1 else repr(value) for value in amounts]
+        rows = [
+            f'"{one.translate(marks)}";"{f"{int(value):,}".translate(marks)}";{"uv"[i % 2]}'
+            for i, (one, value) in enumerate(zip(shown, amounts, strict=True))
+        ]
+        content = "\n".join(["a;b;c", *rows])
+        options = f"--decimal {decimal} " * (decimal != ".")
+        options += f'--thousands "{thousands}"' * bool(thousands)
+        read = table(content, f"--target c {options}")
+        assert read.X.tolist() == [[value, int(value)] for value in amounts]
+        assert read.code[0] == f"data = pd.read_csv('t.csv', sep=';', {given})"
+        check_same(read)
+        read = table(content, f"--target b --drop c {options}")
+        assert read.y.tolist() == list(map(int, amounts))
+        check_same(read)
+    texts = FRAME.assign(b=[f"{value},5" for value in range(N)])
+    read = table(sheets(texts), "--target label --sheet second --decimal ,", "t.xlsx")
+    given = "sheet_name='second', decimal=','"
+    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
+    assert read.X[:, 1].tolist() == [value + 0.5 for value in range(N)]
+    plain = table(sheets(texts), "--target label --sheet second --drop b", "t.xlsx")
+    np.testing.assert_array_equal(read.X[:, [0, 2]], plain.X)  # numbers of the sheet have no marks
+    check_same(read)
+
+
+def test_the_code_reads_every_bit():
+    values = (RNG.normal(size=400) * 1e-7).tolist()
+    content = csv("x y", map(repr, values), [i % 2 for i in range(400)])
+    read = table(content, "--target y")
+    check_same(read)
+    assert read.by_pandas[0]["x"].tolist() == values
+    read_csv, asked = pd.read_csv, []
+
+    def rounding(file, float_precision=None):
+        """As of versions of pandas whose default rounds."""
+        asked.append(float_precision)
+        return read_csv(file) if float_precision == "round_trip" else read_csv(file).round(9)
+
+    with mock.patch.object(pd, "read_csv", rounding), mock.patch.object(pd, "__version__", "3.0.2"):
+        read = table(content, "--target y")
+    assert read.code[0] == "data = pd.read_csv('t.csv', float_precision='round_trip')"
+    assert asked == ["round_trip"] * 2
+    check_same(read)
+
+
+def test_the_code_converts_decimals_and_large_numbers():
+    for target, other in (("price", "label"), ("label", "price")):
+        check_same(table(parquet(DECIMALS), f"--target {target} --drop {other}", "t.parquet"))
+    large = [2**60 + i % 3 for i in range(N)]
+    content = text(FRAME.assign(b=large))
+    assert table(content, "--target label").by_pandas[0]["b"].tolist() == list(map(float, large))
+    read = table(content, "--target b --drop label")
+    assert (read.by_pandas[1].tolist(), read.y.tolist()) == (large, list(map(str, large)))  # in one order
+    longer = [10 ** (16 + i % 3) + i % 2 * 8 for i in range(N)]
+    read = table(text(FRAME.assign(b=longer)), "--target b --drop label")
+    ours, pandas = (np.unique(y, return_inverse=True)[1].tolist() for y in (read.y, read.by_pandas[1]))
+    assert ours == pandas
+
+
+def test_there_is_no_code_where_pandas_reads_other_values_or_cannot_read_again():
+    spaces = [["u", "u "][i % 2] for i in range(N)]
+    for name, content in (
+        ("t.csv", text(FRAME.assign(label=spaces, b=LABEL * 2))),
+        ("t.csv", text(FRAME.assign(b=spaces))),
+        ("t.parquet", parquet(MIXED)),  # ? is a text in a format with types
+        ("t.parquet.gz", gzip.compress(parquet(FRAME))),
+    ):
+        assert table(content, "--target label", name).code == ()
+    assert table(PLAIN, "--target label", "-", piped=PLAIN).code == ()
+    assert table(PLAIN, "--target label", "standard input").code != ()
+
+    def pipe(name):
+        os.mkfifo(name)
+        threading.Thread(target=lambda: Path(name).write_text(PLAIN)).start()
+
+    if hasattr(os, "mkfifo"):
+        assert table(pipe, "--target label", "pipe").code == ()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_prints_the_score(capsys):
+    for name, content, options in (
+        ("dir a/t.csv", text(MIXED), "--target flag --max-items 15"),
+        ("t.csv", text(header=False), "--target 3 --drop 1"),
+        ("t.csv.gz", gzip.compress(text()), "--target label --drop a"),
+        ("t.tsv", text(sep="\t"), "--target label --categorical b"),
+        ("t.parquet", parquet(DECIMALS), "--target label"),
+        ("t.parquet", parquet(DECIMALS.drop(columns="label")), "--target price"),
+        (
+            "t.csv",  # 1, b: four numbers as categories; 2, c: numbers
+            text(MIXED[["label", "b", "c", "a", "kind"]], header=False),
+            "--target 0 --categorical 1 --n-neighbors 3",
+        ),
+        ("t.xlsx", sheets(MIXED), "--target label --sheet second"),
+        ("t.csv", PRICES, "--target price"),
+    ):
+        with elsewhere() as folder:
+            (folder / "dir a").mkdir()
+            write(content, name)
+            found = json.loads(run(f"report '{name}' --n-neighbors 1,3 {options} --json").out)
+            assert found["name"] == name.rpartition("/")[2]
+            exec(found["method"]["code"], {})
+        assert float(capsys.readouterr().out.split()[0]) == found["scores"]["best"]["score"], name
+    found = numbers("report - --target label --n-neighbors 1", piped=PLAIN)
+    assert found["name"] == "standard input"
+    with pytest.raises(NameError):
+        exec(found["method"]["code"], {})
