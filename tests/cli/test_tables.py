@@ -190,9 +190,9 @@ def test_types_decide_what_is_categorical():
 
 
 def test_dates_in_text_are_refused_and_what_resembles_them_is_not():
-    for date, gap in itertools.product(DATES.split(","), ("", "NA")):
-        content = csv("x day c", range(4), [date, gap, date, date], "abab")
-        for command in ("score t.csv --metric heom --variant nn", "report t.csv --json"):
+    for date in DATES.split(","):
+        for gap, command in (("", "score t.csv --metric heom --variant nn"), ("NA", "report t.csv --json")):
+            content = csv("x day c", range(4), [date, gap, date, date], "abab")
             with pytest.raises(Refused, match="column 'day' holds dates or times; write numbers"):
                 knnccv(f"{command} --target c", content)
     assert table(content, "--target c --categorical day").categorical == [1]

@@ -16,6 +16,7 @@ import shlex
 import sys
 import tempfile
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,9 +136,9 @@ def without_compiling(err: str) -> str:
     return "".join(line for line in lines if not line.startswith("knnccv: compiling once"))
 
 
-def run(command: str, *more: Any, piped: Any = "") -> Done:
+def run(command: str, *more: Any, piped: Any = "", out: io.StringIO | None = None) -> Done:
     """Run a command of words, and further ones that may have spaces, with this standard input."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = out or io.StringIO(), io.StringIO()
     content = io.BytesIO(piped.encode() if isinstance(piped, str) else piped)
     with (
         mock.patch("sys.stdin", io.TextIOWrapper(content)),
@@ -202,8 +203,24 @@ def knnccv(
     return done.err + done.out
 
 
-class _IsRead(Exception):
-    """The table has been read."""
+class Terminal(io.StringIO):
+    """Standard output on a terminal of this encoding."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+class FewWords:
+    """A report that was not computed."""
+
+    def to_dict(self) -> Any:
+        words = {"data": {"conclusion": "Few rows."}, "scores": {"conclusion": "Good <b>enough</b>. " * 10}}
+        return defaultdict(lambda: None, words)
+
+    def save(self, path: Path) -> None:
+        path.write_text("a page", encoding="utf-8")
 
 
 def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "") -> SimpleNamespace:
@@ -211,17 +228,26 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
 
     And the values that the code on the page reads, as `by_pandas`. The report itself is not computed.
     """
-    with elsewhere(), mock.patch("knnccv.reporting.report_on", side_effect=_IsRead) as asked:
-        write(content, name)
-        with contextlib.suppress(_IsRead):
-            raise Refused(run("report", name, *shlex.split(options), "--json", piped=piped).err)
+    with elsewhere(), mock.patch("knnccv.reporting.report_on", return_value=FewWords()) as asked:
+        if content is not None:
+            write(content, name)
+        done = run("report", *[name] * (content is not None), *shlex.split(options), "--json", piped=piped)
+        if done.status:
+            raise Refused(done.err)
         (cells, y, code), how = asked.call_args
         names: dict[str, Any] = {"pd": pd}
         exec("\n".join(code), names)
     columns = how["feature_names"], how["categorical"]
     by_pandas = names.get("X"), names.get("y")
     return SimpleNamespace(
-        X=cells, y=y, code=code, names=columns[0], categorical=columns[1], by_pandas=by_pandas
+        how=how,
+        notes=done.err,
+        X=cells,
+        y=y,
+        code=code,
+        names=columns[0],
+        categorical=columns[1],
+        by_pandas=by_pandas,
     )
 
 

@@ -1,0 +1,168 @@
+"""The command curve: its numbers are those of `surface`, and the plot and the files show them."""
+
+from __future__ import annotations
+
+import csv as text_files
+import os
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from command_line import (
+    LABEL,
+    PLAIN,
+    PRICE,
+    PRICES,
+    ROWS,
+    Terminal,
+    X,
+    csv,
+    elsewhere,
+    knnccv,
+    numbers,
+    run,
+    scaled,
+    wine,
+)
+
+from knnccv import surface
+from knnccv.datasets import load_wine
+from knnccv.hvdm import HEOM
+
+SMALL = "--n-neighbors 1,2 --train-sizes 4,0.5,8"
+POINTS = "--n-neighbors 1,5 --train-sizes 80,140"
+
+
+def check_same(answer, found):
+    for name in ("n_neighbors", "train_sizes", "scores", "error_bound"):
+        assert answer[name] == getattr(found, name).tolist()
+    assert (answer["measure"], answer["is_loss"]) == (found.measure, found.is_loss)
+    best = found.best()
+    assert [cell["n_neighbors"] for cell in answer["best"]] == best.n_neighbors.tolist()
+    assert [cell["score"] for cell in answer["best"]] == best.score.tolist()
+
+
+def test_the_numbers_are_those_of_surface():
+    points = [1, 2], [4, 0.5, 8]
+    for options, features, more in (
+        ("", X, {}),
+        ("--standardize --average class", scaled(X), {"average": "class"}),
+        ("--drop y --metric manhattan", X[:, :1], {"metric": "manhattan"}),
+        ("--ties index --variant rank", X, {"ties": "index", "variant": "rank"}),
+        ("--parameter loss=[[0,1],[5,0]]", X, {"loss": [[0, 1], [5, 0]]}),
+    ):
+        answer = numbers(f"curve t.csv --target label {SMALL} {options}", PLAIN)
+        check_same(answer, surface(features, LABEL, *points, **more))
+        assert (answer["n_items"], answer["n_features"]) == (12, features.shape[1])
+        assert answer["standardized"] == ("--standardize" in options)
+    answer = numbers(f"curve t.csv --target price {SMALL} --variant regression", PRICES)
+    check_same(answer, surface(X, PRICE, *points, "regression"))
+    rows = [(x, "" if x % 5 == 0 else y, "uv"[x % 2], c) for x, y, c in ROWS]
+    mixed = np.array([[x, np.nan if y == "" else y, "uv".index(kind)] for x, y, kind, _ in rows])
+    near = HEOM(nominal=(False, False, True)).fit(mixed).neighbors()
+    table = csv("x y kind label", *zip(*rows, strict=True))
+    check_same(
+        numbers(f"curve t.csv --target label {SMALL} --metric heom", table), surface(near, LABEL, *points)
+    )
+
+
+def test_the_bundled_data_and_the_default_points():
+    features, y = wine()
+    answer = numbers("curve --train-sizes 0.1,0.5")
+    check_same(answer, surface(features, y, [1, 5, 15], [0.1, 0.5]))
+    assert numbers("curve --train-sizes 7")["n_neighbors"] == [1, 5]
+    answer = numbers("curve --kind validation --no-standardize")
+    check_same(answer, surface(load_wine().X, y, None, [0.8]))
+    assert answer["n_neighbors"] == list(range(1, 31))
+    assert numbers("curve --train-sizes 20 --n-neighbors '1,3-5, 4'")["n_neighbors"] == [1, 3, 4, 5]
+    tenths = [17, 35, 53, 71, 89, 106, 124, 142, 160]
+    for n_items, sizes in ((2, [1]), (3, [1, 2]), (11, list(range(1, 10))), (178, tenths)):
+        table = csv("x label", [x * x for x in range(n_items)], [x % 2 for x in range(n_items)])
+        assert numbers("curve t.csv --target label --variant nn", table)["train_sizes"] == sizes
+
+
+def test_intervals():
+    found = surface(*wine(), [1, 5], [80, 140])
+    low, high = found.confidence_interval(0.9, random_state=3)
+    assert numbers(f"curve {POINTS} --interval 0.9 --seed 3")["interval"] == {
+        "level": 0.9,
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "standard_error": found.standard_error(random_state=3).tolist(),
+        "not_worse": found.not_worse(0.9, random_state=3).tolist(),
+    }
+    text = knnccv(f"curve {POINTS} --interval 0.9 --seed 3")
+    for i, j in np.ndindex(2, 2):
+        assert f"[{low[i, j]:.4f}, {high[i, j]:.4f}]" in text
+
+
+def test_the_table_has_the_numbers_and_the_plot_is_as_wide_as_the_terminal():
+    found = surface(X, LABEL, [1, 2], [4, 0.5, 8])
+    question = f"curve t.csv --target label {SMALL}"
+    lines = knnccv(question, PLAIN).splitlines()
+    rows = {int(cells[0]): cells[1:] for cells in (line.split() for line in lines[-4:-1])}
+    assert list(rows) == [4, 6, 8]
+    for at, n in enumerate(rows):
+        assert [float(cell.rstrip("*")) for cell in rows[n]] == found.scores[:, at].round(4).tolist()
+    assert max(map(len, lines[3:22])) == 100
+    with mock.patch.dict(os.environ, COLUMNS="70"):
+        assert max(map(len, run(f"curve {POINTS}").out.splitlines()[3:22])) == 70
+    text = run("curve --n-neighbors 1-12 --train-sizes 20,80").out
+    assert "8 of 12 lines are drawn; the table has all of them" in text
+    header = [line for line in text.splitlines() if line.startswith("training samples  ")]
+    assert [int(k) for line in header for k in line.split()[2:]] == list(range(1, 13))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_colors_frames_and_what_is_not_finite(monkeypatch):
+    for variable in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(variable, raising=False)
+    assert "\x1b[" in run(f"curve {POINTS}", out=Terminal()).out
+    plain = run(f"curve {POINTS}").out
+    assert "\x1b" not in plain
+    monkeypatch.setattr(Terminal, "encoding", "ascii")
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = run(f"curve {POINTS}", out=Terminal()).out
+    assert text.isascii()
+    assert text.translate(str.maketrans("+-|", "   ")) != plain
+    found = surface(*wine(), [1, 5], [80, 140])
+    few = found.scores.copy()
+    few[0] = np.nan, np.inf
+    for scores, shown in ((few, "K:  * 1   o 5"), (few * np.nan, "accuracy: no finite value to draw")):
+        with mock.patch("knnccv._cli.curve.surface", return_value=replace(found, scores=scores)):
+            assert shown in run(f"curve {POINTS}").out
+
+
+def test_a_file_of_numbers():
+    found = surface(*wine(), [1, 5], [80, 140])
+    for options, frame in (
+        ("", found.to_frame()),
+        ("--interval 0.9", found.to_frame(interval=True, confidence_level=0.9)),
+    ):
+        with elsewhere() as folder:
+            text = run(f"curve {POINTS} {options} --out curves.csv").out
+            with (folder / "curves.csv").open(encoding="utf-8", newline="") as file:
+                rows = list(text_files.reader(file))
+            assert [path.name for path in folder.iterdir()] == ["curves.csv"]
+        assert "Written  curves.csv" in text
+        assert "┌" not in text
+        assert rows == [
+            list(frame.columns),
+            *([str(value) for value in row] for row in frame.itertuples(index=False)),
+        ]
+
+
+@pytest.mark.slow
+def test_pictures():
+    with elsewhere() as folder:
+        drawn = []
+        for _ in range(2):
+            assert run(f"curve {POINTS} --out curves.svg --kind validation").status == 0
+            drawn.append((folder / "curves.svg").read_bytes())
+        assert drawn[0] == drawn[1]
+        for text in (b"accuracy", b"training samples", b">K<", b">140<"):
+            assert text in drawn[0]
+        assert run(f"curve {POINTS} --interval 0.9 --out curves.PNG").status == 0
+        assert (folder / "curves.PNG").read_bytes().startswith(b"\x89PNG")
+        assert {path.name for path in folder.iterdir()} == {"curves.svg", "curves.PNG"}
