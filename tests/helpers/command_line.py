@@ -136,9 +136,9 @@ def without_compiling(err: str) -> str:
     return "".join(line for line in lines if not line.startswith("knnccv: compiling once"))
 
 
-def run(command: str, *more: Any, piped: Any = "", out: io.StringIO | None = None) -> Done:
+def run(command: str, *more: Any, piped: Any = "", out: Any = None, err: Any = None) -> Done:
     """Run a command of words, and further ones that may have spaces, with this standard input."""
-    out, err = out or io.StringIO(), io.StringIO()
+    out, err = out or io.StringIO(), err or io.StringIO()
     content = io.BytesIO(piped.encode() if isinstance(piped, str) else piped)
     with (
         mock.patch("sys.stdin", io.TextIOWrapper(content)),
@@ -204,7 +204,7 @@ def knnccv(
 
 
 class Terminal(io.StringIO):
-    """Standard output on a terminal of this encoding."""
+    """A stream to a terminal of this encoding."""
 
     encoding = "utf-8"
 
