@@ -1,0 +1,236 @@
+"""Results as programs and notebooks get them: `to_dict`, small tables in HTML, and long numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from dataclasses import replace
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+from knnccv import (
+    KFold,
+    Neighbors,
+    Subsample,
+    compare,
+    complete_cv,
+    monte_carlo_cv,
+    permutation_test,
+    surface,
+    tuned_score,
+)
+from knnccv._formatting import TrainingSetCount, plain
+from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
+from knnccv.retrieval import Gallery, expected_retrieval
+from knnccv.sklearn import expected_score
+
+HOSTILE = "<script>alert('x')</script>\"&\u202e"
+FEW = np.array([[0.0], [1.0], [1.0], [2.5], [4.0], [4.5], [6.0], [7.5]])
+LABELS = np.array([0, 0, 1, 0, 1, 1, 1, 0])
+X, Y = np.random.default_rng(3).normal(size=(24, 2)), np.arange(24) % 2
+
+
+def strict(found):
+    """The dictionary as another program reads it; not a number is an error."""
+    return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+def test_types_of_json():
+    """`plain` is asked itself, as no result has all of these types."""
+    given = {1: np.float64(0.5), "b": (np.int64(3), math.nan, math.inf), "c": np.array([[True]])}
+    assert plain(given) == {"1": 0.5, "b": [3, None, None], "c": [[True]]}
+    assert plain([2**53, 2**53 + 2, None]) == [2**53, "9007199254740994", None]
+    assert plain(complex(1, 2)) == "(1+2j)"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dictionaries_have_the_numbers_of_the_attributes():
+    exact = complete_cv(X, Y, "knn", 4, n_neighbors=3, exact=True)
+    sampled = complete_cv(X, Y, "knn", 4, method="sampled", n_draws=20)
+    one, runs = (monte_carlo_cv(X, Y, "nn", 4, n_repeats=n, random_state=0) for n in (1, 5))
+    a, b = complete_cv(X, Y, "nn", 4), complete_cv(X, Y, "knn", 4)
+    interval, spread, drawn_runs = a.confidence_interval(0.9), a.split_std(), a.runs(30)
+    curves, drawn = surface(X, Y, [1, 3], [8, 16]), surface(X, Y, [1, 3], [8, 16], scoring="f1", n_runs=64)
+    tuned = tuned_score(X, Y, [1, 3], n_runs=20)
+    few = expected_episodes(X, Y, Episodes(2, 1))
+    some = sampled_episodes(X, Y, Episodes(2, 1), n_episodes=10, n_query=2, random_state=0)
+    test = permutation_test(X, Y, "nn", 4, n_permutations=9)
+    expected = [
+        (exact, {"score": exact.score, "exact": f"{exact.exact.numerator}/{exact.exact.denominator}"}),
+        (exact, {"n_train_sets": exact.n_train_sets, "std_error": None, "parameters": exact.parameters}),
+        (sampled, {"error_bound": None, "exact": None, "std_error": sampled.std_error}),
+        (one, {"scores": one.scores.tolist(), "std": None}),
+        (runs, {"scores": runs.scores.tolist(), "mean": runs.score, "std": runs.std}),
+        (interval, {"level": 0.9, "low": interval.low, "high": interval.high}),
+        (spread, {"std": spread.std, "exact": spread.exact, "error": spread.error}),
+        (compare(a, b), {"probability": None}),
+        (curves, {"scores": curves.scores.tolist()}),
+        (drawn, {"exact": False, "std_error": drawn.std_error.tolist()}),
+        (tuned, {"score": tuned.score, "n_runs": 20}),
+        (test, {"p_value": test.p_value}),
+        (drawn_runs, {"scores": drawn_runs.scores.tolist(), "confusions": drawn_runs.confusions.tolist()}),
+        (few, {"per_class": {str(k): v for k, v in few.per_class.items()}, "standard_error": None}),
+        (some, {"n_episodes": 10, "std": some.std, "r2": None}),
+    ]
+    for scoring in ("accuracy", "f1"):
+        found = expected_score(KNeighborsClassifier(3), X, Y, scoring=scoring, random_state=0)
+        expected.append((found, {"std_error": found.std_error, "exact": found.exact, "score": found.score}))
+    for found, fields in expected:
+        shown = strict(found)
+        assert {name: shown[name] for name in fields} == fields, found
+    shown = compare(a, b).to_dict(0.9, 0.02)
+    assert shown["interval"] == compare(a, b).confidence_interval(0.9).to_dict()
+    assert shown["probability"]["worse"] == compare(a, b).probability(0.02).second
+    assert [one["n_neighbors"] for one in strict(curves)["best"]] == curves.best().n_neighbors.tolist()
+    assert [one["share"] for one in strict(tuned)["choices"]] == list(tuned.choices.values())
+
+
+class Reader(HTMLParser):
+    """The tags, the attributes and the text of a document; tags that stay open are an error."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.scopes, self.texts = [], set(), set(), []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.tags.add(tag)
+        self.scopes |= set(attributes)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if data.strip():
+            self.texts.append(data)
+
+
+def read(found, **changed):
+    """The texts of a result's table in a notebook, with some attributes changed."""
+    shown = replace(found, **changed)._repr_html_()
+    assert "<script" not in shown
+    seen = Reader(shown)
+    assert seen.tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert seen.scopes <= {("scope", "row"), ("scope", "col")}
+    assert ("scope", "row") in seen.scopes
+    return seen.texts
+
+
+def test_notebooks_show_the_numbers_of_a_score():
+    found = complete_cv(FEW, LABELS, "nn", Subsample(4))
+    texts = read(found)
+    for part in ("accuracy", f"{found.score:.6g}", "70", found.design):
+        assert part in texts
+    assert f"8, {found.tied} tied (ties='random')" in texts
+    assert "error at most 0.0e+00" in read(found, error_bound=0.0)
+    assert read(found, score=math.nan, per_item=np.full(8, math.nan))[2] == "nan"
+    assert HOSTILE in read(
+        found, measure=HOSTILE, design=HOSTILE, variant=HOSTILE, parameters={"a": HOSTILE}
+    )
+    report = found.tie_report()
+    shown = read(report)
+    assert f"{report.n_tied} of 8" in shown
+    assert f"{report.lowest:.6g} to {report.highest:.6g} (no order is outside)" in shown
+    assert HOSTILE in read(report, measure=HOSTILE)[0]
+    drawn = complete_cv(FEW, LABELS, "nn", KFold(2), method="sampled", n_draws=20)
+    shown = read(drawn)
+    assert shown[0] == "SampledCV"
+    assert f"standard error {drawn.std_error:.2g} (luck of the draws)" in shown
+    assert any("20 drawn for each sample" in text for text in shown)
+    outputs = np.column_stack([LABELS, FEW[:, 0]])
+    several = complete_cv(FEW, outputs, "regression", KFold(2), n_neighbors=1)
+    assert f"{several.score:.6g}" in read(several)
+    for one in (found, several):
+        assert read(pickle.loads(pickle.dumps(one))) == read(one)
+
+
+def test_notebooks_show_the_best_of_every_size_of_a_surface():
+    found = surface(FEW, LABELS, [1, 2, 3], [3, 4, 6])
+    best, texts = found.best(), read(found)
+    rows = zip(found.train_sizes.tolist(), best.n_neighbors.tolist(), best.score.tolist(), strict=True)
+    expected = [cell for n, k, score in rows for cell in (str(n), str(k), f"{score:.6g}")]
+    assert texts[-len(expected) :] == expected
+    assert read(pickle.loads(pickle.dumps(found))) == texts
+    nothing = np.full((3, 3), np.nan)
+    assert "nan" in read(found, scores=nothing)
+    assert read(found, certified=False, error_bound=nothing + np.inf)
+    assert read(found, truncation_bound=np.full((3, 3), np.inf))
+    names = ("scores", "error_bound", "truncation_bound")
+    many = {name: np.tile(getattr(found, name), 10) for name in names}
+    assert "12 of 30 sizes" in read(found, train_sizes=np.arange(30), **many)[0]
+    assert HOSTILE in read(found, measure=HOSTILE)
+    assert read(found, variant=HOSTILE)
+
+
+def test_notebooks_say_that_neighbors_are_approximate():
+    indices = np.array([[j for j in range(8) if j != i] for i in range(8)])
+    near = Neighbors.from_lists(indices, np.abs(FEW[indices, 0] - FEW), approximate=True)
+    for found in (complete_cv(near, LABELS, "nn", Subsample(4)), surface(near, LABELS, [1], [4])):
+        assert any("neighbors approximate" in text for text in read(found))
+
+
+def test_notebooks_show_all_scores_of_a_retrieval():
+    apart = np.abs(np.subtract.outer([0.0, 1.5, 4.0], [0, 1, 2, 3, 4, 5]))
+    found = expected_retrieval(apart, [0, 1, 2], [0, 0, 1, 1, 2, 2], Gallery(per_identity=1))
+    texts = read(found)
+    assert f"{100 * found['ap'].score:.2f} %" in texts
+    assert f"{100 * found['cmc'].score[0]:.2f} %" in texts
+    assert read(pickle.loads(pickle.dumps(found))) == texts
+    assert read(found, mask=HOSTILE, protocol=HOSTILE)
+
+
+def test_a_number_of_training_sets_of_thousands_of_digits():
+    """`str` and `format` of an int refuse more than 4,300 digits."""
+    result = complete_cv(np.arange(20_000.0)[:, None], np.arange(20_000) % 7 % 2, "nn", KFold(10))
+    huge = result.n_train_sets
+    assert int(huge) == math.comb(20_000, 2_000)
+    exponent = math.floor(math.log10(huge))
+    assert f"{huge!s} training sets" in repr(result)
+    assert result.log10_n_train_sets == pytest.approx(math.log10(huge), rel=1e-13)
+    huge = TrainingSetCount(math.comb(20_000, 10_000))
+    digits = str(Decimal(int(huge)))
+    exponent, lead = len(digits) - 1, float(digits[:12]) / 1e11
+    assert str(huge) == repr(huge) == f"{huge}" == f"{lead:.1f}e+{exponent}"
+    assert (
+        f"{huge:d}"
+        == f"{huge:n}"
+        == f"{huge:,}".replace(",", "")
+        == f"{huge:_d}".replace("_", "")
+        == digits
+    )
+    assert f"{huge:,}"[-4] == ","
+    assert f"{huge:.2e}" == f"{lead:.2f}e+{exponent}"
+    assert f"{huge:g}" == f"{lead:.6g}e+{exponent}"
+    assert f"{huge:E}" == f"{huge:.6E}" == f"{huge:.6e}".upper()
+    assert f"{huge:.1f}" == digits + ".0"
+    assert f"{huge:>12}" == f"{huge!s:>12}"
+    assert int(f"{huge:x}", 16) == huge
+    with pytest.raises(ValueError, match="format"):
+        format(huge, "z!")
+
+
+def test_a_short_number_of_training_sets_is_an_integer():
+    for value in (7, 10**6, 123456789, 2**70, math.comb(345, 172)):
+        for spec in ("d", ",", "_d", ".2e", "E", ".3g", "g", ".1f", ",.0f", ">30,", "x", "+d"):
+            assert format(TrainingSetCount(value), spec) == format(value, spec)
+    for value in (0, 1, 120, 10**14, 10**15 - 1):
+        assert str(TrainingSetCount(value)) == repr(TrainingSetCount(value)) == str(value)
+    assert str(TrainingSetCount(10**15)) == "1.0e+15"
+    small = TrainingSetCount(120)
+    assert isinstance(small, int)
+    assert hash(small) == hash(120)
+    assert type(small + 1) is type(small // 2) is type(-small) is int
+    for other in (pickle.loads(pickle.dumps(small)), copy.copy(small), copy.deepcopy(small)):
+        assert (type(other), other) == (TrainingSetCount, 120)
+    assert np.int64(small) == np.array([small])[0] == 120
+    assert np.array([small]).dtype == np.int64
+    assert json.dumps(small) == "120"
