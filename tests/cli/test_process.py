@@ -17,7 +17,7 @@ from unittest import mock
 import numba
 import numpy as np
 import pytest
-from command_line import PLAIN, Refused, Terminal, elsewhere, knnccv, run, without_compiling, write
+from command_line import PLAIN, Refused, Terminal, elsewhere, knnccv, main, run, without_compiling, write
 from numba.core import event
 
 import knnccv as library
@@ -91,8 +91,6 @@ def compile_something(*_):
 
 @needs_compiler
 def test_a_command_says_that_it_compiles_and_its_time_has_no_compilation(capsys, monkeypatch):
-    from knnccv.__main__ import main
-
     assert main([*QUICK.split()]) == 0  # what the question needs is there from now on
     capsys.readouterr()
     assert main([*QUICK.split()]) == 0
@@ -170,7 +168,7 @@ def test_a_bar_on_stderr_and_a_clean_answer(command, monkeypatch):
 @pytest.mark.parametrize("moment", ["import", "computing"])
 def test_a_signal_ends_the_process(moment, tmp_path):
     code = f"""
-import signal, sys, time
+import importlib, runpy, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def stop(*_, **__):
@@ -182,10 +180,9 @@ if {moment == "import"}:
         find_spec = staticmethod(lambda name, *_: stop() if name == "knnccv._cli.commands" else None)
     sys.meta_path.insert(0, Finder)
 else:
-    from knnccv._cli import score
-    score.compute = stop
-from knnccv.__main__ import main
-sys.exit(main(["score", "--per-item", "items.csv"]))
+    importlib.import_module("knnccv._cli.score").compute = stop
+sys.argv[1:] = ["score", "--per-item", "items.csv"]
+runpy.run_module("knnccv", run_name="__main__")
 """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **pipes) as process:
@@ -279,10 +276,10 @@ def test_the_streams_of_a_process():
 
 def test_help_needs_no_heavy_import():
     code = (
-        "import sys, contextlib\n"
-        "from knnccv.__main__ import main\n"
+        "import contextlib, runpy, sys\n"
+        "sys.argv[1:] = ['score', '--help']\n"
         "with contextlib.suppress(SystemExit):\n"
-        "    main(['score', '--help'])\n"
+        "    runpy.run_module('knnccv', run_name='__main__')\n"
         "heavy = {'numpy', 'numba', 'scipy', 'pooch'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)\n"
     )
