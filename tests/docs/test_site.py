@@ -1,9 +1,13 @@
-"""The site: its reference, its gallery, its links, and phrases that readers did not understand."""
+"""The site: its reference, gallery and links; the pages on architecture and speed say what is there."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
+import json
+import math
 import os
 import re
 import runpy
@@ -16,35 +20,18 @@ import pytest
 
 import knnccv
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 EXAMPLES = sorted((DOCS / "gallery").glob("*/plot_*.py"))
-BUILT = ("_build", "auto_gallery", "generated")
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not set(BUILT) & set(page.parts)]
-TEXTS = [*PAGES, *EXAMPLES, *sorted(DOCS.parent.glob("[A-Z]*.md"))]
-TEXTS = [path for path in TEXTS if path.name != "CHANGELOG.md"]
+BUILT = {"_build", "auto_gallery", "generated"}
+PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts))]
 MODULES = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
 MODULES |= {"kernel", "sampling"}
-UNCLEAR = (
-    "equally near",
-    "equally similar",
-    "rank scoring",
-    "numbers, names and gaps",
-    "however many fall ill",
-    "Labels of a coin",
-    "noise looks worse than a coin",
-    "What is missing is named",
-    "to the letter",
-    "Random runs must do",
-    "random runs must do",
-    "as these hand the",
-    "usually 0 of none",
-    "for nothing",
-    "nobody",
-    "whoever",
-    "Whoever",
-    "eighbour",
-    "tandardis",
-)
+ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
+LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
+HISTORY = runpy.run_path(str(DOCS / "_ext" / "performance_history.py"))
 
 
 def listed(page: str, option: str = "   :toctree: generated\n") -> set[str]:
@@ -55,7 +42,7 @@ def listed(page: str, option: str = "   :toctree: generated\n") -> set[str]:
 
 
 def public(module: types.ModuleType) -> set[str]:
-    """The names of `__all__`, or the public names that a module defines."""
+    """The names of `__all__`, or the public functions and classes that a module defines; no modules."""
     own = getattr(module, "__all__", None)
     if own is None:
         own = [
@@ -65,12 +52,23 @@ def public(module: types.ModuleType) -> set[str]:
             and (inspect.isfunction(value) or inspect.isclass(value))
             and value.__module__.startswith(module.__name__)
         ]
-    return {name for name in own if not isinstance(getattr(module, name), types.ModuleType)} - {
-        "__version__"
-    }
+    return {n for n in own if not isinstance(getattr(module, n), types.ModuleType)} - {"__version__"}
 
 
-def test_the_contents_name_every_page_of_the_guide_and_cards_only_links():
+def test_every_public_name_has_a_page_and_is_in_the_index():
+    assert listed("knnccv") == public(knnccv)
+    index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    for name in MODULES:
+        found = public(importlib.import_module(f"knnccv.{name}"))
+        assert found <= listed(name) | listed("knnccv"), name
+        text = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+        assert f".. automodule:: knnccv.{name}\n" in text
+        assert f"\n{name}\n" in index
+        assert f"]({name}.md)" in index
+    assert listed("index", "") == listed("knnccv").union(*(listed(name) for name in MODULES))
+
+
+def test_the_contents_name_every_page_of_the_guide_and_cards_only_link():
     text = (DOCS / "index.md").read_text(encoding="utf-8")
     contents = "\n".join(re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     guide = {f"guide/{page.stem}" for page in (DOCS / "guide").glob("*.md")}
@@ -79,30 +77,6 @@ def test_the_contents_name_every_page_of_the_guide_and_cards_only_links():
     assert len(cards) > 3
     for options in cards:
         assert re.fullmatch(r":link: \S+\n:link-type: doc\n", options), options
-
-
-def test_every_public_name_has_a_page():
-    assert listed("knnccv") == public(knnccv)
-    for name in MODULES:
-        found = public(importlib.import_module(f"knnccv.{name}"))
-        assert found <= listed(name) | listed("knnccv"), name
-        text = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
-        assert f".. automodule:: knnccv.{name}\n" in text
-
-
-def test_the_index_of_the_reference_describes_everything():
-    text = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
-    assert listed("index", "") == listed("knnccv").union(*(listed(name) for name in MODULES))
-    for name in MODULES:
-        assert f"\n{name}\n" in text
-        assert f"]({name}.md)" in text
-
-
-def test_what_the_reference_names_can_be_imported_and_has_a_description():
-    for page in sorted({"knnccv"} | MODULES):
-        module = knnccv if page == "knnccv" else importlib.import_module(f"knnccv.{page}")
-        for name in listed(page):
-            assert (inspect.getdoc(getattr(module, name)) or "").strip(), f"{page}: {name}"
 
 
 def test_the_gallery_shows_every_example_in_its_group():
@@ -118,58 +92,189 @@ def test_the_gallery_shows_every_example_in_its_group():
 @pytest.mark.parametrize("script", EXAMPLES[::10], ids=[script.stem for script in EXAMPLES[::10]])
 def test_examples_run_offline(script, tmp_path):
     """Some of them; building the site runs all."""
-    settings = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}
-    settings["TMPDIR"] = str(tmp_path)
+    settings = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "TMPDIR": str(tmp_path)}
     settings.pop("DISPLAY", None)
-    for name in ("http_proxy", "https_proxy"):
-        settings[name] = "http://127.0.0.1:9"  # where nothing listens
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd=tmp_path,
-        env=settings,
-    )
+    settings |= dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # where nothing listens
+    how = {"capture_output": True, "text": True, "timeout": 300, "check": False, "cwd": tmp_path}
+    done = subprocess.run([sys.executable, "-W", "error", str(script)], env=settings, **how)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(DOCS).as_posix() for page in PAGES])
-def test_links_lead_somewhere(page):
-    text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) + re.findall(
-        r"^:link: (\S+)$", text, re.M
+def test_links_lead_somewhere():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+        for target in targets + re.findall(r"^:link: (\S+)$", text, re.MULTILINE):
+            path = (page.parent / target).resolve()
+            if (DOCS / "auto_gallery") in path.parents:
+                path = DOCS / "gallery" / path.relative_to(DOCS / "auto_gallery").with_suffix(".py")
+                path = path if path.name != "index.py" else path.with_name("GALLERY_HEADER.rst")
+            assert path.exists() or path.with_suffix(".md").exists(), (page, target)
+
+
+def test_the_picture_of_the_architecture_shows_the_contract_and_the_page_explains_it():
+    levels = DRAWING["layers"](ROOT / "pyproject.toml")
+    stored = (DOCS / "architecture.svg").read_text(encoding="utf-8")
+    assert stored == DRAWING["draw"](levels), "run: python docs/_ext/architecture.py"
+    assert stored != DRAWING["draw"](levels[::-1])
+    titles = re.findall(r"^\*\*(.+?)\.\*\*", ARCHITECTURE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(titles))) == {name for level in levels for name in level}
+
+
+def test_every_path_and_every_name_on_the_pages_exists():
+    for page in (DOCS / "architecture.md", DOCS / "mathematics.md", ROOT / "CONTRIBUTING.md"):
+        for path, name in LINKS["references"](page.read_text(encoding="utf-8")):
+            assert LINKS["line_of"](path, name), (page, path, name)
+    for path, name in [
+        ("knnccv/driver/_nowhere.py", None),
+        ("knnccv/driver/_rows.py", "no_such_function"),
+        ("knnccv/results/_result.py", "CompleteCV.no_such_method"),
+    ]:
+        with pytest.raises(LookupError):
+            LINKS["line_of"](path, name)
+    words = {"fastmath", "parallel", "main"}  # options that no kernel uses, and a branch
+    for text, folders in (
+        (ARCHITECTURE, ("knnccv", "registry")),
+        (CONTRIBUTING, ("knnccv", "registry", "tests")),
     ):
-        path = (page.parent / target).resolve()
-        if (DOCS / "auto_gallery") in path.parents:
-            within = path.relative_to(DOCS / "auto_gallery").with_suffix(".py")
-            path = DOCS / "gallery" / within
-            path = path if path.name != "index.py" else path.with_name("GALLERY_HEADER.rst")
-        assert path.exists() or path.with_suffix(".md").exists(), target
+        named = re.findall(r"`((?:knnccv|registry|tests|datasets|docs|asv_benchmarks)/[\w./*<>-]*)`", text)
+        assert len(named) > 5
+        for path in set(named) - {"asv_benchmarks/results/"}:  # written by asv
+            assert list(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/"))), path
+        files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+        source = "\n".join(path.read_text(encoding="utf-8") for path in files if path != Path(__file__))
+        known = set(re.findall(r"\w+", source))
+        text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        assert set(re.findall(r"`(\w+)(?:\(\))?`", text)) - words <= known
 
 
-@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
-def test_words_that_readers_did_not_understand_are_gone(page):
-    if page.stem == "variants":
-        pytest.skip("includes another folder's page")
-    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    prose = " ".join(re.sub(r"`[^`]*`", "", prose).split())
-    for words in UNCLEAR:
-        assert words not in prose, words
+def test_every_line_of_complete_cv_is_explained():
+    """The table names every function that the body calls."""
+    source = (ROOT / "knnccv" / "results" / "_complete_cv.py").read_text(encoding="utf-8")
+    (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    called = {call.id for call in calls if isinstance(call, ast.Name)} - {"isinstance", "ValueError"}
+    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", ARCHITECTURE, re.DOTALL | re.MULTILINE)
+    assert called <= set(re.findall(r"`(\w+)`", section))
 
 
-@pytest.mark.parametrize("name", ["logo-light.svg", "logo-dark.svg", "favicon.svg"])
-def test_the_logo_is_small_and_needs_no_network(name):
-    from xml.etree import ElementTree
+@functools.cache
+def imports(folder):
+    """Pairs of a file below a folder of the repository and a module that it imports, with full names."""
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        package = path.relative_to(ROOT).parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found += [(path, alias.name) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                within = package[: len(package) - node.level + 1] if node.level else ()
+                found.append((path, ".".join([*within, *filter(None, [node.module])])))
+    return found
 
-    path = DOCS / "_static" / name
-    assert path.stat().st_size < 5000
-    root = ElementTree.parse(path).getroot()
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert not [value for node in root.iter() for value in node.attrib.values() if "://" in value]
+
+def test_modules_are_as_long_and_import_what_the_page_says():
+    (limit,) = re.findall(r"^- No Python file .* has more than (\d+) lines\.$", ARCHITECTURE, re.MULTILINE)
+    for path, _ in imports("knnccv") + imports("registry"):
+        assert path.read_bytes().count(b"\n") <= int(limit), path
+    used = {module.split(".")[1] for _, module in imports("registry") if module.startswith("knnccv.")}
+    pattern = r"^The built-in rules .*?They use (.*?) only"
+    (sentence,) = re.findall(pattern, ARCHITECTURE, re.DOTALL | re.MULTILINE)
+    assert used == set(re.findall(r"`(\w+)`", sentence))
+    importers = {path for path, module in imports("knnccv") if module.split(".")[0] == "knnccv_variants"}
+    assert importers == {ROOT / "knnccv" / "reproduce" / "_catalog.py"}
+    exceptions = set()
+    for path, module in imports("knnccv"):
+        owner = path.relative_to(ROOT / "knnccv").parts[0]
+        parts = module.split(".")
+        if parts[0] == "knnccv" and len(parts) > 2 and parts[1] != owner:
+            exceptions.add((owner.removesuffix(".py"), "/".join(parts[:3])))
+    assert exceptions == {
+        ("runs", "knnccv/kernel/words"),
+        ("tuning", "knnccv/kernel/words"),
+        ("curves", "knnccv/kernel/simd"),
+        ("neighbors", "knnccv/kernel/simd"),
+        ("reproduce", "knnccv/plot/_canvas"),
+        ("__main__", "knnccv/_cli/commands"),
+    }
+    for owner, module in exceptions:
+        assert re.search(rf"exceptions:.*`{owner}`.*From the bottom up", ARCHITECTURE, re.DOTALL), owner
+        assert f"`{module}/`" in ARCHITECTURE or f"`{module}.py`" in ARCHITECTURE
 
 
-def test_the_versions_of_citations_agree():
-    text = (DOCS / "citation.md").read_text(encoding="utf-8")
-    assert f"version = {{{knnccv.__version__}}}" in text
+@pytest.fixture(name="recorded")
+def _recorded(tmp_path):
+    """Three commits with a benchmark of two cases, one of scores, and results of an earlier version."""
+    folder = tmp_path / "asv_benchmarks"
+    results = folder / "results"
+    (results / "box").mkdir(parents=True)
+    known = {
+        "kernels.Votes.time_knn": {"version": "1", "unit": "seconds"},
+        "scores.CompleteCV.track_score": {"version": "2", "unit": "unit"},
+        "version": 2,
+    }
+    (results / "benchmarks.json").write_text(json.dumps(known), encoding="utf-8")
+    (results / "box" / "machine.json").write_text("{}", encoding="utf-8")
+    for number, times in enumerate([[0.4, 2.0], [0.4, None], [0.2, 1.0]]):
+        run = {
+            "commit_hash": f"{number}" * 40,
+            "date": 1_700_000_000_000 + 86_400_000 * (2, 1, 5)[number],
+            "result_columns": ["result", "params", "version", "started_at", "duration"],
+            "results": {
+                "kernels.Votes.time_knn": [times, [["10", "20"]], "1", 0, 1.0],
+                "scores.CompleteCV.track_score": [[0.5], [], "1" if number == 1 else "2", 0, 1.0],
+                "kernels.Gone.time_it": [[1.0], [], "1", 0, 1.0],
+            },
+        }
+        (results / "box" / f"{number}-virtualenv.json").write_text(json.dumps(run), encoding="utf-8")
+    return folder
+
+
+def test_the_history_of_speed_has_all_commits_cases_and_ratios(recorded, tmp_path):
+    commits, cases = HISTORY["read_history"](recorded / "results")
+    assert [commit.hash[0] for commit in commits] == ["1", "0", "2"]  # by date
+    found = {(case.benchmark, case.parameters): case.values for case in cases}
+    votes, score = "kernels.Votes.time_knn", "scores.CompleteCV.track_score"
+    assert set(found) == {(votes, ("10",)), (votes, ("20",)), (score, ())}
+    assert found[votes, ("10",)] == (0.4, 0.4, 0.2)
+    assert math.isnan(found[votes, ("20",)][0])
+    assert math.isnan(found[score, ()][0])  # of an earlier version
+    files = HISTORY["by_file"](cases)
+    assert list(files) == ["kernels", "scores"]
+    assert HISTORY["table"](files["kernels"]) == [("Votes.time_knn", "2", "0.5", "0.5", "0.5")]
+    assert HISTORY["table"](files["scores"]) == [("CompleteCV.track_score", "1", "1", "1", "1")]
+    drawn = HISTORY["picture"](commits, cases)
+    assert drawn.startswith(b"<?xml")
+    assert drawn == HISTORY["picture"](commits, cases)
+    for content in (None, "{}"):
+        if content:
+            (tmp_path / "benchmarks.json").write_text(content, encoding="utf-8")
+        assert HISTORY["read_history"](tmp_path) == ([], [])
+        assert not HISTORY["can_publish"](tmp_path)
+
+
+def test_its_folder_is_beside_the_pages_unless_a_variable_names_it(monkeypatch, tmp_path):
+    monkeypatch.delenv("KNNCCV_BENCHMARKS", raising=False)
+    assert HISTORY["benchmarks_folder"](DOCS) == DOCS.parent / "asv_benchmarks"
+    monkeypatch.setenv("KNNCCV_BENCHMARKS", str(tmp_path))
+    assert HISTORY["benchmarks_folder"](DOCS) == tmp_path
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_its_page_is_built_with_and_without_results(is_recorded, recorded, tmp_path):
+    for name in ("sphinx", "myst_parser"):
+        pytest.importorskip(name, reason="Sphinx and MyST are not installed")
+    site = tmp_path / "site"
+    site.mkdir()
+    extensions = "extensions = ['myst_parser', 'performance_history']\n"
+    path = f"import sys\nsys.path.insert(0, {str(DOCS / '_ext')!r})\n"
+    (site / "conf.py").write_text(path + extensions, encoding="utf-8")
+    (site / "index.md").write_bytes((DOCS / "performance_history.md").read_bytes())
+    if not is_recorded:
+        recorded.rename(tmp_path / "elsewhere")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(site), str(tmp_path / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    assert ("without recorded results" in page) is not is_recorded
+    assert ("data:image/svg+xml" in page) is is_recorded
