@@ -69,7 +69,8 @@ def test_every_command_explains_itself():
     assert run("--version") == (0, f"knnccv {library.__version__}\n", "")
 
 
-def test_data_sets_are_listed(cache):
+@pytest.mark.usefixtures("cache")
+def test_data_sets_are_listed():
     lines = knnccv("datasets").splitlines()
     found = {line.split()[0]: line.split()[1:5] for line in lines if line.strip()}
     assert (found["wine"], found["orl"]) == (["178", "13", "3", "yes"], ["400", "256", "40", "no"])
@@ -78,7 +79,6 @@ def test_data_sets_are_listed(cache):
     listed = json.loads(knnccv("datasets --json"))
     assert {"name": "wine", "n_items": 178, "cached": True}.items() <= listed[-1].items()
     assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)
-    assert not cache.exists()
 
 
 def compile_something(*_):

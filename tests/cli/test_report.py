@@ -37,7 +37,6 @@ MIXED = csv(
     *zip(*[["?" if c is None else c for c in row] for row in CELLS], strict=True),
     LABEL,
 )
-ASKED = "knnccv.reporting.report_on"
 
 
 def test_the_arguments_of_report():
@@ -85,7 +84,7 @@ def test_mixed_tables_are_read_with_their_categories():
         assert [row[1] for row in read.X.tolist()] == [cells[1] for cells in CELLS]
 
 
-@mock.patch(ASKED, return_value=FewWords())
+@mock.patch("knnccv.reporting.report_on", return_value=FewWords())
 def test_the_page_and_its_conclusions(asked):
     """Columns of the terminal, and the widest line."""
     with elsewhere() as folder:
@@ -106,12 +105,11 @@ def test_the_page_and_its_conclusions(asked):
             again = run("report --open --out", "a page.html").err
         assert opened == [(folder / "a page.html").resolve().as_uri()] * 2
         assert again == "knnccv: note: no browser was found; open a page.html yourself\n"
-    calls = asked.call_count
     with pytest.raises(Refused, match=r"the page needs altair: pip install 'knnccv\[report\]'"):
         knnccv("report --out page.html", without="altair")
-    assert asked.call_count == calls
     with pytest.raises(Refused, match=r"--out would overwrite the table t\.csv"):
         knnccv("report t.csv --target label --json --out t.csv", PLAIN)
+    assert asked.call_count == 7
     for options in ("--json", "--out page.json"):
         assert knnccv(f"report {options}", without="altair")
 

@@ -392,19 +392,18 @@ def test_the_scores_of_samples_in_a_file():
     """A table, its labels, options, and the features and arguments of the library."""
     labels = ['a "quoted", β' if label == "a" else label for label in LABEL]
     quoted = PLAIN.replace(",a\n", ',"a ""quoted"", β"\n')
-    sevens = "x,label\n0,7\n1,7\n2,8\n3,8\n"
+    sevens, line = csv("x label", range(4), [7, 7, 8, 8]), [[0.0], [1], [2], [3]]
     design = StratifiedSubsample(per_class={7: 1, 8: 2})
-    for table, target, options, features, y, asked in (
-        (quoted, "label", "--variant nn", X, labels, {"variant": "nn"}),
-        (PRICES, "price", "--variant regression", X, PRICE, {"variant": "regression"}),
-        (sevens, "label", "--variant nn --per-class 7=1,8=2", [[0.0], [1], [2], [3]], [7, 7, 8, 8],
-         {"variant": "nn", "cv": design}),
-    ):  # fmt: skip
-        found = complete_cv(features, y, **asked)
+    for table, options, features, y, asked in (
+        (quoted, "--target label", X, labels, ("nn",)),
+        (PRICES, "--target price --variant regression", X, PRICE, ("regression",)),
+        (sevens, "--target label --per-class 7=1,8=2", line, [7, 7, 8, 8], ("nn", design)),
+    ):
+        found = complete_cv(features, y, *asked)
         with elsewhere() as folder:
             write(table)
             (folder / "items.csv").write_text("something long and old\n" * 50)
-            done = run(f"score t.csv --target {target} --repeats 0 {options} --per-item items.csv")
+            done = run(f"score t.csv --variant nn {options} --per-item items.csv")
             with (folder / "items.csv").open(encoding="utf-8", newline="") as file:
                 header, *rows = text_files.reader(file)
         assert "the scores of all samples are in items.csv" in done.out

@@ -237,32 +237,34 @@ def check_same(read):
     assert y.tolist() == read.y.tolist()
 
 
+NAMED_NONE = MIXED.replace({"kind": {"red": "None"}})
+NONE_LABELS = FRAME.replace({"label": {"u": "None"}})
+SPACED = text(FRAME.assign(label="an u, " + FRAME["label"])).replace(b",", b", ")
 CALLS = [
-    ("t.csv", text(), "pd.read_csv('t.csv')"),
-    ("it's.CSV.GZ", gzip.compress(text()), 'pd.read_csv("it\'s.CSV.GZ")'),
-    ("t.csv.zip", zipped(table=text()), "pd.read_csv('t.csv.zip')"),
-    ("t.dat", bz2.compress(text()), "pd.read_csv('t.dat', compression='bz2')"),
-    ("t.gz", text(), "pd.read_csv('t.gz', compression=None)"),
-    ("t.csv", text(sep=";"), "pd.read_csv('t.csv', sep=';')"),
-    ("t.tsv", text(sep="\t"), "pd.read_csv('t.tsv', sep='\\t')"),
-    ("t.txt", text(sep=" ").replace(b" ", b"  "), "pd.read_csv('t.txt', sep='\\\\s+')"),
-    ("t.csv", b"\xef\xbb\xbf" + text(), "pd.read_csv('t.csv')"),
-    ("t.csv", text().replace(b"\n", b"\r\n\r\n"), "pd.read_csv('t.csv')"),
-    ("t.csv", text(FRAME.assign(label="an u, " + FRAME["label"])).replace(b",", b", "),
-     "pd.read_csv('t.csv', skipinitialspace=True)"),
-    ("t.csv", text(MIXED), "pd.read_csv('t.csv', na_values=['?'])"),
-    ("t.csv", text(MIXED.replace({"kind": {"red": "None"}})),
-     "pd.read_csv('t.csv', keep_default_na=False, na_values=['', '?'])"),
-    ("t.csv", text(FRAME.replace({"label": {"u": "None"}})),
-     "pd.read_csv('t.csv', keep_default_na=False, na_values=[])"),
-    ("t.parquet", parquet(FRAME), "pd.read_parquet('t.parquet')"),
-]  # fmt: skip
+    ("t.csv", text(), ""),
+    ("it's.CSV.GZ", gzip.compress(text()), ""),
+    ("t.csv.zip", zipped(table=text()), ""),
+    ("t.dat", bz2.compress(text()), "compression='bz2'"),
+    ("t.gz", text(), "compression=None"),
+    ("t.csv", text(sep=";"), "sep=';'"),
+    ("t.tsv", text(sep="\t"), "sep='\\t'"),
+    ("t.txt", text(sep=" ").replace(b" ", b"  "), "sep='\\\\s+'"),
+    ("t.csv", b"\xef\xbb\xbf" + text(), ""),
+    ("t.csv", text().replace(b"\n", b"\r\n\r\n"), ""),
+    ("t.csv", SPACED, "skipinitialspace=True"),
+    ("t.csv", text(MIXED), "na_values=['?']"),
+    ("t.csv", text(NAMED_NONE), "keep_default_na=False, na_values=['', '?']"),
+    ("t.csv", text(NONE_LABELS), "keep_default_na=False, na_values=[]"),
+    ("t.parquet", parquet(FRAME), ""),
+]
+"""The name of a file, its content, and the arguments by which pandas reads it."""
 
 
 def test_the_code_reads_the_file():
-    for name, content, call in CALLS:
+    for name, content, given in CALLS:
         read = table(content, "--target label", name)
-        assert read.code[0] == f"data = {call}"
+        form = "parquet" if name == "t.parquet" else "csv"
+        assert read.code[0] == f"data = pd.read_{form}({name!r}{', ' * bool(given)}{given})"
         check_same(read)
     options = "--sheet second --drop flag --categorical b --target label"
     read = table(sheets(MIXED), options, "t.xlsx")

@@ -201,9 +201,3 @@ def test_every_public_docstring_has_a_description_and_an_example():
         assert re.search(r"^Examples\n--------\n(.*\n)*>>> ", text, re.MULTILINE), name
         for section in re.findall(r"^(Parameters|Returns|Raises|References|Examples)$", text, re.MULTILINE):
             assert f"{section}\n{'-' * len(section)}\n" in text, name
-
-
-def test_the_defaults_in_signatures_and_docstrings_agree():
-    for function in (knnccv.complete_cv, knnccv.surface):
-        assert inspect.signature(function).parameters["ties"].default is None
-        assert 'ties : {"random", "index"}, default "random"' in function.__doc__

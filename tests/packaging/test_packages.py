@@ -77,17 +77,13 @@ def test_the_sdist_holds_what_tests_and_documents_need_and_nothing_else(built):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sdist", "wheel"])
-def test_twine_accepts_the_metadata(built, kind):
-    command = [sys.executable, "-m", "twine", "check", "--strict", str(built[kind])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"-{knnccv.__version__}" in built[kind].name
-    assert built[kind].stat().st_size < MAX_BYTES[kind]
-
-
-@pytest.mark.slow
-def test_the_metadata_of_the_wheel_name_license_extras_and_readme(built):
+def test_the_metadata_name_license_extras_and_readme(built):
+    for kind, path in built.items():
+        command = [sys.executable, "-m", "twine", "check", "--strict", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"-{knnccv.__version__}" in path.name
+        assert path.stat().st_size < MAX_BYTES[kind]
     with zipfile.ZipFile(built["wheel"]) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = wheel.read(name).decode()
@@ -98,26 +94,24 @@ def test_the_metadata_of_the_wheel_name_license_extras_and_readme(built):
     assert "# knnccv" in metadata
 
 
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 def test_there_is_one_version():
-    cited = re.search(
-        r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert cited[1] == knnccv.__version__
-    assert f"## {knnccv.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = knnccv.__version__
+    assert re.search(r"^version: (\S+)$", text("CITATION.cff"), re.MULTILINE)[1] == version
+    assert f"## {version} " in text("CHANGELOG.md")
+    assert f"version = {{{version}}}" in text("docs/citation.md")
 
 
 def test_documents_and_workflows_name_only_extras_that_exist():
-    pages = [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").rglob("*.md"),
-        *WORKFLOWS,
-        ROOT / ".pre-commit-config.yaml",
-    ]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pages += [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"]
     extras = set(PYPROJECT["project"]["optional-dependencies"])
     named = {}
     for page in pages:
-        text = page.read_text(encoding="utf-8")
-        for found in re.findall(r'"(?:\.|knnccv)\[([a-z,]+)\]"', text):
+        for found in re.findall(r'"(?:\.|knnccv)\[([a-z,]+)\]"', text(page)):
             named.update(dict.fromkeys(found.split(","), page.name))
     assert {"test", "docs", "release", "dev"} <= set(named)
     assert set(named) <= extras, {name: page for name, page in named.items() if name not in extras}
@@ -125,14 +119,16 @@ def test_documents_and_workflows_name_only_extras_that_exist():
 
 def test_workflows_can_be_read_and_run_what_the_documents_say():
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    loaded = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
+    loaded = {path.stem: yaml.safe_load(text(path)) for path in WORKFLOWS}
     assert set(loaded) == {"ci", "docs", "faults", "release"}
     commands = {
         name: [step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
         for name, flow in loaded.items()
     }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    tested = re.search(r"<!-- test-command -->\s+```bash\n(.*?)\n```", readme, re.DOTALL)[1]
+    first = re.search(r"^```bash\n(.*?)\n```", text("README.md"), re.DOTALL | re.MULTILINE)[1]
+    assert first == "pip install . && knnccv score"
+    tested = re.search(r"<!-- test-command -->\s+```bash\n(.*?)\n```", text("README.md"), re.DOTALL)[1]
+    assert tested.startswith('pip install ".[test]" && pytest')
     assert commands["ci"] == ["bash .ci/run", tested]
     assert "python tests/faults/run.py" in commands["faults"][0]
     oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
@@ -143,4 +139,4 @@ def test_workflows_can_be_read_and_run_what_the_documents_say():
     assert "twine check --strict dist/*" in commands["release"]
     publish = loaded["release"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
-    assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert "secrets." not in text(".github/workflows/release.yml")
