@@ -232,6 +232,7 @@ def test_numbers_of_few_and_many_training_sets_and_runs():
     assert one["n_train_sets"] == int(one["n_train_sets"])
     table = csv("x label", range(15_000), [x % 7 % 2 for x in range(15_000)])
     answer = numbers(f"{question} 0 --train-size 0.5", table)
+    assert f"{answer['n_train_sets']} different training" in knnccv(f"{question} 0 --train-size 0.5", table)
     exponent = int(answer["n_train_sets"].split("e+")[1])
     assert exponent == int(answer["log10_n_train_sets"]) > 4300
     price = "score t.csv --target 2 --variant regression --n-neighbors 1 --repeats 0"

@@ -1,5 +1,6 @@
 """The command line, for transcripts and tests: commands run in this process, on small tables."""
 
+# Transcripts take modules from here, too.
 # ruff: noqa: F401
 
 from __future__ import annotations
@@ -237,17 +238,15 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
         (cells, y, code), how = asked.call_args
         names: dict[str, Any] = {"pd": pd}
         exec("\n".join(code), names)
-    columns = how["feature_names"], how["categorical"]
-    by_pandas = names.get("X"), names.get("y")
     return SimpleNamespace(
-        how=how,
-        notes=done.err,
         X=cells,
         y=y,
+        names=how["feature_names"],
+        categorical=how["categorical"],
+        how=how,
+        notes=done.err,
         code=code,
-        names=columns[0],
-        categorical=columns[1],
-        by_pandas=by_pandas,
+        by_pandas=(names.get("X"), names.get("y")),
     )
 
 
