@@ -100,7 +100,9 @@ def test_intervals():
 def test_the_table_has_the_numbers_and_the_plot_is_as_wide_as_the_terminal():
     found = surface(X, LABEL, [1, 2], [4, 0.5, 8])
     question = f"curve t.csv --target label {SMALL}"
-    lines = knnccv(question, PLAIN).splitlines()
+    text = knnccv(question, PLAIN)
+    assert knnccv(question.replace("4,0.5,8", "8,4,0.5"), PLAIN) == text
+    lines = text.splitlines()
     rows = {int(cells[0]): cells[1:] for cells in (line.split() for line in lines[-4:-1])}
     assert list(rows) == [4, 6, 8]
     for at, n in enumerate(rows):

@@ -136,7 +136,7 @@ def test_a_matrix_on_disk_is_not_read_at_once(monkeypatch):
         assert (found["data"], found["cmc"]) == ("D.npy", exact.cmc.tolist())
         assert found["scores"]["ap"]["score"] == exact["ap"].score
     assert modes[0] == "r"
-    names = {name: "\n".join(f"0{value}" for value in values) for name, values in IDS.items()}
+    names = {name: "\n".join("0" * value + "1" for value in values) for name, values in IDS.items()}
     found = numbers("retrieval --distances D.npy --ids q_pids.txt g_pids.txt --scores ap", D=near, **names)
     whole = expected_retrieval(near, *PIDS, scores=("ap",))
     assert found["scores"]["ap"]["score"] == whole["ap"].score

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import datetime
+import functools
 import gzip
 import io
 import json
@@ -29,7 +30,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from knnccv.__main__ import main
+from knnccv.__main__ import build_parser, main
 from knnccv.datasets import load_wine
 
 ROWS = [(2 * x, (7 * x) % 5, "ab"[x % 3 == 0]) for x in range(12)]
@@ -137,12 +138,17 @@ def without_compiling(err: str) -> str:
     return "".join(line for line in lines if not line.startswith("knnccv: compiling once"))
 
 
+parser = functools.cache(build_parser)
+"""Made once, as this takes half the time of a short command."""
+
+
 def run(command: str, *more: Any, piped: Any = "", out: Any = None, err: Any = None) -> Done:
     """Run a command of words, and further ones that may have spaces, with this standard input."""
     out, err = out or io.StringIO(), err or io.StringIO()
     content = io.BytesIO(piped.encode() if isinstance(piped, str) else piped)
     with (
         mock.patch("sys.stdin", io.TextIOWrapper(content)),
+        mock.patch("knnccv.__main__.build_parser", parser),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
