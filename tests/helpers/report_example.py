@@ -58,7 +58,7 @@ def answer(kind="plain", n_classes=3, n_features=4, n_shown=None, intervals=True
     found = copy.deepcopy(_found(kind, n_classes, n_features, n_neighbors))
     items = found["items"]
     if n_shown is not None:
-        items["items"] = (items["items"] * 500)[:n_shown]
+        items["items"] = (items["items"] * 1500)[:n_shown]
         items |= {"shown": n_shown, "of": n_shown}
     if not intervals:
         for name in ("best", "default"):
