@@ -283,7 +283,7 @@ class TestWilsonMartinez:
                 nearest = np.argsort(gaps, kind="stable")[:3]
                 votes = Counter(labels[nearest])
                 first = {label: gaps[nearest[labels[nearest] == label][0]] for label in votes}
-                right += min(votes, key=lambda c: (-votes[c], first[c], c)) == own_class  # noqa: B023
+                right += min(votes, key=lambda c: (-votes[c], first[c], c)) == own_class
             shares.append(100 * right / len(test))
         lines = quick("wm-table1")[0].lines
         (line,) = [one for one in lines if (one.part, one.quantity) == (name, "static")]
