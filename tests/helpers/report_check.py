@@ -12,21 +12,10 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from scipy.special import stdtrit
 
-from knnccv import (
-    LeaveOut,
-    Neighbors,
-    Subsample,
-    compare,
-    complete_cv,
-    loo_curve,
-    monte_carlo_cv,
-    report,
-    surface,
-    tuned_score,
-)
+import knnccv
+from knnccv import Neighbors, Subsample, complete_cv, surface
 from knnccv.hvdm import HEOM, HVDM
 from knnccv.reporting import scaled
 
@@ -61,7 +50,7 @@ def quick_report(*table, **options):
     """`report` with 20 random halves in place of 200, which take most of its time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("knnccv.reporting._study.MOST_HALVINGS", 20)
-        return report(*table, **options)
+        return knnccv.report(*table, **options)
 
 
 def check_code(found, X, y):
@@ -118,11 +107,9 @@ class Check:
         self.scores, self.best = found["scores"], found["scores"]["best"]
         self.is_regression = found["task"] == "regression"
         self.rule = "regression" if self.is_regression else "knn"
-        self.size, self.average, self.k = (
-            self.scores["train_size"],
-            self.scores["average"],
-            self.best["n_neighbors"],
-        )
+        self.size, self.average = self.scores["train_size"], self.scores["average"]
+        self.k = self.best["n_neighbors"]
+        self.n_halvings = self.noted("Intervals come from ")
         self._near = {}
 
     def near(self, entry):
@@ -143,7 +130,6 @@ class Check:
 
     @cached_property
     def result(self):
-        """The result of the best setting."""
         return self.score(self.best)
 
     def noted(self, beginning, otherwise=200):
@@ -189,7 +175,9 @@ class Check:
             else:
                 how = {"average": self.average, "n_repeats": n_runs, "random_state": 0}
                 k, design = entry["n_neighbors"], Subsample(self.size)
-                runs = monte_carlo_cv(self.near(entry), self.y, self.rule, design, n_neighbors=k, **how)
+                runs = knnccv.monte_carlo_cv(
+                    self.near(entry), self.y, self.rule, design, n_neighbors=k, **how
+                )
                 assert entry["split_std"] == runs.std
             if entry["no_interval"] is None:
                 low, high = result.confidence_interval(n_halvings=self.n_halvings)
@@ -198,7 +186,7 @@ class Check:
             else:
                 assert entry["interval"] is None
         if scores["difference"] is not None:
-            found = compare(results["best"], results["default"], n_halvings=self.n_halvings)
+            found = knnccv.compare(results["best"], results["default"], n_halvings=self.n_halvings)
             low, high = found.confidence_interval()
             expected = {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
             expected = {name: value if math.isfinite(value) else None for name, value in expected.items()}
@@ -218,10 +206,6 @@ class Check:
         for name, average in (("accuracy", "pooled"), ("balanced_accuracy", "class")):
             direct = self.score(self.best, average=average).score
             assert self.best[name] == pytest.approx(direct, rel=1e-12)
-
-    @property
-    def n_halvings(self):
-        return self.noted("Intervals come from ")
 
     def check_mean(self):
         """The error of the training mean, over all training sets."""
@@ -298,7 +282,7 @@ class Check:
         if gap <= slack:
             return True
         try:
-            found = compare(self.result, other, n_halvings=self.noted("Settings are compared on "))
+            found = knnccv.compare(self.result, other, n_halvings=self.noted("Settings are compared on "))
         except ValueError:
             return False
         return bool(gap <= stdtrit(found.degrees_of_freedom, 0.975) * found.standard_error + slack)
@@ -316,7 +300,7 @@ class Check:
             X = self.near({"scaling": "raw", "metric": "heom"})
         else:
             X, how = self.X, how | {"metric": tuned["metrics"], "scaling": tuned["scalings"]}
-        direct = tuned_score(X, self.y, tuned["n_neighbors"], Subsample(self.size), **how)
+        direct = knnccv.tuned_score(X, self.y, tuned["n_neighbors"], Subsample(self.size), **how)
         for name in ("score", "std_error", "std", "inner_score", "optimism", "optimism_std_error"):
             assert tuned[name] == getattr(direct, name), name
         assert tuned["n_settings"] == len(direct.choices)
@@ -427,7 +411,7 @@ class Check:
         harm = [item["influence"] or 0 for item in items["items"]]
         order = list(zip(bad, harm, [item["index"] for item in items["items"]], strict=True))
         assert order == sorted(order)
-        distances = self.distances()
+        neighbors, distances = self.near(self.best).kneighbors(min(3, len(y) - 1))
         for item in items["items"]:
             at = place[item["index"]]
             words = [WORDS[reason] for reason in WORDS if at in sets.get(reason, ())]
@@ -439,28 +423,9 @@ class Check:
                 assert (item["target"], item["prediction"]) == (y[at], result.prediction[at])
                 assert item["bias"] == item["prediction"] - item["target"]
             others = [place[each["index"]] for each in item["neighbors"]]
-            assert len({at, *others}) == 1 + len(others) == 1 + min(3, len(y) - 1)
+            assert others == neighbors[at].tolist()
             assert [each["label"] for each in item["neighbors"]] == [str(y[other]) for other in others]
-            if distances is not None:
-                shown = np.array([each["distance"] for each in item["neighbors"]])
-                scale = max(float(distances[at].max()), 1e-300)
-                nearest = np.sort(np.delete(distances[at], at))[: len(others)]
-                np.testing.assert_allclose(shown / scale, nearest / scale, atol=3e-8)
-                np.testing.assert_allclose(shown / scale, distances[at, others] / scale, atol=3e-8)
-
-    def distances(self):
-        """The distances of all pairs in the best setting, in plain code; None for mixed tables."""
-        scaling, metric, X = self.best["scaling"], self.best["metric"], self.X
-        if metric == "heom" or len(X) > 2000 or not 1e-100 < np.abs(X).max(initial=1e-300) < 1e100:
-            return None
-        width = np.ptp(X, axis=0)
-        if scaling == "standardized":
-            X = np.where(width > 0, (X - X.mean(axis=0)) / np.where(width > 0, X.std(axis=0), 1), 0)
-        if scaling == "min-max":
-            X = np.where(width > 0, (X - X.min(axis=0)) / np.where(width > 0, width, 1), 0)
-        if metric == "cosine" and not np.all((X != 0).any(axis=1)):
-            return None
-        return cdist(X, X, "cityblock" if metric == "manhattan" else metric)
+            assert [each["distance"] for each in item["neighbors"]] == distances[at].tolist()
 
     def check_ties(self):
         ties, direct = self.found["ties"], self.result.tie_report()
@@ -504,8 +469,10 @@ class Check:
         numbers = parts["loo"]["n_neighbors"]
         asked = {1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, self.k}
         assert numbers == sorted(k for k in asked if k < len(y))
-        assert parts["loo"]["mse"] == loo_curve(self.near(self.best), y, numbers).tolist()
+        assert parts["loo"]["mse"] == knnccv.loo_curve(self.near(self.best), y, numbers).tolist()
         for k in numbers[:2]:
-            direct = complete_cv(self.near(self.best), y, "regression", LeaveOut(1), n_neighbors=k).score
+            direct = complete_cv(
+                self.near(self.best), y, "regression", knnccv.LeaveOut(1), n_neighbors=k
+            ).score
             found = parts["loo"]["mse"][numbers.index(k)]
             assert found == pytest.approx(direct, rel=1e-9, abs=1e-10 * scale)

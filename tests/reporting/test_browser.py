@@ -25,14 +25,9 @@ from knnccv import Report  # noqa: E402
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = os.environ.get("KNNCCV_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 AXE = Path(os.environ.get("KNNCCV_AXE", "node_modules/axe-core/axe.min.js"))
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+OPTIONS = ["--no-sandbox", "--no-first-run"]
+OPTIONS += [
+    f"--disable-{part}" for part in ("gpu", "quic", "background-networking", "component-update", "sync")
 ]
 needs_axe = pytest.mark.skipif(
     not AXE.is_file(), reason=f"axe-core is not at {AXE}; KNNCCV_AXE can name its file"
@@ -245,14 +240,9 @@ WIDE = "[document.documentElement.scrollWidth, innerWidth]"
 @pytest.mark.parametrize(
     "kind",
     [
-        {},
-        {"n_classes": 2, "intervals": False},
-        MANY,
-        {"n_classes": 70, "n_neighbors": 1, "n_shown": 0},
-        {"n_features": 300},
-        {"kind": "regression"},
-        {"kind": "mixed"},
-        {"kind": "hostile"},
+        *({}, {"n_classes": 2, "intervals": False}, {"n_features": 300}),
+        *(MANY, {"n_classes": 70, "n_neighbors": 1, "n_shown": 0}),
+        *({"kind": kind} for kind in ("regression", "mixed", "hostile")),
     ],
     ids=lambda kind: "-".join(map(str, kind.values())) or "plain",
 )
@@ -299,12 +289,7 @@ def test_print_is_white_and_has_no_buttons(opened):
 @needs_axe
 @pytest.mark.parametrize(
     ("scheme", "kind"),
-    [
-        ("light", {}),
-        ("dark", {"kind": "regression"}),
-        ("dark", {"kind": "hostile"}),
-        ("light", MANY),
-    ],
+    [("light", {}), ("dark", {"kind": "regression"}), ("dark", {"kind": "hostile"}), ("light", MANY)],
     ids=["plain", "regression", "hostile", "thirty-classes"],
 )
 def test_axe_finds_no_serious_violation(opened, scheme, kind):
@@ -329,14 +314,7 @@ def test_the_keyboard_reaches_everything(opened):
     for _ in range(140):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert {
-        "item-search",
-        "item-reason",
-        "items-csv",
-        "items-copy",
-        "more",
-        "copy-code",
-        "save",
-    } <= reached
+    expected = {"item-search", "item-reason", "items-csv", "items-copy", "more", "copy-code", "save"}
+    assert expected <= reached
     page.locator("#copy-code").press("Enter")
     sync_api.expect(page.locator("#code-copied")).to_have_text("copied")

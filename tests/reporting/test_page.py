@@ -10,7 +10,6 @@ import pytest
 from report_example import HOSTILE, Page, answer
 
 from knnccv import Report
-from knnccv._formatting import rounded_up
 
 LARGEST = 5_900_000
 SECTIONS = ("scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
@@ -154,13 +153,3 @@ def test_rows_that_would_make_the_page_too_large_are_left_out_and_counted():
         in html
     )
     assert found["items"]["shown"] == 1500
-
-
-def test_rounded_bounds_are_bounds():
-    for power in range(-300, 301, 3):
-        for digits in (1.0, 1.04, 2.5, 9.91, 9.999):
-            bound = digits * 10.0**power
-            assert bound <= float(f"{rounded_up(bound):.1e}") <= 1.11 * bound
-    for bound in (0.0, float("inf"), 1e-12, 2.5e-3, 9.9e-7, 7.0, 5e-324):
-        assert rounded_up(bound) == bound
-    assert str(rounded_up(float("nan"))) == "nan"

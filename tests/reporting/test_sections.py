@@ -1,9 +1,8 @@
-"""What reports leave out, cut or compute on a part, how they read a table, and what is affordable."""
+"""What reports leave out, cut or compute on a part, and how they read a table."""
 
 from __future__ import annotations
 
 import datetime
-import itertools
 import math
 
 import numpy as np
@@ -179,17 +178,6 @@ class TestTable:
         assert table.X[:, 2].tolist() == [0, 1, 0, 1, 0]
         assert [table.rows(i)[:2] for i in (0, 3)] == [["u", "1.5"], ["", "3"]]
 
-    def test_the_task_is_that_of_the_target(self):
-        for y, task in (
-            ([1, 2, 1, 2, 1], "classification"),
-            ([1.0, 2.0, 1.0, 2.0, 1.0], "classification"),
-            ([1.5, 2.0, 1.0, 2.0, 1.0], "regression"),
-            (np.arange(51), "regression"),
-            (np.arange(50), "classification"),
-            ([True, False, True, False, True], "classification"),
-        ):
-            assert read_input(np.arange(len(y), dtype=float)[:, None], y, None, None, None).task == task
-
     def test_ties_of_huge_values(self):
         X = np.random.default_rng(0).integers(0, 3, (40, 2)).astype(float)
         assert _study.tie_size(X * 2.0**1000, 0) == _study.tie_size(X, 0) > 2
@@ -247,60 +235,8 @@ class TestColumnsThatSayTheSameAsTheTarget:
         assert self.copies(np.column_stack([y, 2 - rare]), rare) == ["x1"]
 
 
-class TestWhatIsAffordable:
-    """By the model of times, which was measured; its limits as well."""
-
-    def test_influence_and_confusion_of_a_hundred_thousand(self):
-        for n_classes, k in itertools.product((2, 3, 10), (1, 5, 15)):
-            assert _study.influence_units(100_000, n_classes, k, 1.0) <= _study.INFLUENCE_LIMIT
-        assert _study.influence_units(100_000, 2, 25, 1.0) <= _study.INFLUENCE_LIMIT
-        assert _study.influence_units(100_000, 3, 50, 1.0) > _study.INFLUENCE_LIMIT
-        assert _study.influence_units(5_000, 3, 25, 40.0) > _study.INFLUENCE_LIMIT
-        assert _study.confusion_units(10**6, 2, 50, 100.0) == 0
-        assert _study.confusion_units(100_000, 3, 15, 1.0) <= _study.CONFUSION_LIMIT
-        assert _study.confusion_units(400, 200, 1, 1.0) <= _study.CONFUSION_LIMIT
-
-    def test_the_confusion_matrix_of_a_part(self):
-        part, units = _study.affordable_confusion, _study.confusion_units(100_000, 10, 31, 1.0)
-        assert 1_000 < (rows := part(100_000, 10, units)) < 100_000
-        assert _study.confusion_units(rows, 10, 31, 1.0) < _study.CONFUSION_LIMIT < units
-        assert part(1_000, 3, _study.CONFUSION_LIMIT) == 1_000
-        assert (part(1_000, 3, 1e9), part(100, 3, 1e9)) == (200, 100)
-        assert part(5_000, 1_000, _study.confusion_units(5_000, 1_000, 1, 1.0)) == 0
-        assert 600 <= part(1_200, 300, _study.confusion_units(1_200, 300, 1, 1.0)) < 1_200
-
-    def test_sizes_fit_the_data(self):
-        """A part is never larger than the data, and never nearly all of them."""
-        sizes = (5, 1_000, 3_000, 6_200, 20_000, 100_000)
-        for n_items, n_classes, ties in itertools.product(sizes, (2, 3, 28), (1.0, 50.0)):
-            found = _study.effort(n_items, ties, n_classes, 9, 31)
-            for part in (found.n_settings, found.learning):
-                assert part == n_items or 1_000 <= part <= 0.8 * n_items
-            assert min(found.n_halvings, found.n_comparisons) >= 10
-            assert max(found.n_halvings, found.n_comparisons) <= 200
-            assert found.n_runs == 0 or found.n_runs >= 50
-
-    def test_rows_neighbors_and_runs(self):
-        assert _study.affordable_rows(100_000, 20, mixed=False, ties=1.0) == (100_000, "")
-        for how, least, words in (
-            ({"mixed": True, "ties": 1.0}, 50_000, "HEOM"),
-            ({"mixed": False, "ties": 1_000.0}, 2_000, "equally far"),
-        ):
-            rows, reason = _study.affordable_rows(100_000, 20, **how)
-            assert least <= rows < 100_000
-            assert words in reason
-        wanted = [*range(1, 16), 21, 31]
-        assert _study.affordable_neighbors(wanted, 1_200, 300, 9) == wanted[:15]
-        assert _study.affordable_neighbors(wanted, 100_000, 10, 9) == wanted
-        assert _study.affordable_neighbors([31], 1_200, 300, 9) == [31]
-        assert _study.nested_runs(5_000, 2, 9, 15) == _study.nested_runs(1_000, 50, 9, 31) == 1_000
-        assert (_study.nested_runs(5_000, 50, 9, 31), _study.nested_runs(5_000, 50, 9, 300)) == (512, 0)
-
-
 def test_lists_are_searched_once(monkeypatch):
     """The score and the influence read the lists that are kept; a search is what takes longest."""
-    for n_items, train_size, depth in ((2, 1, 1), (5, 4, 4), (6, 3, 4)):
-        assert _study.enough_depth(n_items, train_size, 1) == depth
     X, y = clouds(80)
     near = Neighbors.from_data(X)
     assert _study.keep_lists(near, _study.enough_depth(80, 64, 3), 1)

@@ -14,7 +14,6 @@ from importlib import import_module
 from pathlib import Path
 
 import mirror as local
-import numpy as np
 import pytest
 from report_example import Page
 
@@ -175,22 +174,6 @@ def test_without_the_extras_there_are_text_and_files(comparison, monkeypatch, ca
     with pytest.warns(UserWarning, match="no pictures"):
         reproduce.reproduce("good", folder=tmp_path / "one")
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["good.csv", "good.md"]
-
-
-def test_printed_and_computed_numbers_are_drawn_beside_each_other():
-    sides = {"printed": ([1, 2], None), "computed": ([3, 4], [0.5, 0.25])}
-    panel = _picture.Panel("A title", ["a", "b"], sides, "points")
-    (picture,) = _picture.beside("name", "caption", [[panel, panel._replace(log=True)]])
-    axes, logarithmic = picture.draw().axes
-    assert logarithmic.get_xscale() == "log"
-    assert axes.get_title(loc="left") == "A title"
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
-    printed, computed = (container.lines[0].get_xydata() for container in axes.containers)
-    np.testing.assert_allclose(printed, [[1, -0.15], [2, 0.85]])
-    np.testing.assert_allclose(computed, [[3, 0.15], [4, 1.15]])
-    (bars,) = axes.containers[1].lines[2]
-    np.testing.assert_allclose(np.array(bars.get_segments())[:, :, 0], [[2.5, 3.5], [3.75, 4.25]])
-    assert _picture.beside("name", "caption", []) == ()
 
 
 def test_every_line_of_a_file_of_a_paper_is_made():

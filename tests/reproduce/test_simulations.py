@@ -262,33 +262,6 @@ class TestCoverage:
             assert set(found) == {"halves", "McNemar, 10 folds", "corrected t", "5x2 cv t"}
             assert all(0 <= value <= 1 for value in found.values())
 
-    def test_the_report_of_some_blocks(self):
-        blocks = [
-            SMALL,
-            Block("scores", "gaussians", 40, 0, 10, cells=SMALL.cells),
-            Block("intervals", "errors-t3", 40, 0, 3, 10),
-            Block("intervals", "groups", 50, 0, 3, 10, ("1-NN | groups left out",)),
-            Block("tests", "noise", 40, 0, 3, 10),
-            Block("tests", "power", 40, 0, 3, 10),
-        ]
-        computed = _blocks.run_all(blocks, None)
-        for quick in (False, True):
-            text = (found := _report.report(computed, quick)).to_text()
-            assert max(map(len, text.splitlines())) <= 100
-            for words in (
-                "groups of 5; 50 samples",
-                "lowest coverage, %",
-                "sine, t(3) errors; 40 samples, %",
-            ):
-                assert words in text
-            assert "level, 1-NN and 5-NN, labels noise" in text
-        assert found.pictures[0].png().startswith(b"\x89PNG")
-        header = found.to_csv().splitlines()[0]
-        assert header == "part,quantity,knnccv,verdict,width,variance,warned," + (
-            'binomial,"one run, CLT",corrected t,nested,Wald,note'
-        )
-        assert _report.report({}).pictures == ()
-
     def test_verdicts_of_made_up_cells(self):
         cell = _report.CellSummary("noise", 50, "1-NN | 5 folds", 500, 0.5, 0.955, 1.1, 1.1, 0.0, {})
         low = replace(cell, coverage=0.91)
@@ -325,19 +298,8 @@ class TestCoverage:
         assert _report.coverage(False).lines == first.lines
 
     def test_the_driver_writes_a_report_and_goes_on(self, tmp_path, capsys, monkeypatch):
-        arguments = [
-            "--out",
-            str(tmp_path),
-            "--sizes",
-            "40",
-            "--samples",
-            "2",
-            "--more",
-            "2",
-            "--tests",
-            "1",
-        ]
-        arguments += ["--halvings", "4", "--populations", "noise", "--jobs", "1"]
+        words = "--sizes 40 --samples 2 --more 2 --tests 1 --halvings 4 --populations noise --jobs 1"
+        arguments = ["--out", str(tmp_path), *words.split()]
         assert __main__.main(arguments) == 0
         out = capsys.readouterr().out
         assert "pure noise; 40 samples" in out
