@@ -6,7 +6,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
-from pictures import NEIGHBORS, RUNS, SCORES, Banded, cell, compared, made, retrieved, tied
+from pictures import NEIGHBORS, RUNS, SCORES, cell, compared, made, retrieved, tied
 from sklearn.model_selection import LearningCurveDisplay, ValidationCurveDisplay
 
 import knnccv
@@ -131,18 +131,6 @@ def test_the_heat_map_holds_every_cell_in_its_place(is_loss):
     assert (colors[0] > colors[1]) == is_loss  # the better, the brighter
 
 
-def test_the_heat_map_of_one_row_or_one_column():
-    assert plot.surface(made(SCORES[:1], [1], variant="nn")).get_ylim() == (0.5, 1.5)
-    assert plot.surface(made(SCORES[:, :1], train_sizes=[80])).get_xlim() == (79.5, 80.5)
-
-
-def test_random_bands_and_marks_are_of_the_same_halves():
-    surface = Banded()
-    plot.validation_curve(surface, interval=0.5, random_state=np.random.default_rng(0))
-    (_, one), (_, other) = surface.asked
-    assert one["random_state"] == other["random_state"] is not None
-
-
 @pytest.mark.parametrize(("width", "n_columns"), [(6.4, 2), (4, 2), (10, 4)])
 def test_the_legend_of_a_tie_report_fits_the_axes(width, n_columns):
     figure = mpl.figure.Figure((width, 4.8))
@@ -171,13 +159,6 @@ def test_bins_hold_equally_many_possible_scores():
     number = np.diff(edges) * 89
     np.testing.assert_allclose(number, number[0].round(), atol=1e-6)
     np.testing.assert_allclose(edges * 89 % 1, 0.5, atol=1e-6)  # no score lies on a border
-
-
-def test_names_of_lines_on_a_critical_difference_do_not_cover_each_other():
-    texts = plot.critical_difference(compared([0.9, 0.8, 0.5, 0.3, 0.1], [])).texts
-    assert len({(text.get_ha(), text.xy[1]) for text in texts}) == 5
-    left, right = compared([0.5, 0.5, 0.5], [(0, 1), (0, 2), (1, 2)]).plot().get_xlim()
-    assert left < 0.5 < right
 
 
 class TestRealResults:

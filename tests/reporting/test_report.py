@@ -213,16 +213,13 @@ class TestCode:
                 scores.append(found["scores"])
             assert all(each == scores[0] for each in scores)
 
-    def test_labels_that_are_numbers_of_other_columns(self):
+    def test_labels_that_are_numbers_of_other_columns_and_large_numbers(self):
         rng = np.random.default_rng(8)
         X = pd.DataFrame({1: rng.choice(["red", "blue"], 40), 0: rng.normal(size=40)})
         X[7] = rng.normal(size=40)
         y = rng.choice(list("ab"), 40)
         for max_items in (40, 30):
             check_code(quick_report(X, y, n_neighbors=[3], max_items=max_items).to_dict(), X, y)
-
-    def test_large_whole_numbers(self):
-        rng = np.random.default_rng(9)
         X, y = rng.integers(2**60, 2**62, (30, 2)), rng.integers(0, 2, 30)
         check_code(quick_report(X, y, n_neighbors=[3]).to_dict(), X, y)
 

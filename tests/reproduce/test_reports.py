@@ -68,9 +68,6 @@ def test_files_of_one(comparison, tmp_path):
     assert "](some-one.png)" in markdown
     assert (tmp_path / "some-one.png").read_bytes().startswith(PNG)
     assert (tmp_path / "some.csv").read_text(encoding="utf-8") == comparison.to_csv()
-    lines = (Line("p", "q", 1.0, 1.5, more={"seconds": 2.0}), Line("p", "r"))
-    text = Comparison("T", "s", lines, columns=("quantity", "difference", "seconds", "verdict")).to_csv()
-    assert text == "quantity,difference,seconds,verdict\nq,0.5,2.0,-\nr,,,not computed\n"
 
 
 def test_a_page_needs_nothing_else(comparison, tmp_path):

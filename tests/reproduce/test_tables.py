@@ -95,8 +95,6 @@ class TestKanagawa:
             for way in (_kanagawa.regressor()[0], _kanagawa.predict_by_hand):
                 found = _kanagawa.fitted_one_by_one(apart, y[:6].astype(float), k, way)
                 assert found == pytest.approx(float(expected[k - 1]), rel=1e-12)
-
-    def test_standardized_columns(self):
         Z = _kanagawa.standardized(load_wine().X)
         np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-13)
         np.testing.assert_allclose((Z**2).mean(axis=0), 1, rtol=1e-12)
