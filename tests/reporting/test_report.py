@@ -76,6 +76,10 @@ def test_groups_of_equal_rows():
     y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
     found = numbers(X, y, "items ties", n_neighbors=[3], average="pooled")
     assert found["items"]["counts"]["suspicious"] > 0
+    # Four samples have exactly half as many of their class nearby as by chance, which are not few.
+    y = np.concatenate([np.arange(13) < n for n in (4, 8, 8)]).astype(int)
+    found = numbers(np.repeat(np.arange(3.0), 13)[:, None], y, "items", n_neighbors=[3])
+    assert found["items"]["counts"]["suspicious"] == 0
 
 
 @pytest.mark.parametrize("average", [None, "pooled"])
