@@ -14,7 +14,6 @@ from knnccv import Subsample, complete_cv, monte_carlo_cv, plot
 from knnccv.datasets import load_wine
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 
-mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 DRAW = {
