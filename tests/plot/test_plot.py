@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from pictures import NEIGHBORS, RUNS, SCORES, cell, compared, made, retrieved, tied
@@ -13,8 +14,6 @@ import knnccv
 from knnccv import Subsample, complete_cv, monte_carlo_cv, plot
 from knnccv.datasets import load_wine
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
-
-import matplotlib.pyplot as plt
 
 DRAW = {
     "learning_curve": lambda **more: plot.learning_curve(made(), **more),
