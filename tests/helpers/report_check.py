@@ -7,107 +7,330 @@ import io
 import itertools
 import math
 import warnings
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import pytest
-from report_numbers import Direct, few_alike
-from scipy.spatial.distance import cdist
+from scipy.special import stdtrit
 
-from knnccv import LeaveOut, complete_cv, loo_curve
+import knnccv
+from knnccv import Neighbors, Subsample, complete_cv, surface
+from knnccv.hvdm import HEOM, HVDM
+from knnccv.reporting import scaled
+
+SECTIONS = "data scores mean settings not_worse tuned learning extrapolation classes items ties regression"
+WORDS = {
+    "never_right": "never right",
+    "suspicious": "suspicious label",
+    "conflicting_duplicates": "duplicate with another label",
+    "worst_residuals": "large expected error",
+}
 
 
-def check_report(X, y, found, nominal=None, given=None):
+def check_report(X, y, found, nominal=None, given=None, only=SECTIONS):
     """Compare a report with the library.
 
     `X` holds numbers (codes and NaN in mixed tables), `y` labels or targets, both of all rows; `given` is
-    what the report was made of, for its code.
+    what the report was made of, for its code. `only` names the sections that are checked.
     """
-    cut = found["data"]["subsample"]
-    n_given = len(y)
-    rows = np.arange(n_given)
-    if cut is not None:
-        assert cut["of"] == n_given
-        rows = np.sort(np.random.default_rng(0).choice(n_given, cut["n_items"], replace=False))
-    check = Check(found, np.asarray(X, float)[rows], np.asarray(y)[rows], nominal)
-    check.rows = rows
+    rows = np.arange(len(y))
+    if found["data"]["subsample"] is not None:
+        assert found["data"]["subsample"]["of"] == len(y)
+        rows = np.sort(np.random.default_rng(0).choice(len(y), found["data"]["n_items"], replace=False))
+    check = Check(found, np.asarray(X, float)[rows], np.asarray(y)[rows], nominal, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for step in (
-            check.check_data,
-            check.check_scores,
-            check.check_mean,
-            check.check_curves,
-            check.check_not_worse,
-            check.check_learning,
-            check.check_extrapolation,
-            check.check_classes,
-            check.check_items,
-            check.check_ties,
-            check.check_regression,
-        ):
-            step()
-        check.check_code(*((X, y) if given is None else given))
+        for section in only.split():
+            getattr(check, f"check_{section}")()
+        check_code(found, *((X, y) if given is None else given))
 
 
-def optional(value):
-    return float(value) if math.isfinite(value) else None
+def quick_report(*table, **options):
+    """`report` with 20 random halves in place of 200, which take most of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("knnccv.reporting._study.MOST_HALVINGS", 20)
+        return knnccv.report(*table, **options)
 
 
-class Check(Direct):
-    """The checks of `Direct`, and those of all other numbers."""
+def check_code(found, X, y):
+    """The code of the page prints the score of the best setting."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(found["method"]["code"], "<report>", "exec"), {"X": X, "y": y})
+    assert float(out.getvalue().split()[0]) == found["scores"]["best"]["score"]
+
+
+def clouds(n_items=40, n_classes=2, n_features=3, seed=0, step=0.0):
+    """Overlapping clouds of points and their classes; coordinates in multiples of `step` tie."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_items) % n_classes
+    X = rng.normal(size=(n_items, n_features)) + y[:, None]
+    return (np.round(X / step) * step if step else X), y
+
+
+def unequal_classes(n_items=60, n_rare=8):
+    """Few positives, which the plurality of many neighbors never finds."""
+    rng = np.random.default_rng(4)
+    y = (np.arange(n_items) < n_rare).astype(int)
+    X = rng.normal(size=(n_items, 3))
+    X[y == 1] += [1.2, 0.8, 0]
+    return X, y
+
+
+def few_alike(near, y):
+    """Whether fewer than half of the neighbors of a class are near that chance puts there, by a loop.
+
+    Near are as many neighbors as hold five by chance; those tied with the last one count by their share.
+    """
+    n_items = len(y)
+    items, distances = near.kneighbors(n_items - 1, n_jobs=1)
+    found = []
+    for i in range(n_items):
+        same = [y[j] == y[i] for j in items[i]]
+        if sum(same) <= 5:
+            found.append(False)
+            continue
+        size = 5 * (n_items - 1) // sum(same)
+        edge = distances[i][size - 1]
+        nearer = [s for s, d in zip(same, distances[i], strict=True) if d < edge]
+        tied = [s for s, d in zip(same, distances[i], strict=True) if d == edge]
+        held = sum(nearer) + Fraction((size - len(nearer)) * sum(tied), len(tied))
+        found.append(held < Fraction(size * sum(same), 2 * (n_items - 1)))
+    return np.array(found)
+
+
+class Check:
+    """The numbers of a report, section by section, by direct calls."""
+
+    def __init__(self, found, X, y, nominal, rows):
+        self.found, self.X, self.y, self.nominal, self.rows = found, X, y, nominal, rows
+        self.scores, self.best = found["scores"], found["scores"]["best"]
+        self.is_regression = found["task"] == "regression"
+        self.rule = "regression" if self.is_regression else "knn"
+        self.size, self.average = self.scores["train_size"], self.scores["average"]
+        self.k = self.best["n_neighbors"]
+        self.n_halvings = self.noted("Intervals come from ")
+        self._near = {}
+
+    def near(self, entry):
+        """The neighbors of a setting."""
+        scaling, metric = entry["scaling"], entry["metric"]
+        if (scaling, metric) not in self._near:
+            if metric in ("heom", "hvdm"):
+                kind = {"heom": HEOM, "hvdm": HVDM}[metric](nominal=self.nominal)
+                self._near[scaling, metric] = kind.fit(self.X, self.y).neighbors()
+            else:
+                self._near[scaling, metric] = Neighbors.from_data(scaled(self.X, scaling), metric)
+        return self._near[scaling, metric]
+
+    def score(self, entry, k=None, size=None, **options):
+        """The exact score of a setting."""
+        options = {"average": self.average, "n_neighbors": k or entry["n_neighbors"], **options}
+        return complete_cv(self.near(entry), self.y, self.rule, Subsample(size or self.size), **options)
+
+    @cached_property
+    def result(self):
+        return self.score(self.best)
+
+    def noted(self, beginning, otherwise=200):
+        """The number that follows the beginning of a note."""
+        for note in self.found["method"]["notes"]:
+            if note.startswith(beginning):
+                return int(note.removeprefix(beginning).split()[0])
+        return otherwise
+
+    def said(self, section, *scores):
+        """The conclusion of a section names these scores."""
+        for score in scores:
+            text = f"{score:.4g}" if self.is_regression else f"{score:.1%}"
+            if not (text in ("0.0%", "100.0%") or abs(score) >= 1e4):  # these are written otherwise
+                assert text in self.found[section]["conclusion"], (section, text)
 
     def check_data(self):
         data, X, y = self.found["data"], self.X, self.y
         assert (data["n_items"], data["n_features"]) == X.shape
         assert data["n_missing"] == np.isnan(X).sum()
-        names = data["feature_names"]
         varies = [len({v for v in column.tolist() if v == v}) > 1 for column in X.T]
-        assert data["constant"] == [name for name, moves in zip(names, varies, strict=True) if not moves]
-        if self.rule == "knn":
-            counts = {str(label): int((y == label).sum()) for label in np.unique(y)}
-            assert {each["label"]: each["n_items"] for each in data["classes"]} == counts
-            assert all(each["share"] == each["n_items"] / len(y) for each in data["classes"])
-        else:
+        assert data["constant"] == [
+            name for name, moves in zip(data["feature_names"], varies, strict=True) if not moves
+        ]
+        if self.is_regression:
             expected = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}
             assert data["target"] == pytest.approx(expected, rel=1e-12)
+            return
+        for each, label in zip(data["classes"], np.unique(y), strict=True):
+            n = int((y == label).sum())
+            assert each == {"label": str(label), "n_items": n, "share": n / len(y)}
+
+    def check_scores(self):
+        scores = self.scores
+        results = {name: self.score(scores[name]) for name in ("best", "default")}
+        for name, result in results.items():
+            entry = scores[name]
+            for field in ("score", "error_bound", "log10_n_train_sets"):
+                assert entry[field] == getattr(result, field), (name, field)
+            n_runs = self.noted("The scatter of one split comes from ", None)
+            if n_runs is None:
+                assert entry["split_std"] == float(result.split_std())
+            else:
+                how = {"average": self.average, "n_repeats": n_runs, "random_state": 0}
+                k, design = entry["n_neighbors"], Subsample(self.size)
+                runs = knnccv.monte_carlo_cv(
+                    self.near(entry), self.y, self.rule, design, n_neighbors=k, **how
+                )
+                assert entry["split_std"] == runs.std
+            if entry["no_interval"] is None:
+                low, high = result.confidence_interval(n_halvings=self.n_halvings)
+                assert entry["interval"] == {"low": low, "high": high, "level": 0.95}
+                assert entry["standard_error"] == float(result.standard_error(self.n_halvings))
+            else:
+                assert entry["interval"] is None
+        if scores["difference"] is not None:
+            found = knnccv.compare(results["best"], results["default"], n_halvings=self.n_halvings)
+            low, high = found.confidence_interval()
+            expected = {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
+            expected = {name: value if math.isfinite(value) else None for name, value in expected.items()}
+            assert scores["difference"] == expected
+        simple, nearest = scores["baselines"]
+        assert nearest["score"] == self.score(self.best, 1).score
+        self.said("scores", self.best["score"], scores["default"]["score"], simple["score"])
+        if self.is_regression:
+            assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
+            return
+        _, counts = np.unique(self.y, return_counts=True)
+        assert simple["accuracy"] == counts.max() / len(self.y)
+        assert simple["balanced_accuracy"] == 1 / len(counts)
+        measure = "balanced_accuracy" if self.average == "class" else "accuracy"
+        for entry in (self.best, scores["default"], simple, nearest):
+            assert entry["score"] == pytest.approx(entry[measure], rel=1e-12)
+        for name, average in (("accuracy", "pooled"), ("balanced_accuracy", "class")):
+            direct = self.score(self.best, average=average).score
+            assert self.best[name] == pytest.approx(direct, rel=1e-12)
 
     def check_mean(self):
         """The error of the training mean, over all training sets."""
-        y, size = self.y, self.size
-        if self.rule == "knn" or math.comb(len(y), size) > 3000:
+        if not self.is_regression or math.comb(len(self.y), self.size) > 3000:
             return
-        errors = []
-        for train in itertools.combinations(range(len(y)), size):
-            tested = np.delete(y, train)
-            errors.append(np.square(tested - y[list(train)].mean()).mean())
-        expected = np.mean(errors)
-        assert self.found["scores"]["baselines"][0]["score"] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        trains = itertools.combinations(range(len(self.y)), self.size)
+        parts = [(np.delete(self.y, train), self.y[list(train)].mean()) for train in trains]
+        expected = np.mean([np.square(tested - mean).mean() for tested, mean in parts])
+        assert self.scores["baselines"][0]["score"] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+    def check_settings(self):
+        settings = self.found["settings"]
+        assert settings["subsample"] is None
+        scores = []
+        for curve in settings["curves"]:
+            how = {"average": self.average}
+            direct = surface(self.near(curve), self.y, curve["n_neighbors"], [self.size], self.rule, **how)
+            assert curve["scores"] == direct.scores[:, 0].tolist()
+            assert curve["error_bound"] == direct.error_bound[:, 0].tolist()
+            assert curve["n_items"] == len(self.y)
+            scores += curve["scores"] if curve["metric"] != "hvdm" else []
+        best = min(scores) if self.is_regression else max(scores)
+        assert settings["best"]["score"] == pytest.approx(best, rel=1e-5)  # the first within their bounds
+        assert settings["best"]["metric"] != "hvdm"
+        assert settings["best"].items() - {("score", settings["best"]["score"])} <= self.best.items()
+        self.said("settings", settings["best"]["score"])
+        counts = np.sort(np.unique(self.y, return_counts=True)[1])
+        unequal = not self.is_regression and counts[-1] > 2 * counts[:-1].mean()
+        assert (settings["other"] is not None) == unequal
+        if unequal:
+            self.check_other(settings["other"])
+
+    def check_other(self, other):
+        """Accuracy if balanced accuracy chose the best, or the other way round."""
+        average, curves = "pooled" if self.average == "class" else "class", {}
+        for curve in self.found["settings"]["curves"]:
+            curves[curve["scaling"], curve["metric"]] = curve
+        for curve in other["curves"]:
+            asked = curve["n_neighbors"], [self.size], self.rule
+            direct = surface(self.near(curve), self.y, *asked, average=average)
+            assert curve["scores"] == direct.scores[:, 0].tolist()
+            at = curve["n_neighbors"].index(other["n_neighbors"])
+            if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"]):
+                assert other["score"] == curve["scores"][at]
+                assert other["instead"] == curves[curve["scaling"], curve["metric"]]["scores"][at]
+        allowed = [curve for curve in other["curves"] if curve["metric"] != "hvdm"]
+        assert other["score"] == pytest.approx(max(max(curve["scores"]) for curve in allowed), rel=1e-12)
+        # Curves are exact to 1e-6, and as one number to 1e-12.
+        assert other["of_best"] == pytest.approx(self.score(self.best, average=average).score, abs=1e-6)
+        measures = [self.scores["measure"], other["measure"]]
+        assert sorted(measures) == ["accuracy", "balanced accuracy"]
+        assert measures[0] == other["chosen_by"] == self.found["settings"]["measure"]
+        self.said("settings", other["score"], other["of_best"])
+
+    def check_not_worse(self):
+        """By pairs: the gap is within the half width of the interval of the difference."""
+        settings = self.found["settings"]
+        kept = {
+            (each["scaling"], each["metric"], k)
+            for each in settings["not_worse"]
+            for k in each["n_neighbors"]
+        }
+        expected = set()
+        for curve in settings["curves"]:
+            for k in curve["n_neighbors"] if curve["metric"] != "hvdm" else ():
+                setting = curve["scaling"], curve["metric"], k
+                is_best = setting == (self.best["scaling"], self.best["metric"], self.k)
+                if is_best or self.is_near(self.score(curve, k)):
+                    expected.add(setting)
+        assert kept == expected
+
+    def is_near(self, other):
+        gap, slack = abs(self.result.score - other.score), self.result.error_bound + other.error_bound
+        if gap <= slack:
+            return True
+        try:
+            found = knnccv.compare(self.result, other, n_halvings=self.noted("Settings are compared on "))
+        except ValueError:
+            return False
+        return bool(gap <= stdtrit(found.degrees_of_freedom, 0.975) * found.standard_error + slack)
+
+    def check_tuned(self):
+        tuned = self.found["tuned"]
+        notes = [
+            note for note in self.found["method"]["notes"] if "chosen within each training set" in note
+        ]
+        assert len(notes) == (tuned is None)
+        if tuned is None:
+            return
+        how = {"n_runs": tuned["n_runs"], "random_state": 0}
+        if tuned["metrics"] == ["heom"]:
+            X = self.near({"scaling": "raw", "metric": "heom"})
+        else:
+            X, how = self.X, how | {"metric": tuned["metrics"], "scaling": tuned["scalings"]}
+        direct = knnccv.tuned_score(X, self.y, tuned["n_neighbors"], Subsample(self.size), **how)
+        for name in ("score", "std_error", "std", "inner_score", "optimism", "optimism_std_error"):
+            assert tuned[name] == getattr(direct, name), name
+        assert tuned["n_settings"] == len(direct.choices)
+        assert (tuned["choices"][0]["share"], sum(tuned["shares"])) == pytest.approx(
+            (max(direct.choices.values()), 1)
+        )
+        shares = [one["share"] for one in tuned["choices"]]
+        assert shares == sorted(shares, reverse=True)
+        for k, share in zip(tuned["n_neighbors"], tuned["shares"], strict=True):
+            parts = [part for candidate, part in direct.choices.items() if candidate.n_neighbors == k]
+            assert share == pytest.approx(sum(parts))
+        self.said("tuned", tuned["score"], tuned["inner_score"])
 
     def check_learning(self):
         learning = self.found["learning"]
         sizes = learning["train_sizes"]
+        assert learning["subsample"] is None
         assert sizes == sorted(set(sizes))
         assert 1 <= sizes[0] <= sizes[-1] == len(self.y) - 1
-        best = self.found["scores"]["best"]["n_neighbors"]
-        assert [each["n_neighbors"] for each in learning["curves"]] == sorted({1, best, min(5, self.size)})
-        near = self.near(learning["scaling"], learning["metric"])
+        assert [each["n_neighbors"] for each in learning["curves"]] == sorted(
+            {1, self.k, min(5, self.size)}
+        )
         for curve in learning["curves"]:
             k = curve["n_neighbors"]
-            cells = zip(sizes, curve["scores"], curve["error_bound"], strict=True)
-            for size, score, bound in cells:
+            for size, *found in zip(sizes, curve["scores"], curve["error_bound"], strict=True):
                 if k > size:
-                    assert score is None
-                    assert bound is None
-                    continue
-                direct = self.of(near, k, size, tol=1e-6)
-                assert (score, bound) == (direct.score, direct.error_bound)
-
-    def of(self, near, k, size, y=None, **options):
-        from knnccv import Subsample
-
-        target = self.y if y is None else y
-        how = {"average": self.average, "n_neighbors": k}
-        return complete_cv(near, target, self.rule, Subsample(size), **how, **options)
+                    assert found == [None, None]
+                else:
+                    direct = self.score(learning, k, size, tol=1e-6)
+                    assert found == [direct.score, direct.error_bound]
 
     def check_extrapolation(self):
         """By least squares in a and b for every c of a grid."""
@@ -115,8 +338,7 @@ class Check(Direct):
         guess = learning["extrapolation"]
         if guess is None:
             return
-        k = self.found["scores"]["best"]["n_neighbors"]
-        scores = next(each["scores"] for each in learning["curves"] if each["n_neighbors"] == k)
+        scores = next(each["scores"] for each in learning["curves"] if each["n_neighbors"] == self.k)
         pairs = [each for each in zip(learning["train_sizes"], scores, strict=True) if each[1] is not None]
         n, s = np.array(pairs).T
         assert guess["train_size"] == 2 * len(self.y)
@@ -131,171 +353,126 @@ class Check(Direct):
             ahead = a - b * (guess["train_size"] / (len(self.y) - 1)) ** -c
             fits.append((np.square(table @ [a, b] - s).sum(), ahead - (a - b)))
         error, gain = min(fits)
+        # Two minimizers of a flat sum of squares: the gain is known to some percent.
         assert guess["gain"] == pytest.approx(gain, rel=0.05, abs=max(1e-5, 0.05 * np.ptp(s))), error
-
-    @property
-    def k(self):
-        return self.found["scores"]["best"]["n_neighbors"]
-
-    @property
-    def best_near(self):
-        best = self.found["scores"]["best"]
-        return self.near(best["scaling"], best["metric"])
 
     def check_classes(self):
         classes = self.found["classes"]
-        if self.rule == "regression":
+        if self.is_regression:
             assert classes is None
             return
-        result = self.of(self.best_near, self.k, self.size)
-        labels = np.unique(self.y)
-        assert classes["labels"] == [str(label) for label in labels]
-        scores = [result.per_item[self.y == label].mean() for label in labels]
+        labels, counts = np.unique(self.y, return_counts=True)
+        scores = [self.result.per_item[self.y == label].mean() for label in labels]
+        assert (
+            classes["labels"] == [each["label"] for each in classes["per_class"]] == list(map(str, labels))
+        )
         assert [each["score"] for each in classes["per_class"]] == pytest.approx(scores, abs=1e-12)
-        assert [each["n_items"] for each in classes["per_class"]] == [
-            int((self.y == v).sum()) for v in labels
-        ]
+        assert [each["n_items"] for each in classes["per_class"]] == counts.tolist()
         assert classes["balanced_accuracy"] == pytest.approx(np.mean(scores), abs=1e-12)
-        if classes["confusion"] is not None:
-            matrix = np.array(classes["confusion"])
-            assert matrix.sum(axis=1) == pytest.approx(1, abs=1e-8)
-            assert np.diag(matrix) == pytest.approx(scores, abs=1e-8)
-            assert classes["confusion"] == result.confusion(normalize="true").tolist()
-            off = np.where(np.eye(len(labels), dtype=bool), 0, matrix)
-            largest = np.sort(off[off > 1e-9])[::-1][:10]
-            assert [each["share"] for each in classes["confused"]] == largest.tolist()
-            for each in classes["confused"]:
-                at = [classes["labels"].index(each[name]) for name in ("label", "predicted")]
-                assert off[tuple(at)] == each["share"]
+        if classes["confusion"] is None:
+            return
+        matrix = self.result.confusion(normalize="true")
+        assert classes["confusion"] == matrix.tolist()
+        assert np.diag(matrix) == pytest.approx(scores, abs=1e-8)
+        pairs = [(-share, i, j) for (i, j), share in np.ndenumerate(matrix) if i != j and share > 1e-9]
+        assert [(each["label"], each["predicted"], each["share"]) for each in classes["confused"]] == [
+            (str(labels[i]), str(labels[j]), -share) for share, i, j in sorted(pairs)[:10]
+        ]
 
     def check_items(self):
-        items, y = self.found["items"], self.y
-        result = self.of(self.best_near, self.k, self.size)
-        scores = result.per_item
+        items, y, result = self.found["items"], self.y, self.result
+        scores, total = result.per_item, None
         rows = [tuple("nan" if v != v else v + 0.0 for v in row) for row in self.X.tolist()]
         of_row = {}
         for row, label in zip(rows, y.tolist(), strict=True):
             of_row.setdefault(row, set()).add(label)
         sets = {"conflicting_duplicates": {i for i, row in enumerate(rows) if len(of_row[row]) > 1}}
-        total = None
-        if self.rule == "knn":
-            chance = 1 / len(set(y.tolist()))
+        if self.is_regression:
+            order = sorted((i for i in range(len(y)) if scores[i] > 0), key=lambda i: (-scores[i], i))
+            sets["worst_residuals"] = set(order[:50])
+        else:
             never = max(result.error_bound, 1e-12)
             sets["never_right"] = {i for i, score in enumerate(scores) if score <= never}
-            harmful = np.ones(len(y), bool)
+            suspects = (scores < 1 / len(set(y.tolist()))) & few_alike(self.near(self.best), y)
             if items["note"] is None:
                 influence = result.influence()
                 total = influence.total
-                harmful = total < -influence.error_bound
-            harmful &= few_alike(self.best_near, y)
-            sets["suspicious"] = {i for i in range(len(y)) if scores[i] < chance and harmful[i]}
-        else:
-            order = sorted((i for i in range(len(y)) if scores[i] > 0), key=lambda i: (-scores[i], i))
-            sets["worst_residuals"] = set(order[:50])
-        for reason, count in items["counts"].items():
-            assert count == (len(sets[reason]) if reason in sets else None), reason
-            if reason in sets:
-                assert items["indices"][reason] == self.rows[sorted(sets[reason])].tolist()
+                suspects &= total < -influence.error_bound
+            sets["suspicious"] = set(np.flatnonzero(suspects).tolist())
+        for reason in WORDS:
+            assert items["counts"][reason] == (len(sets[reason]) if reason in sets else None), reason
+        assert items["indices"] == {each: self.rows[sorted(found)].tolist() for each, found in sets.items()}
         everything = set().union(*sets.values())
         assert items["of"] == len(everything)
         assert items["shown"] == len(items["items"]) == min(500, len(everything))
-        words = {
-            "never_right": "never right",
-            "suspicious": "suspicious label",
-            "conflicting_duplicates": "duplicate with another "
-            + ("label" if self.rule == "knn" else "target"),
-            "worst_residuals": "large expected error",
-        }
         place = {int(row): at for at, row in enumerate(self.rows)}
-        best = self.found["scores"]["best"]
-        distances = self.distances(best["scaling"], best["metric"])
+        # The worst first: by score, then by influence, then by number.
+        bad = [-item["score"] if self.is_regression else item["score"] for item in items["items"]]
+        harm = [item["influence"] or 0 for item in items["items"]]
+        order = list(zip(bad, harm, [item["index"] for item in items["items"]], strict=True))
+        assert order == sorted(order)
+        neighbors, distances = self.near(self.best).kneighbors(min(3, len(y) - 1))
         for item in items["items"]:
             at = place[item["index"]]
-            assert sorted(item["reasons"]) == sorted(words[r] for r, found in sets.items() if at in found)
-            assert item["label"] == str(y[at])
-            assert item["score"] == optional(scores[at])
-            assert item["influence"] == (None if total is None else optional(total[at]))
-            if self.rule == "regression":
-                assert item["target"] == y[at]
-                assert item["prediction"] == result.prediction[at]
+            words = [WORDS[reason] for reason in WORDS if at in sets.get(reason, ())]
+            words = [each.replace("label", "target") for each in words] if self.is_regression else words
+            assert item["reasons"] == words
+            assert (item["label"], item["score"]) == (str(y[at]), scores[at])
+            assert item["influence"] == (None if total is None else total[at])
+            if self.is_regression:
+                assert (item["target"], item["prediction"]) == (y[at], result.prediction[at])
                 assert item["bias"] == item["prediction"] - item["target"]
             others = [place[each["index"]] for each in item["neighbors"]]
-            assert at not in others
-            assert len(set(others)) == len(others) == min(3, len(y) - 1)
+            assert others == neighbors[at].tolist()
             assert [each["label"] for each in item["neighbors"]] == [str(y[other]) for other in others]
-            if distances is not None:
-                shown = np.array([each["distance"] for each in item["neighbors"]])
-                scale = max(float(distances[at].max()), 1e-300)
-                nearest = np.sort(np.delete(distances[at], at))[: len(others)]
-                np.testing.assert_allclose(shown / scale, nearest / scale, atol=3e-8)
-                np.testing.assert_allclose(shown / scale, distances[at, others] / scale, atol=3e-8)
-
-    def distances(self, scaling, metric):
-        """The distances of all pairs, in plain code; None for a metric of mixed tables."""
-        if metric not in ("euclidean", "manhattan", "cosine") or len(self.X) > 2000:
-            return None
-        X = self.X
-        if not 1e-100 < np.abs(X).max(initial=1e-300) < 1e100:
-            return None
-        width = np.ptp(X, axis=0)
-        moves = width > 0
-        if scaling == "standardized":
-            X = np.where(moves, (X - X.mean(axis=0)) / np.where(moves, X.std(axis=0), 1), 0)
-        if scaling == "min-max":
-            X = np.where(moves, (X - X.min(axis=0)) / np.where(moves, width, 1), 0)
-        if metric == "cosine":
-            if not np.all((X != 0).any(axis=1)):
-                return None
-            unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-            return np.clip(1 - unit @ unit.T, 0, 2)
-        return cdist(X, X, "cityblock" if metric == "manhattan" else metric)
+            assert [each["distance"] for each in item["neighbors"]] == distances[at].tolist()
 
     def check_ties(self):
-        ties = self.found["ties"]
-        direct = self.of(self.best_near, self.k, self.size).tie_report()
-        for name, expected in {
+        ties, direct = self.found["ties"], self.result.tie_report()
+        widths = direct.per_item_highest - direct.per_item_lowest
+        largest = max(float(np.abs(direct.per_item_highest).max()), 1e-9)
+        expected = {
             "n_items": len(self.y),
             "n_tied": direct.n_tied,
+            "n_dependent": int((widths > 1e-9 * largest).sum()),
             "score": direct.score,
             "low": direct.lowest,
             "high": direct.highest,
             "width": direct.highest - direct.lowest,
-        }.items():
-            assert ties[name] == expected, name
-        assert ties["score"] == self.found["scores"]["best"]["score"]
+            "exact_range": direct.exact_range,
+            "measure": self.scores["measure"],
+        }
+        assert {name: ties[name] for name in expected} == expected
+        assert ties["score"] == self.best["score"]
+        # A program that breaks ties by the order of the rows is within the range.
+        by_row = self.score(self.best, ties="index").score
         slack = 1e-9 * max(1, abs(ties["high"]))
-        assert ties["low"] - slack <= ties["score"] <= ties["high"] + slack
-        assert 0 <= ties["n_dependent"] <= ties["n_tied"]
+        assert ties["low"] - slack <= min(by_row, ties["score"])
+        assert max(by_row, ties["score"]) <= ties["high"] + slack
 
     def check_regression(self):
-        parts, y = self.found["regression"], self.y
-        if self.rule == "knn":
+        parts, y, result = self.found["regression"], self.y, self.result
+        if not self.is_regression:
             assert parts is None
             return
-        near = self.best_near
-        result = self.of(near, self.k, self.size)
-        assert parts["mse"] == result.score
+        spread, scale = float(np.square(y - y.mean()).mean()), float(np.square(y).max()) or 1.0
+        assert (parts["mse"], parts["rmse"]) == (result.score, math.sqrt(result.score))
         assert parts["bias2"] == pytest.approx(result.bias2.mean(), rel=1e-12)
         assert parts["variance"] == pytest.approx(result.variance.mean(), rel=1e-12)
         total = parts["bias2"] + parts["variance"]
-        assert total == pytest.approx(parts["mse"], rel=1e-9, abs=1e-12 * float(np.square(y).max() or 1))
-        spread = float(np.square(y - y.mean()).mean())
+        assert total == pytest.approx(parts["mse"], rel=1e-9, abs=1e-12 * scale)
         assert parts["target_variance"] == pytest.approx(spread, rel=1e-9)
-        if parts["r2"] is not None:
+        if parts["r2"] is None:
+            assert len(set(y.tolist())) == 1
+        else:
             assert parts["r2"] == pytest.approx(1 - result.score / spread, rel=1e-6, abs=1e-9)
         numbers = parts["loo"]["n_neighbors"]
-        assert self.k in numbers
-        assert numbers[-1] < len(y)
-        assert parts["loo"]["mse"] == loo_curve(near, y, numbers).tolist()
+        asked = {1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, self.k}
+        assert numbers == sorted(k for k in asked if k < len(y))
+        assert parts["loo"]["mse"] == knnccv.loo_curve(self.near(self.best), y, numbers).tolist()
         for k in numbers[:2]:
-            direct = complete_cv(near, y, "regression", LeaveOut(1), n_neighbors=k).score
-            scale = float(np.square(y).max()) or 1.0
-            assert parts["loo"]["mse"][numbers.index(k)] == pytest.approx(
-                direct, rel=1e-9, abs=1e-10 * scale
-            )
-
-    def check_code(self, X, y):
-        text = self.found["method"]["code"]
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(text, "<report>", "exec"), {"X": X, "y": y})
-        assert float(out.getvalue().split()[0]) == self.found["scores"]["best"]["score"]
+            direct = complete_cv(
+                self.near(self.best), y, "regression", knnccv.LeaveOut(1), n_neighbors=k
+            ).score
+            found = parts["loo"]["mse"][numbers.index(k)]
+            assert found == pytest.approx(direct, rel=1e-9, abs=1e-10 * scale)

@@ -1,23 +1,103 @@
-"""Every number of a report equals those of direct calls, on real and on awkward data."""
+"""Every number of a report equals those of direct calls, on small, on real and on awkward data."""
 
 from __future__ import annotations
 
 import json
 from decimal import Decimal
+from fractions import Fraction
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from recorded_bars import bars
-from report_check import check_report
-from report_numbers import Direct
+from report_check import SECTIONS, check_code, check_report, clouds, quick_report, unequal_classes
 
-from knnccv import Neighbors, Report, Subsample, complete_cv, report, surface
-from knnccv._parallel import for_each
+from knnccv import Report, report
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_diabetes, load_wine
 from knnccv.reporting import scaled
-from knnccv.reporting._report import run_stages
-from knnccv.reporting._settings import _of_others
+
+
+def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, **options):
+    """The numbers of a report, which were checked."""
+    found = make(*((X, y) if given is None else given), **options).to_dict()
+    check_report(X, y, found, nominal, given, only)
+    return found
+
+
+def gaps_and_categories():
+    """A table with missing values and equal rows, of which the first column holds categories."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (40, 3)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[np.isnan(X[:, 1:]).all(axis=1), 2] = 0
+    X[0] = 1, np.nan, np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
+    X[[1, 4, 5]] = (1, np.nan, np.nan), (1, 0.0, 7), (1, -0.0, 7)  # equal to the rows 0 and 5
+    return X
+
+
+def test_two_classes_with_ties_equal_rows_and_wrong_labels():
+    X, y = clouds(60, step=1.5)
+    X += y[:, None]
+    y[[3, 8]] = 1 - y[[3, 8]]
+    found = numbers(X, y, n_neighbors=[3], make=report)
+    counts = found["items"]["counts"]
+    assert counts["suspicious"] > 0 < counts["conflicting_duplicates"]
+    keys = "knnccv task name data scores settings tuned learning classes items ties regression method"
+    assert list(found) == keys.split()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_four_classes_of_which_some_are_tied():
+    """With a sample that is rarely right and has few of its class nearby, but does no harm."""
+    X, y = clouds(72, 4, seed=5, step=1.0)
+    numbers(X, np.array(["<b>", '"c" & \u05d0', "d", "e"])[y], n_neighbors=[5])
+
+
+def test_targets():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (36, 2)).astype(float)
+    y = X[:, 0] + np.round(rng.normal(size=36), 1)
+    y.setflags(write=False)
+    assert numbers(X, y, n_neighbors=[1, 3])["items"]["counts"]["conflicting_duplicates"] > 0
+
+
+def test_gaps_and_categories():
+    X, y = gaps_and_categories(), np.arange(40) % 2
+    found = numbers(X, y, nominal=[0], n_neighbors=[1, 3], categorical=[0])
+    assert {0, 1, 4, 5} <= set(found["items"]["indices"]["conflicting_duplicates"])
+    numbers(X, np.nan_to_num(X[:, 1]) + 0.25, nominal=[0], n_neighbors=[1], categorical=[0])
+
+
+def test_groups_of_equal_rows():
+    """Tied samples count by their share, also where the groups are longer than the first lists."""
+    X = np.repeat(np.arange(3.0), 40)[:, None]
+    y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
+    found = numbers(X, y, "items ties", n_neighbors=[3], average="pooled")
+    assert found["items"]["counts"]["suspicious"] > 0
+    # Four samples have exactly half as many of their class nearby as by chance, which are not few.
+    y = np.concatenate([np.arange(13) < n for n in (4, 8, 8)]).astype(int)
+    found = numbers(np.repeat(np.arange(3.0), 13)[:, None], y, "items", n_neighbors=[3])
+    assert found["items"]["counts"]["suspicious"] == 0
+
+
+@pytest.mark.parametrize("average", [None, "pooled"])
+def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
+    only = "settings" if average else SECTIONS
+    found = numbers(*unequal_classes(), only, n_neighbors=[1, 5], average=average)
+    assert found["scores"]["average"] == (average or "class")
+
+
+def test_few_rows():
+    X = np.round(np.random.default_rng(5).normal(size=(5, 2)), 1)
+    numbers(X, np.arange(5) % 2, train_size=4, n_neighbors=1)  # without influence
+    numbers(X, X[:, 0] + 0.25)
+
+
+def test_a_subsample():
+    X, y = clouds(30)
+    found = numbers(X, y, "data scores items", max_items=20, n_neighbors=[1])
+    assert (found["scores"]["average"], found["settings"]["other"]) == ("pooled", None)
 
 
 @pytest.fixture
@@ -26,173 +106,98 @@ def stored(data_folder, cache, monkeypatch, only_this_machine):  # noqa: ARG001
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(data_folder))
 
 
-@pytest.fixture(scope="module")
-def stages():
-    """The calls of the hook of progress in `wine_report`."""
-    return []
+@pytest.mark.slow
+class TestRealData:
+    def test_wine_and_diabetes(self):
+        for data, ks in ((load_wine(), [1, 5]), (load_diabetes(), [1, 15])):
+            numbers(data.X, data.y, n_neighbors=ks, make=report)
 
+    @pytest.mark.usefixtures("stored")
+    def test_many_rows(self):
+        data = fetch_breast_cancer()
+        numbers(data.X, data.y, "data scores", n_neighbors=[1, 5], feature_names=data.feature_names)
+        data = fetch_abalone(3)
+        numbers(data.X, data.y, "settings", n_neighbors=[5, 15])
 
-@pytest.fixture(scope="module")
-def wine_report(stages):
-    wine = load_wine()
-    return report(
-        wine.X, wine.y, name="wine", n_neighbors=[1, 5], progress=lambda *stage: stages.append(stage)
-    )
-
-
-class TestOnWine:
-    def test_sections(self, wine_report):
-        found = wine_report.to_dict()
-        keys = "knnccv task name data scores settings tuned learning classes items ties regression method"
-        assert list(found) == keys.split()
-        assert json.loads(json.dumps(found, allow_nan=False)) == found
-        for name in ("data", "scores", "settings", "learning"):
-            assert found[name]["conclusion"].endswith(".")
-
-    def test_scores_are_those_of_the_library(self, wine_report):
-        wine = load_wine()
-        scores = wine_report.to_dict()["scores"]
-        assert scores["train_size"] == 142
-        expected = complete_cv(wine.X, wine.y, "knn", Subsample(0.8), n_neighbors=5)
-        assert scores["default"]["score"] == expected.score
-        low, high = expected.confidence_interval(0.95)
-        assert scores["default"]["interval"] == {"low": low, "high": high, "level": 0.95}
+    @pytest.mark.usefixtures("stored")
+    def test_mixed_tables_with_gaps(self):
+        for name in ("Hepatitis", "Bridges", "Echocardiogram"):
+            data = fetch_uci(name)
+            asked = {"categorical": data.nominal, "n_neighbors": [1, 5], "nominal": list(data.nominal)}
+            assert numbers(data.X, data.y, **asked)["scores"]["default"]["metric"] == "heom"
 
 
 @pytest.mark.slow
-class TestNumbers:
-    def test_wine(self, wine_report):
-        wine = load_wine()
-        direct = Direct(wine_report.to_dict(), wine.X, wine.y)
-        direct.check()
-        direct.check_not_worse()
-        assert direct.found["data"]["classes"][1] == {"label": "2", "n_items": 71, "share": 71 / 178}
+class TestOddTables:
+    def test_unexplained_gaps_count_as_worse(self):
+        """All halves of 6 rows score alike for K that differ on all rows."""
+        X = np.random.default_rng(14).normal(size=(6, 6))
+        for seed in range(2):
+            y = np.random.default_rng(seed).integers(0, 4, 6).astype(float)
+            numbers(X, y, task="regression", train_size=3, n_neighbors=[1, 2])
 
-    def test_diabetes(self):
-        data = load_diabetes()
-        found = report(data.X, data.y, n_neighbors=[1, 15]).to_dict()
-        assert found["task"] == "regression"
-        assert found["data"]["target"]["variance"] == pytest.approx(np.var(data.y))
-        direct = Direct(found, data.X, data.y)
-        direct.check()
-        direct.check_not_worse()
+    def test_few_rows(self):
+        for n_items in (5, 8):
+            X = np.round(np.random.default_rng(n_items).normal(size=(n_items, 2)), 1)
+            for size in (1, 0.8, n_items - 1):
+                numbers(X, np.arange(n_items) % 2, train_size=size)
+                numbers(X, X[:, 0] + 0.25, train_size=size)
 
-    @pytest.mark.usefixtures("stored")
-    def test_breast_cancer(self):
-        data = fetch_breast_cancer()
-        found = report(data.X, data.y, n_neighbors=[1, 5], feature_names=data.feature_names).to_dict()
-        assert found["data"]["feature_names"] == list(data.feature_names)
-        Direct(found, data.X, data.y).check_scores()
+    def test_classes_of_one_sample_and_of_two(self):
+        X = np.round(np.random.default_rng(0).normal(size=(20, 2)))
+        numbers(X, np.repeat(["few", "many"], [1, 19]))
+        numbers(X, np.repeat(["few", "many"], [2, 18]), n_neighbors=[1, 3])
 
-    @pytest.mark.usefixtures("stored")
-    def test_abalone(self):
-        data = fetch_abalone(3)
-        found = report(data.X, data.y, n_neighbors=[5, 15]).to_dict()
-        Direct(found, data.X, data.y).check_curves()
-        assert len(found["data"]["classes"]) == 3
+    def test_many_classes(self):
+        X, y = clouds(120, 60, 4)
+        numbers(X, y.astype(str), "classes items ties", n_neighbors=[1])
+        X, y = clouds(40, 5, step=0.5)
+        numbers(X, y, n_neighbors=[4])
 
-    @pytest.mark.usefixtures("stored")
-    @pytest.mark.parametrize("name", ["Hepatitis", "Bridges", "Echocardiogram"])
-    def test_mixed_tables_with_gaps(self, name):
-        data = fetch_uci(name)
-        found = report(data.X, data.y, categorical=data.nominal, n_neighbors=[1, 5]).to_dict()
-        assert found["data"]["n_missing"] == np.isnan(data.X).sum() > 0
-        assert found["scores"]["default"]["metric"] == "heom"
-        nominal = list(data.nominal)
-        Direct(found, data.X, data.y, nominal).check()
+    def test_constant_columns(self):
+        X = np.full((12, 2), 0.1)
+        for y in (np.arange(12) % 3, np.arange(12) / 7, np.full(12, 2.5)):
+            numbers(X, y)
 
-    def test_two_classes_of_which_one_has_two_items(self):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(40, 3)), np.repeat(["many", "few"], [38, 2])
-        found = report(X, y, n_neighbors=[1, 3]).to_dict()
-        assert [each["n_items"] for each in found["data"]["classes"]] == [2, 38]
-        Direct(found, X, y).check()
-
-    def test_constant_column(self):
-        rng = np.random.default_rng(1)
-        X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
-        X[:, 1] = 0.1
-        found = report(X, y, n_neighbors=[3]).to_dict()
-        assert found["data"]["constant"] == ["x1"]
-        Direct(found, X, y).check()
+    def test_a_column_without_values(self):
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(30, 3))
+        X[:, 0] = np.arange(30) % 3
+        X[rng.random((30, 3)) < 0.2] = np.nan
+        X[:, 2] = np.nan
+        X[:3, 0] = [0, 1, 2]
+        for y in (np.arange(30) // 10, rng.normal(size=30)):
+            numbers(X, y, categorical=[0], nominal=[0])
 
     def test_300_columns(self):
-        rng = np.random.default_rng(2)
-        y = rng.integers(0, 2, 120)
-        X = rng.normal(size=(120, 300)) + 0.2 * y[:, None]
-        found = report(X, y, n_neighbors=[1, 5]).to_dict()
-        assert found["data"]["n_features"] == 300
-        Direct(found, X, y).check()
+        y = np.random.default_rng(2).integers(0, 2, 60)
+        X = np.random.default_rng(3).normal(size=(60, 300)) + 0.2 * y[:, None]
+        numbers(X, y, n_neighbors=[1, 5])
+
+    def test_a_target_in_a_column(self):
+        X, y = np.random.default_rng(1).normal(size=(20, 2)), np.arange(20)[:, None] % 2
+        numbers(X, y[:, 0], given=(X, y))
 
     def test_large_tables_state_their_subsamples(self):
         rng = np.random.default_rng(3)
-        y = rng.integers(0, 3, 50_000)
-        X = rng.normal(size=(50_000, 20)) + 0.5 * y[:, None]
-        found = report(X, y, n_neighbors=[5], max_items=8_000).to_dict()
-        assert found["data"]["subsample"]["n_items"] == found["data"]["n_items"] == 8_000
-        assert found["data"]["subsample"]["of"] == 50_000
-        assert found["settings"]["subsample"]["of"] == 8_000
-        best = found["scores"]["best"]
-        kept = np.sort(np.random.default_rng(0).choice(50_000, 8_000, replace=False))
-        direct = Direct(found, X[kept], y[kept])
-        assert best["score"] == direct.score(best).score
-
-
-@pytest.mark.slow
-def test_error_of_the_training_mean_by_enumeration():
-    from itertools import combinations
-
-    from knnccv.reporting._scores import error_of_mean
-
-    y = np.array([0.5, 3.0, -1.0, 7.5, 2.0, 2.25])
-    for size in (1, 2, 4, 5):
-        errors = [
-            (y[test] - y[list(train)].mean()) ** 2
-            for train in combinations(range(6), size)
-            for test in range(6)
-            if test not in train
-        ]
-        assert error_of_mean(y, size) == pytest.approx(np.mean(errors), rel=1e-13)
+        y = rng.integers(0, 3, 9_000)
+        X = rng.normal(size=(9_000, 20)) + 0.5 * y[:, None]
+        found = numbers(X, y, "scores", n_neighbors=[5], max_items=7_500)
+        assert found["settings"]["subsample"]["of"] == found["data"]["n_items"] == 7_500
 
 
 @pytest.mark.slow
 class TestCode:
-    def run(self, text, capsys, **names):
-        exec(compile(text, "<report>", "exec"), names)
-        return float(capsys.readouterr().out.split()[0])
-
-    def test_gives_the_headline_number(self, wine_report, capsys):
-        wine = load_wine()
-        found = wine_report.to_dict()
-        assert (
-            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
-            == found["scores"]["best"]["score"]
-        )
-
-    def test_of_a_subsample(self, capsys):
-        wine = load_wine()
-        found = report(wine.X, wine.y, n_neighbors=[5], max_items=100).to_dict()
-        assert (
-            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
-            == found["scores"]["best"]["score"]
-        )
-
-    def test_a_file_is_not_read(self, tmp_path, monkeypatch, capsys):
+    def test_a_file_is_not_read(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        wine = load_wine()
         (tmp_path / "wine.csv").write_text("x,y\n1,2\n")
-        found = report(wine.X, wine.y, n_neighbors=[5], name="wine.csv").to_dict()
+        wine = load_wine()
+        found = quick_report(wine.X, wine.y, n_neighbors=[5], name="wine.csv").to_dict()
         assert found["name"] == "wine.csv"
-        assert (
-            self.run(found["method"]["code"], capsys, X=wine.X, y=wine.y)
-            == found["scores"]["best"]["score"]
-        )
+        check_code(found, wine.X, wine.y)
 
-    @pytest.mark.parametrize("kind", ["frame", "array", "list"])
     @pytest.mark.parametrize("mixed", [False, True])
-    @pytest.mark.parametrize("max_items", [40, 30])
-    def test_decimals(self, kind, mixed, max_items, capsys):
-        pd = pytest.importorskip("pandas")
+    def test_decimals(self, mixed):
         rng = np.random.default_rng(8)
         frame = pd.DataFrame({"size": [Decimal(f"{v:.2f}") for v in rng.normal(size=40)]}, dtype=object)
         frame["age"] = rng.integers(0, 9, 40)
@@ -200,178 +205,93 @@ class TestCode:
             frame.loc[::7, "size"] = None
             frame["color"] = rng.choice(["red", "blue"], 40)
         y = rng.choice(list("ab"), 40)
-        X = {"frame": frame, "array": frame.to_numpy(), "list": frame.to_numpy().tolist()}[kind]
-        found = report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
-        assert found["data"]["n_missing"] == (len(range(0, 40, 7)) if mixed else 0) or max_items == 30
-        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
+        kinds = [frame, frame.to_numpy(), frame.to_numpy().tolist()]
         if not mixed:
-            plain = np.array(frame.to_numpy(), dtype=float)
-            assert (
-                report(plain, y, n_neighbors=[3], max_items=max_items).to_dict()["scores"]
-                == found["scores"]
-            )
+            kinds.append(np.array(frame.to_numpy(), dtype=float))
+        for max_items in (40, 30):
+            scores = []
+            for X in kinds:
+                found = quick_report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
+                check_code(found, X, y)
+                scores.append(found["scores"])
+            assert all(each == scores[0] for each in scores)
 
-    @pytest.mark.parametrize("max_items", [40, 30])
-    def test_labels_that_are_numbers_of_other_columns(self, max_items, capsys):
-        pd = pytest.importorskip("pandas")
+    def test_labels_that_are_numbers_of_other_columns_and_large_numbers(self):
         rng = np.random.default_rng(8)
         X = pd.DataFrame({1: rng.choice(["red", "blue"], 40), 0: rng.normal(size=40)})
         X[7] = rng.normal(size=40)
         y = rng.choice(list("ab"), 40)
-        found = report(X, y, n_neighbors=[3], max_items=max_items).to_dict()
-        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
-
-    def test_large_whole_numbers(self, capsys):
-        rng = np.random.default_rng(9)
+        for max_items in (40, 30):
+            check_code(quick_report(X, y, n_neighbors=[3], max_items=max_items).to_dict(), X, y)
         X, y = rng.integers(2**60, 2**62, (30, 2)), rng.integers(0, 2, 30)
-        found = report(X, y, n_neighbors=[3]).to_dict()
-        assert self.run(found["method"]["code"], capsys, X=X, y=y) == found["scores"]["best"]["score"]
+        check_code(quick_report(X, y, n_neighbors=[3]).to_dict(), X, y)
 
 
 class TestProgress:
-    def test_hook_sees_all_stages(self, wine_report, stages):
-        assert isinstance(wine_report, Report)
-        order = "data, settings, scores, tuned, learning, classes, items, ties, regression, method, "
-        assert stages == [(name, at, 10) for at, name in enumerate(order.split(", "))]
+    stages = (
+        *("data", "settings", "scores", "tuned", "learning"),
+        *("classes", "items", "ties", "regression", "method"),
+    )
 
-    def test_a_bar_counts_the_tasks_within_stages(self, monkeypatch):
+    def test_a_hook_sees_all_stages(self):
+        seen = []
+        quick_report(*clouds(12), n_neighbors=[1], progress=lambda *stage: seen.append(stage))
+        assert seen == [(name, at, 10) for at, name in enumerate([*self.stages, ""])]
+
+    def test_a_bar_counts_tasks_and_compiled_functions(self, monkeypatch):
+        def compiling(_):
+            if not numba.config.DISABLE_JIT:
+                numba.njit(lambda x: x + 1)(1)
+
+        monkeypatch.setattr("knnccv.reporting._report.ties_section", compiling)
         shown = bars(monkeypatch)
-        done = []
-
-        def within():
-            for_each(done.append, range(5), 1)
-
-        run_stages({"a": within, "b": lambda: done.append("b"), "c": within}, True)
-        assert done == [*range(5), "b", *range(5)]
+        quick_report(*clouds(12), n_neighbors=[1], progress=True)
         (bar,) = shown
-        assert (bar.n, bar.total, bar.unit) == (10, 10, "task")
+        assert (bar.n, bar.unit) == (bar.total, "task")
         text = bar.paper.getvalue()
-        assert all(stage in text for stage in ("a (1/3)", "b (2/3)", "c (3/3)", "3/3"))
-
-    @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-    def test_compiled_functions_are_tasks_with_a_name(self, monkeypatch):
-        shown = bars(monkeypatch)
-
-        def compiling():
-            numba.njit(lambda x: x + 1)(1)
-
-        run_stages({"a": lambda: None, "b": compiling, "c": lambda: None}, True)
-        (bar,) = shown
-        assert bar.n == bar.total >= 1
-        assert "b (2/3), compiling" in bar.paper.getvalue()
-        assert "c (3/3), compiling" not in bar.paper.getvalue()
+        assert all(f"{name} ({at}/10)" in text for at, name in enumerate(self.stages, 1))
+        assert "10/10" in text.replace("(10/10)", "")
+        assert numba.config.DISABLE_JIT or "ties (8/10), compiling" in text
+        assert "method (10/10), compiling" not in text
 
 
-class TestSaving:
-    def test_replaces_a_file_as_a_whole(self, tmp_path):
-        path = tmp_path / "page.html"
-        path.write_text("old")
-        result = Report({"name": "x"})
-        result.to_html = lambda: 1 / 0
-        with pytest.raises(ZeroDivisionError):
-            result.save(path)
-        assert path.read_text() == "old"
-        assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
-        result.to_html = lambda: "new"
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    result = Report({"name": "é \ud800"})
+    result.to_html = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
         result.save(path)
-        assert path.read_text() == "new"
-
-    def test_json(self, tmp_path):
-        Report({"name": "é \ud800"}).save(tmp_path / "numbers.json")
-        text = (tmp_path / "numbers.json").read_text(encoding="utf-8")
-        assert "é" in text
-        assert json.loads(text) == {"name": "é \ud800"}
-
-
-def test_what_is_said_of_the_other_settings():
-    X = np.array([[0.0, 5], [1, 5], [2, 5], [10, 5], [11, 5], [12, 5]] * 4)
-    y = np.array([0, 0, 0, 1, 1, 1] * 4)
-    settings = report(X, y, n_neighbors=[1, 3]).to_dict()["settings"]
-    n_kept = sum(len(each["n_neighbors"]) for each in settings["not_worse"])
-    assert n_kept > 2
-    assert f"; {n_kept - 1} others are not significantly worse" in settings["conclusion"]
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+    result.to_html = lambda: "new"
+    result.save(path)
+    assert path.read_text() == "new"
+    result.save(tmp_path / "numbers.json")
+    text = (tmp_path / "numbers.json").read_text(encoding="utf-8")
+    assert "é" in text
+    assert json.loads(text) == {"name": "é \ud800"}
 
 
-@pytest.mark.parametrize(
-    ("n_kept", "compared", "text"),
-    [
-        (0, True, "all others are significantly worse"),
-        (0, False, "all others count as worse (see the notes)"),
-        (1, True, "one other is not significantly worse"),
-        (2, False, "2 others are not significantly worse"),
-    ],
-)
-def test_words_for_the_other_settings(n_kept, compared, text):
-    assert _of_others(n_kept, compared) == text
+def by_definition(column, scaling):
+    """The scaled column, computed in fractions up to the square root."""
+    exact = [Fraction(value) for value in column.tolist()]
+    mean, low, high = sum(exact) / len(exact), min(exact), max(exact)
+    if low == high:
+        return [0.0] * len(exact)
+    if scaling == "min-max":
+        return [float((value - low) / (high - low)) for value in exact]
+    variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+    signs = [1 if value >= mean else -1 for value in exact]
+    return [s * float((v - mean) ** 2 / variance) ** 0.5 for s, v in zip(signs, exact, strict=True)]
 
 
-def test_settings_that_are_never_chosen_are_not_counted():
-    """Nothing is said about HVDM in comparison with the best, and a single setting is the best of none."""
-    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4], ["c", 5], ["c", 6]] * 3, dtype=object)
-    settings = report(X, [0, 1, 0, 1, 1, 0] * 3, n_neighbors=[1, 3]).to_dict()["settings"]
-    assert [each["metric"] for each in settings["curves"]] == ["heom", "hvdm"]
-    assert settings["conclusion"].startswith("Of 2 settings the best is HEOM distance, K = ")
-    for options in ({}, {"task": "regression"}):
-        settings = report(X, [0, 1, 0, 1, 1, 0] * 3, n_neighbors=1, **options).to_dict()["settings"]
-        assert settings["conclusion"].startswith("The only setting is HEOM distance, K = 1, with ")
-        assert "other" not in settings["conclusion"]
-
-
-@pytest.mark.parametrize("name", ["page.pdf", "page", "page.html.gz"])
-def test_files_with_other_endings_are_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"path must end in \.html, \.htm or \.json, got '.*page"):
-        Report({"name": "x"}).save(tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
-def unequal_classes():
-    """Few positives, which the plurality of many neighbors never finds."""
-    rng = np.random.default_rng(4)
-    y = (np.arange(120) < 16).astype(int)
-    X = rng.normal(size=(120, 3))
-    X[y == 1] += [1.2, 0.8, 0]
-    return X, y
-
-
-@pytest.mark.parametrize("average", [None, "pooled", "class"])
-def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
-    X, y = unequal_classes()
-    found = report(X, y, n_neighbors=[1, 5, 15], average=average).to_dict()
-    by_classes = average != "pooled"
-    assert found["scores"]["average"] == ("class" if by_classes else "pooled")
-    measures = ["balanced accuracy", "accuracy"] if by_classes else ["accuracy", "balanced accuracy"]
-    other = found["settings"]["other"]
-    assert [found["scores"]["measure"], other["measure"]] == measures
-    assert [found["settings"]["measure"], other["chosen_by"]] == [measures[0]] * 2
-    assert f"It was chosen by {measures[0]}" in found["settings"]["conclusion"]
-    best, simple = found["scores"]["best"], found["scores"]["baselines"][0]
-    if by_classes:
-        assert best["score"] > simple["score"] == 0.5
-        assert best["accuracy"] < simple["accuracy"] == 104 / 120
-    else:
-        assert best["n_neighbors"] == 15
-    how = {"average": "pooled" if by_classes else "class"}
-    for curve in other["curves"]:
-        near = Neighbors.from_data(scaled(X, curve["scaling"]), curve["metric"])
-        direct = surface(near, y, [1, 5, 15], [96], "knn", **how)
-        assert curve["scores"] == direct.scores[:, 0].tolist()
-    assert other["score"] == max(max(curve["scores"]) for curve in other["curves"])
-    at = [1, 5, 15].index(other["n_neighbors"])
-    (chosen,) = [
-        curve
-        for curve in found["settings"]["curves"]
-        if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"])
-    ]
-    assert other["instead"] == chosen["scores"][at]
-    check_report(X, y, found)
-
-
-def test_equal_classes_are_chosen_by_accuracy():
-    X, y = unequal_classes()
-    y = np.arange(len(X)) % 3  # no class has more than twice as many samples as the others
-    found = report(X, y, n_neighbors=[1]).to_dict()
-    assert (found["scores"]["average"], found["settings"]["other"]) == ("pooled", None)
-    with pytest.raises(ValueError, match="leave out average='class'"):
-        report(X, X[:, 0], average="class")
-    with pytest.raises(ValueError, match="average must be one of"):
-        report(X, y, average="weighted")
+def test_scaled_columns_of_any_size():
+    X = np.random.default_rng(0).normal(size=(20, 5)) * [1, 1e-170, 1e170, 0, 1e-3]
+    X[:, 3:] += [0.1, 7]
+    given = X.copy()
+    for scaling in ("standardized", "min-max"):
+        expected = np.column_stack([by_definition(column, scaling) for column in X.T])
+        np.testing.assert_allclose(scaled(X, scaling), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(scaled(X, "raw"), given)
+    np.testing.assert_array_equal(X, given)

@@ -45,19 +45,27 @@ def main(folder: Path, store: bool) -> int:
     wrong = [f"{name} was not computed" for name in missing]
     n_compared = 0
     for path in tables:
-        if not (STORED / path.name).exists():
-            wrong.append(f"{path.name} is not stored")
-            continue
-        with (STORED / path.name).open(encoding="utf-8", newline="") as lines:
-            expected = {tuple(line[:-1]): line[-1] for line in csv.reader(lines)}
-        found = numbers(path)
-        for key in expected.keys() | found.keys():
-            one, other = expected.get(key), found.get(key)
-            n_compared += 1
-            if one is None or other is None or not _same(one, other):
-                wrong.append(f"{path.name}, {', '.join(key)}: stored {one}, now {other}")
+        number, others = differing(path)
+        n_compared += number
+        wrong += others
     print("\n".join([*sorted(wrong), f"{n_compared} numbers compared, {len(wrong)} differ"]))
     return 1 if wrong else 0
+
+
+def differing(path: Path) -> tuple[int, list[str]]:
+    """How many numbers of a table were compared, and what differs."""
+    if not (STORED / path.name).exists():
+        return 0, [f"{path.name} is not stored"]
+    with (STORED / path.name).open(encoding="utf-8", newline="") as lines:
+        expected = {tuple(line[:-1]): line[-1] for line in csv.reader(lines)}
+    found = numbers(path)
+    keys = expected.keys() | found.keys()
+    wrong = []
+    for key in keys:
+        one, other = expected.get(key), found.get(key)
+        if one is None or other is None or not _same(one, other):
+            wrong.append(f"{path.name}, {', '.join(key)}: stored {one}, now {other}")
+    return len(keys), wrong
 
 
 def _same(one: str, other: str) -> bool:
