@@ -74,7 +74,7 @@ def main() -> int:
             if number != 1:
                 sys.exit(f"{fault['name']}: the text stands {number} times in {fault['file']}, not once")
             file.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
-            named = [test for test in fault["tests"].split() if (folder / test).exists()]
+            named = [test for test in fault["tests"].split() if (folder / test.partition("::")[0]).exists()]
             found = failing_test(folder, named)
             if found is None and not args.named:
                 found = failing_test(folder, ["-n", "2"])
