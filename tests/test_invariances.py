@@ -9,11 +9,11 @@ import hashlib
 import importlib
 import inspect
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import model_selection
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
@@ -55,19 +55,6 @@ NAMES = {"labels", "classes", "query_ids", "identities", "paired_by", "seconds"}
 """Fields that are no answers: names of classes, and the time that it took."""
 
 
-class Entry(NamedTuple):
-    """A call, and what may change its answer.
-
-    `ordered`: the order of the rows, as ties go by index or samples are drawn. `but`: checks that do not
-    apply, with the reason beside them.
-    """
-
-    call: Any
-    real: bool = False
-    ordered: bool = False
-    but: tuple[str, ...] = ()
-
-
 def read_only(array):
     array = array.copy()
     array.flags.writeable = False
@@ -100,12 +87,22 @@ def retrieval(function, **more):
     return call
 
 
-def result(X, y, n_jobs):
-    return complete_cv(X, y, "knn", KFold(4), n_neighbors=3, n_jobs=n_jobs)
+def of_result(ask, **more):
+    """A call that asks a result, which has exact scores, for more."""
+
+    def call(X, y, n_jobs):
+        return ask(complete_cv(X, y, "nn", KFold(4), n_jobs=n_jobs, **more), n_jobs)
+
+    return call
+
+
+def compared(X, y, n_jobs):
+    found = [complete_cv(X, y, rule, KFold(4), n_jobs=n_jobs) for rule in ("nn", "knn")]
+    return knnccv.compare_all(found, n_halvings=9)
 
 
 def of_estimator(X, y, **more):
-    return expected_score(ESTIMATOR, X, y, **more)
+    return expected_score(ESTIMATOR, X, y, cv=model_selection.KFold(4, shuffle=True), **more)
 
 
 def first_columns(X, _):
@@ -123,93 +120,76 @@ def partial(function, *arguments, **more):
 
 ESTIMATOR = KNeighborsClassifier(3)
 RUNS = {"n_repeats": 4, "random_state": 0}
-EPISODES = Episodes(2, 2)
 DESCRIBED = [{0: 1, 1: 2}, {0: 2, 1: 1, 2: 3}]
-ENTRIES = {
-    "complete_cv sampled": Entry(
-        partial(complete_cv, "knn", KFold(3), method="sampled", n_draws=20), ordered=True
-    ),
-    "complete_cv exact": Entry(partial(complete_cv, "nn", Subsample(50), exact=True)),
-    "CompleteCV.influence": Entry(lambda X, y, n_jobs: result(X, y, n_jobs).influence(n_jobs)),
-    "CompleteCV.runs": Entry(
-        lambda X, y, n_jobs: result(X, y, n_jobs).runs(200, n_jobs=n_jobs), ordered=True
-    ),
-    "CompleteCV.split_std": Entry(
-        lambda X, y, n_jobs: complete_cv(X, y, "nn", KFold(4), ties="index").split_std(n_jobs=n_jobs),
-        ordered=True,
-    ),
-    "CompleteCV.split_std sampled": Entry(
-        lambda X, y, n_jobs: result(X, y, n_jobs).split_std("sampled", n_jobs=n_jobs), ordered=True
-    ),
-    "CompleteCV.tie_report": Entry(  # of three classes, whose range is not exact
-        lambda X, y, n_jobs: result(X, y, n_jobs).tie_report(), ordered=True
-    ),
-    "CompleteCV.confusion": Entry(lambda X, y, n_jobs: result(X, y, n_jobs).confusion()),
-    "CompleteCV.half_scores": Entry(lambda X, y, n_jobs: result(X, y, n_jobs).half_scores(9), ordered=True),
-    "compare_all": Entry(
-        lambda X, y, n_jobs: knnccv.compare_all(
-            [complete_cv(X, y, rule, 4, n_jobs=n_jobs) for rule in ("nn", "knn")], n_halvings=9
-        ),
-        ordered=True,
-    ),
-    "complete_cv HEOM": Entry(
-        lambda X, y, n_jobs: complete_cv(HEOM().fit(X).neighbors(), y, n_jobs=n_jobs)
-    ),
-    "monte_carlo_cv": Entry(partial(knnccv.monte_carlo_cv, **RUNS), ordered=True),
-    "screened_cv": Entry(partial(knnccv.screened_cv, first_columns, **RUNS), ordered=True),
-    "permutation_test": Entry(
-        partial(knnccv.permutation_test, n_permutations=9, random_state=0), ordered=True
-    ),
-    "surface": Entry(partial(knnccv.surface, [1, 3], [0.3, 0.8])),
-    "surface stratified": Entry(partial(knnccv.surface, [1, 3], [0.3, 0.8], stratified=True)),
-    "surface nn": Entry(partial(knnccv.surface, None, [0.3, 0.8], "nn")),
-    "surface confidence": Entry(partial(knnccv.surface, [2, 3], [0.3, 0.8], "confidence")),
-    "surface regression": Entry(partial(knnccv.surface, [1, 3], [0.3, 0.8], "regression"), real=True),
-    "loo_curve": Entry(partial(knnccv.loo_curve, [1, 3], "knn")),
-    "loo_curve regression": Entry(partial(knnccv.loo_curve), real=True),
-    "loo_identity": Entry(partial(knnccv.loo_identity, check=False), real=True, ordered=True),
-    "bootstrap_score": Entry(partial(knnccv.bootstrap_score)),
-    "item_values": Entry(partial(knnccv.item_values), but=("blocks",)),  # summed by blocks
-    "item_values influence": Entry(partial(knnccv.item_values, "influence")),
-    "tuned_score": Entry(partial(knnccv.tuned_score, [1, 3, 5], n_runs=20), ordered=True),
-    "nested_cv": Entry(
-        lambda X, y, _: knnccv.rivals.nested_cv(X, y, n_folds=4, n_repeats=2, random_state=0),
-        ordered=True,
-    ),
-    "condense": Entry(partial(condense), ordered=True),
-    "condensed_cv": Entry(partial(condensed_cv, outer=2, n_repeats=1, random_state=0), ordered=True),
-    "select_features": Entry(partial(select_features)),
-    "search_weights": Entry(partial(search_weights)),
-    "expected_episodes": Entry(partial(expected_episodes, EPISODES, jackknife="class")),
-    "described_episodes": Entry(partial(described_episodes, DESCRIBED), but=("names",)),  # given by name
-    "sampled_episodes": Entry(
-        partial(sampled_episodes, EPISODES, n_episodes=70, n_query=2, random_state=0), ordered=True
-    ),
-    "expected_retrieval": Entry(retrieval(expected_retrieval, ties="random")),
-    "sampled_retrieval": Entry(retrieval(sampled_retrieval, n_repeats=5), ordered=True),
-    "Neighbors.kneighbors": Entry(
-        lambda X, _, n_jobs: Neighbors.from_data(X).kneighbors(5, n_jobs=n_jobs), ordered=True
-    ),
-    "rib.loo_votes": Entry(
-        lambda X, y, n_jobs: rib.loo_votes(Neighbors.from_data(X), y, n_jobs=n_jobs), ordered=True
-    ),
-    "rib.RIBClassifier": Entry(fitted, ordered=True, but=("objects",)),  # scikit-learn refuses them
-    "expected_score": Entry(partial(of_estimator), ordered=True),
-    "expected_score runs": Entry(partial(of_estimator, scoring="f1_macro", n_runs=64), ordered=True),
-    "ccv_scorer": Entry(
-        lambda X, y, n_jobs: ccv_scorer(KFold(3), n_jobs=n_jobs)(ESTIMATOR, X, y), ordered=True
-    ),
+FAIR = {
+    "complete_cv exact": partial(complete_cv, "nn", Subsample(50), exact=True),
+    "complete_cv HEOM": lambda X, y, n_jobs: complete_cv(HEOM().fit(X).neighbors(), y, n_jobs=n_jobs),
+    "CompleteCV.influence": of_result(lambda found, n_jobs: found.influence(n_jobs)),
+    "CompleteCV.tie_report": of_result(lambda found, _: found.tie_report()),
+    "CompleteCV.confusion": of_result(lambda found, _: found.confusion()),
+    "surface": partial(knnccv.surface, [1, 3], [0.3, 0.8]),
+    "surface stratified": partial(knnccv.surface, [1, 3], [0.3, 0.8], stratified=True),
+    "surface nn": partial(knnccv.surface, None, [0.3, 0.8], "nn"),
+    "surface confidence": partial(knnccv.surface, [2, 3], [0.3, 0.8], "confidence"),
+    "surface regression": partial(knnccv.surface, [1, 3], [0.3, 0.8], "regression"),
+    "loo_curve": partial(knnccv.loo_curve, [1, 3], "knn"),
+    "loo_curve regression": partial(knnccv.loo_curve),
+    "bootstrap_score": partial(knnccv.bootstrap_score),
+    "item_values": partial(knnccv.item_values),
+    "item_values influence": partial(knnccv.item_values, "influence"),
+    "select_features": partial(select_features, "knn", KFold(4)),
+    "search_weights": partial(search_weights, "knn", KFold(4)),
+    "expected_episodes": partial(expected_episodes, Episodes(2, 2), jackknife="class"),
+    "described_episodes": partial(described_episodes, DESCRIBED),
+    "expected_retrieval": retrieval(expected_retrieval, ties="random"),
 }
-for name, setting in RULES.items():
-    rule = get_variant(name)
-    for cv in DESIGNS:
-        strata = isinstance(cv, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))
-        if rule.stratified is not None or not strata:
+DRAWN = {
+    "complete_cv sampled": partial(complete_cv, "knn", KFold(3), method="sampled", n_draws=20),
+    "CompleteCV.runs": of_result(lambda found, n_jobs: found.runs(200, n_jobs=n_jobs)),
+    "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(n_jobs=n_jobs), ties="index"),
+    "CompleteCV.split_std sampled": of_result(
+        lambda found, n_jobs: found.split_std("sampled", 1, 0, n_jobs)
+    ),
+    "CompleteCV.half_scores": of_result(lambda found, _: found.half_scores(9)),
+    "compare_all": compared,
+    "monte_carlo_cv": partial(knnccv.monte_carlo_cv, **RUNS),
+    "screened_cv": partial(knnccv.screened_cv, first_columns, **RUNS),
+    "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
+    "loo_identity": partial(knnccv.loo_identity, check=False),
+    "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
+    "nested_cv": lambda X, y, _: knnccv.rivals.nested_cv(X, y, n_folds=4, n_repeats=2, random_state=0),
+    "condense": partial(condense),
+    "condensed_cv": partial(condensed_cv, outer=2, n_repeats=1, random_state=0),
+    "sampled_episodes": partial(sampled_episodes, Episodes(2, 2), n_episodes=70, n_query=2, random_state=0),
+    "sampled_retrieval": retrieval(sampled_retrieval, n_repeats=5),
+    "Neighbors.kneighbors": lambda X, _, n_jobs: Neighbors.from_data(X).kneighbors(5, n_jobs=n_jobs),
+    "rib.loo_votes": lambda X, y, n_jobs: rib.loo_votes(Neighbors.from_data(X), y, n_jobs=n_jobs),
+    "rib.RIBClassifier": fitted,
+    "expected_score": partial(of_estimator),
+    "expected_score runs": partial(of_estimator, scoring="f1_macro", n_runs=64, random_state=0),
+    "ccv_scorer": lambda X, y, n_jobs: ccv_scorer(KFold(3), n_jobs=n_jobs)(ESTIMATOR, X, y),
+}
+"""What draws at random, or decides ties by index, so that the order of the rows may change it."""
+BUT = {
+    "item_values": ["blocks"],  # added up by blocks
+    "described_episodes": ["names"],  # described by the names of the classes
+    "rib.RIBClassifier": ["objects"],  # which scikit-learn refuses
+}
+"""Checks that do not apply."""
+REAL = {"surface regression", "loo_curve regression", "loo_identity"}
+for rule, setting in RULES.items():
+    for design in DESIGNS:
+        strata = isinstance(design, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))
+        if get_variant(rule).stratified is not None or not strata:
             for ties in ("index", "random"):
-                call = partial(complete_cv, name, cv, ties=ties, **setting)
-                ordered = ties == "index" or isinstance(cv, (StratifiedKFold, LeaveGroupsOut))
-                entry = Entry(call, rule.target == "values", ordered, ("threads", *CONTAINERS))
-                ENTRIES[f"complete_cv {name} {cv} {ties}"] = entry
+                name = f"complete_cv {rule} {design} {ties}"
+                ordered = ties == "index" or isinstance(design, (StratifiedKFold, LeaveGroupsOut))
+                (DRAWN if ordered else FAIR)[name] = partial(
+                    complete_cv, rule, design, ties=ties, **setting
+                )
+                BUT[name] = ["threads", *CONTAINERS]
+                REAL |= {name} if get_variant(rule).target == "values" else set()
+ENTRIES = FAIR | DRAWN
 
 
 def problem(real):
@@ -238,8 +218,7 @@ def numbers(found):
     return [array] if array.dtype.kind in "biuf" else []
 
 
-def bits(found):
-    arrays = numbers(found)
+def bits(arrays):
     assert arrays
     return [array.tobytes() for array in arrays]
 
@@ -268,26 +247,29 @@ BLOCKS = {
 """What must not matter."""
 
 
+def ask(name, change=lambda X, y: (X, y), n_jobs=1):
+    """The numbers of an entry point, of samples and labels that are changed in this way."""
+    return numbers(ENTRIES[name](*change(*problem(name in REAL)), n_jobs))
+
+
 @pytest.fixture(scope="module")
 def answers():
     """The numbers of every entry point: one thread, arrays."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in CUT.items():
             patch.setattr(f"knnccv.{name}", value)
-        yield {name: numbers(entry.call(*problem(entry.real), 1)) for name, entry in ENTRIES.items()}
+        yield {name: bits(ask(name)) for name in ENTRIES}
 
 
-def differing(answers, check, change=lambda X, y: (X, y), n_jobs=1):
-    """The entry points that answer other bits if X and y are changed, or how they are asked."""
+def differing(answers, check, **asked):
+    """The entry points that answer other bits if they are asked in another way."""
     found = []
-    for name, entry in ENTRIES.items():
-        if check not in entry.but:
-            X, y = change(*problem(entry.real))
-            try:
-                if bits(entry.call(X, y, n_jobs)) != bits(answers[name]):
-                    found.append(name)
-            except Exception as error:
-                found.append(f"{name}: {error}")
+    for name, answer in answers.items():
+        try:
+            if check not in BUT.get(name, ()) and bits(ask(name, **asked)) != answer:
+                found.append(name)
+        except Exception as error:
+            found.append(f"{name}: {error}")
     return found
 
 
@@ -304,33 +286,31 @@ def test_blocks(answers, monkeypatch):
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_containers(kind, answers):
     samples, labels = CONTAINERS[kind]
-    assert not differing(answers, kind, lambda X, y: (samples(X), labels(y)))
+    assert not differing(answers, kind, change=lambda X, y: (samples(X), labels(y)))
 
 
 @pytest.mark.slow
 def test_the_report():
     X, y = problem(real=False)
-    one = bits(knnccv.report(X, y, n_jobs=1).to_dict())
+    one = bits(numbers(knnccv.report(X, y, n_jobs=1).to_dict()))
     for samples, labels in CONTAINERS.values():
-        assert bits(knnccv.report(samples(X), labels(y), n_jobs=2).to_dict()) == one
+        assert bits(numbers(knnccv.report(samples(X), labels(y), n_jobs=2).to_dict())) == one
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], [-5, 0, 7]])
 def test_names_of_classes(names, answers):
-    assert not differing(answers, "names", lambda X, y: (X, np.array(names)[y] if y.dtype == int else y))
+    def named(X, y):
+        return X, np.array(names)[y] if y.dtype == int else y
+
+    assert not differing(answers, "names", change=named)
 
 
-def test_order_of_rows(answers):
-    found = []
-    for name, entry in ENTRIES.items():
-        if not entry.ordered:
-            X, y = problem(entry.real)
-            moved = numbers(entry.call(X[SHUFFLED], y[SHUFFLED], 1))
-            for one, other in zip(answers[name], moved, strict=True):
-                expected = one[SHUFFLED] if np.shape(one)[:1] == (N_ITEMS,) else one
-                if not np.allclose(other, expected, rtol=1e-12, atol=1e-13, equal_nan=True):
-                    found.append((name, expected, other))
-    assert not found
+def test_order_of_rows():
+    for name in FAIR:
+        moved = ask(name, lambda X, y: (X[SHUFFLED], y[SHUFFLED]))
+        for one, other in zip(ask(name), moved, strict=True):
+            expected = one[SHUFFLED] if np.shape(one)[:1] == (N_ITEMS,) else one
+            np.testing.assert_allclose(other, expected, rtol=1e-12, atol=1e-13, err_msg=name)
 
 
 def test_no_entry_point_is_missing():
@@ -344,5 +324,5 @@ def test_no_entry_point_is_missing():
 
 
 if __name__ == "__main__":
-    for name, entry in ENTRIES.items():
-        print(hashlib.sha256(b"".join(bits(entry.call(*problem(entry.real), 1)))).hexdigest()[:16], name)
+    for name in ENTRIES:
+        print(hashlib.sha256(b"".join(bits(ask(name)))).hexdigest()[:16], name)
