@@ -24,15 +24,19 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
-from knnccv._labels import encode_labels, labels_of
 from knnccv.designs import n_train_in_half
+from knnccv.driver import validate_problem
 from knnccv.sampling import fixed_tail, position_law
 from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
 
 
+def encoded(y):
+    return validate_problem(y, len(y), "nn", LeaveOut(1), None, "pooled", {}).labels
+
+
 def coded(counts, seed=0):
     y = np.repeat(np.arange(len(counts)), counts)
-    return encode_labels(np.random.default_rng(seed).permutation(y))
+    return encoded(np.random.default_rng(seed).permutation(y))
 
 
 SIZES = [
@@ -69,7 +73,7 @@ def test_folds_are_scikit_learns():
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 3, int(rng.integers(21, 40)))
         y[:21] = np.tile([2, 0, 1], 7)
-        labels, k = encode_labels(y), int(rng.choice([2, 3, 4, 7]))
+        labels, k = encoded(y), int(rng.choice([2, 3, 4, 7]))
         shuffled = {"shuffle": True, "random_state": seed}
         for design, splitter, strata in [
             (KFold(k), model_selection.KFold(k, **shuffled), np.zeros(len(y), int)),
@@ -85,7 +89,7 @@ def test_folds_are_scikit_learns():
 
 
 def test_a_class_smaller_than_k_is_missing_from_some_folds():
-    labels = encode_labels([0] * 9 + [1] * 2)
+    labels = encoded([0] * 9 + [1] * 2)
     kinds = StratifiedKFold(4).training_sets(labels)
     listed = naive.stratified_allocation([0] * 9 + [1] * 2, 4)
     assert {kind.n_train for kind in kinds} == {(9 - a, 2 - b) for a, b in listed}
@@ -158,7 +162,7 @@ def test_depths_of_the_table_in_the_mathematics():
 def test_halves_of_one_stratum():
     for n_items in (4, 5, 7, 10, 11, 29, 30, 60, 101):
         half = n_items // 2
-        labels, rows = encode_labels(np.arange(n_items) % 2), np.arange(half)
+        labels, rows = encoded(np.arange(n_items) % 2), np.arange(half)
         for alpha in range(1, n_items):
             expected = naive_halves.train_size(n_items, alpha, half)
             assert n_train_in_half([alpha], [n_items], [half]) == (expected,)
@@ -187,7 +191,7 @@ def test_strata_of_halves_keep_their_shares():
 
 
 def test_designs_of_halves():
-    labels, rows = encode_labels(np.arange(24) % 3), np.arange(12)
+    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
     assert KFold(20).halved(labels, rows) == KFold(12)
     assert KFold(5).halved(labels, rows) == KFold(5)
     assert StratifiedKFold(6).halved(labels, rows) == StratifiedKFold(4)
@@ -199,8 +203,8 @@ def test_designs_of_halves():
 
 def test_splitters_of_scikit_learn():
     """Their designs have no public name, and an interval of `expected_score` hides which half was taken."""
-    labels, rows = encode_labels(np.arange(24) % 3), np.arange(12)
-    half = labels_of(labels, rows)
+    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
+    half = encoded(np.arange(12) % 3)
     strata = ByClass("four", StratifiedKFold(4)).halved(labels, rows)
     assert {kind.n_train for kind in strata.training_sets(half)} == {(3, 3, 3)}
     shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
@@ -274,7 +278,7 @@ def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_ave
     design = RebalancedLeaveOneOut()
     runs = monte_carlo_cv(X, y, "knn", design, n_repeats=4000, random_state=0, n_neighbors=3)
     assert abs(runs.score - ours.score) < 4 * runs.standard_error
-    fold, kinds = design.draw(encode_labels(y), np.random.default_rng(0))
+    fold, kinds = design.draw(encoded(y), np.random.default_rng(0))
     assert sorted(y[fold == 0]) == ["a", "b", "c"]
     assert kinds.tolist() == [0]
     y = np.arange(60) % 2

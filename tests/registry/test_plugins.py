@@ -15,13 +15,10 @@ import subprocess
 import sys
 import tomllib
 import venv
-from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent, indent
 
-import naive
 import numba
-import numpy as np
 import pytest
 
 import knnccv
@@ -167,56 +164,6 @@ print(json.dumps({
     assert ties == "ValueError: variant 'unanimous' offers ties='index', got ties='random'"
 
 
-def enumerate_unanimous(design, distances, y, k):
-    """A_x of every sample as a Fraction: the mean over all training sets without x."""
-    answers = []
-    for x in range(len(y)):
-        order, _ = naive.neighbor_order(distances[x], x)
-        found = []
-        for (training,) in design.outcomes:
-            if x not in training:
-                near = [y[item] for item in order if item in training]
-                found.append(int(near[:k] == [y[x]] * k))
-        answers.append(Fraction(sum(found), len(found)))
-    return answers
-
-
-@pytest.mark.slow
-def test_an_installed_rule_equals_enumeration(python):
-    distances = np.random.default_rng(11).integers(0, 6, (8, 8)).tolist()
-    y = [0, 1, 0, 1, 0, 0, 2, 0]
-    designs = {
-        "Subsample(4)": naive.subsample(8, 4),
-        "Subsample(7)": naive.subsample(8, 7),
-        "StratifiedSubsample(per_class={0: 3, 1: 1, 2: 0})": naive.stratified(y, {0: 3, 1: 1, 2: 0}),
-        "StratifiedSubsample(per_class={0: 4, 1: 1, 2: 0})": naive.stratified(y, {0: 4, 1: 1, 2: 0}),
-    }
-    code = """
-        import json, sys
-        import numpy as np
-        from knnccv import StratifiedSubsample, Subsample, complete_cv
-
-        distances, y, designs = json.loads(sys.argv[1])
-        answers = []
-        for text in designs:
-            for k in (1, 2, 3):
-                asked = np.array(distances), y, "unanimous", eval(text)
-                floats, exact = (
-                    complete_cv(*asked, metric="precomputed", n_neighbors=k, exact=exact)
-                    for exact in (False, True)
-                )
-                answers.append([floats.per_item.tolist(), list(map(str, exact.per_item_exact))])
-        print(json.dumps(answers))
-        """
-    answers = iter(run(code, json.dumps([distances, y, list(designs)]), python=python))
-    for text, design in designs.items():
-        for k in (1, 2, 3):
-            floats, rationals = next(answers)
-            expected = enumerate_unanimous(design, distances, y, k)
-            assert [Fraction(value) for value in rationals] == expected, (text, k)
-            np.testing.assert_allclose(floats, [float(a) for a in expected], rtol=1e-13, atol=1e-15)
-
-
 CACHE_REPORT = (
     PROBLEM
     + """
@@ -295,6 +242,7 @@ ANSWERS = {
 ASK_EACH = (
     PROBLEM
     + """
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 def ask(name, **arguments):
@@ -309,6 +257,10 @@ report = {"names": knnccv.variant_names(), "nn": ask("nn"), "contained": [name i
 with ThreadPoolExecutor(3) as pool:
     for name in [*names, "imprting"]:
         report[name] = [ask(name), ask(name, n_jobs=2), ask(name, executor=pool), ask("nn", n_jobs=2)]
+# With several blocks at work, in which many samples raise.
+X, y = rng.normal(size=(1500, 1)), rng.integers(0, 2, 1500)
+report["large"] = [ask("raising", n_jobs=4) for _ in range(3)] + [ask("half", n_jobs=4)]
+report["threads"] = threading.active_count()
 import second
 report["object"] = knnccv.get_variant("alone") is second.alone
 print(json.dumps(report))
@@ -327,6 +279,8 @@ def test_broken_distributions_are_named_and_do_not_disturb_the_others(tmp_path):
     assert found["names"] == sorted(found["names"])
     assert all(found["contained"]), "to ask whether a name exists must import nothing"
     assert found["object"], "an entry point may name an instance"
+    assert found["large"] == [found["raising"][0]] * 3 + ["0.5"]
+    assert found["threads"] == 1
     for name, parts in ANSWERS.items():
         *answers, after = found[name]
         assert after == found["nn"], f"after asking for {name!r}"
@@ -335,33 +289,6 @@ def test_broken_distributions_are_named_and_do_not_disturb_the_others(tmp_path):
                 assert answer.startswith(parts[0])
                 assert all(part in answer for part in parts), answer
                 assert parts[0] != "ImportError" or not answer.endswith("None")
-
-
-@pytest.mark.slow
-def test_the_error_of_a_kernel_ends_the_threads(tmp_path):
-    """With several blocks at work, in which many samples raise, and answers right ever after."""
-    write_distribution(tmp_path, "raising_kernel", *DISTRIBUTIONS["raising_kernel"])
-    found = run(
-        """
-        import json, threading
-        import numpy as np
-        from knnccv import Subsample, complete_cv
-
-        rng = np.random.default_rng(2)
-        X, y = rng.normal(size=(1500, 1)), rng.integers(0, 2, 1500)
-        before = complete_cv(X, y, "nn", Subsample(0.5), n_jobs=4).score
-        messages = []
-        for _ in range(5):
-            try:
-                complete_cv(X, y, "raising", Subsample(0.5), n_jobs=4)
-            except ValueError as error:
-                messages.append(str(error))
-        after = complete_cv(X, y, "nn", Subsample(0.5), n_jobs=4).score
-        print(json.dumps([messages, before == after, threading.active_count()]))
-        """,
-        paths=[tmp_path],
-    )
-    assert found == [["item 37 is not to my taste"] * 5, True, 1]
 
 
 def guide_blocks(language):

@@ -134,19 +134,6 @@ def test_fair_ties_of_one_big_group_have_a_closed_form():
 
 
 @pytest.mark.slow
-@every_rule
-def test_a_large_tied_group_stays_finite(rule, setting):
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 2, (1500, 2)), rng.integers(0, 2, 1500)
-    expected = one_against_one(rule, setting, y).mean()  # fair coins: any sample may be the nearest
-    setting = of_one_nearest(rule, setting)
-    for design in [KFold(5), Subsample(10), *([] if rule in REAL else [StratifiedKFold(5)])]:
-        result = complete_cv(X, y, rule, design, ties="random", **setting)
-        assert result.score == pytest.approx(expected, rel=0.2)  # 1,500 coins, in four tied groups
-        assert result.error_bound < 1e-10 * max(expected, 1)
-
-
-@pytest.mark.slow
 def test_many_neighbors_neither_overflow_nor_vanish():
     for n_items, n_classes, k, design in [
         (1200, 2, 501, Subsample(1100)),

