@@ -177,7 +177,7 @@ class _Case:
         if Fraction(self.score(near[:n_nearest], own, **self.setting)) != value:
             msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
             raise AssertionError(msg)
-        if abs(value) > self.problem.largest:
+        if abs(float(value)) > self.problem.largest:  # a double, as the largest score is
             msg = f"largest_score returns {self.problem.largest}, but {near} scores {value}"
             raise AssertionError(msg)
         return value

@@ -1,49 +1,65 @@
-"""Designs: sizes, counts, scikit-learn's folds, random runs."""
+"""Designs: sizes, counts, scikit-learn's folds, random runs, halves, and laws of positions."""
 
+import itertools
 import math
 from fractions import Fraction
 
 import naive
+import naive_halves
 import numpy as np
 import pytest
-from problems import one_of_each
+from problems import one_of_each, plain, problem
 from scipy.stats import hypergeom
+from seeds import over_seeds, seeds
+from sklearn import model_selection
 
-from knnccv import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
-from knnccv._formatting import magnitude
-from knnccv._labels import encode_labels
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    RebalancedLeaveOneOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+)
+from knnccv.designs import n_train_in_half
+from knnccv.driver import validate_problem
 from knnccv.sampling import fixed_tail, position_law
+from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
+
+
+def encoded(y):
+    return validate_problem(y, len(y), "nn", LeaveOut(1), None, "pooled", {}).labels
 
 
 def coded(counts, seed=0):
     y = np.repeat(np.arange(len(counts)), counts)
-    return encode_labels(np.random.default_rng(seed).permutation(y))
+    return encoded(np.random.default_rng(seed).permutation(y))
 
 
-@pytest.mark.parametrize(
-    ("design", "counts", "expected"),
-    [
-        (Subsample(7), (10, 4), 7),
-        (Subsample(0.5), (10, 5), 7),
-        (Subsample(np.int64(3)), (10, 5), 3),
-        (Subsample(np.float32(0.5)), (10, 5), 7),
-        (LeaveOut(), (10, 5), 14),
-        (LeaveOut(5), (10, 5), 10),
-        (StratifiedSubsample(0.8), (10, 5, 9), (8, 4, 7)),
-        (StratifiedSubsample(per_class=3), (10, 5, 3), (3, 3, 3)),
-        (StratifiedSubsample(per_class={0: 1, 1: 0, 2: 9}), (10, 5, 9), (1, 0, 9)),
-        (KFold(3), (10, 5), 10),
-    ],
-)
-def test_training_sizes(design, counts, expected):
-    labels = coded(counts)
-    (kind,) = design.training_sets(labels)
-    assert kind.n_train == (expected if isinstance(expected, tuple) else (expected,))
-    assert kind.probability == 1
-    assert kind.number == design.n_train_sets(labels)
+SIZES = [
+    (Subsample(7), (10, 4), 7),
+    (Subsample(0.5), (10, 5), 7),
+    (Subsample(np.int64(3)), (10, 5), 3),
+    (Subsample(np.float32(0.5)), (10, 5), 7),
+    (LeaveOut(), (10, 5), 14),
+    (LeaveOut(5), (10, 5), 10),
+    (StratifiedSubsample(0.8), (10, 5, 9), (8, 4, 7)),
+    (StratifiedSubsample(per_class=3), (10, 5, 3), (3, 3, 3)),
+    (StratifiedSubsample(per_class={0: 1, 1: 0, 2: 9}), (10, 5, 9), (1, 0, 9)),
+    (KFold(3), (10, 5), 10),
+]
 
 
-def test_numbers_of_training_sets_are_exact_integers():
+def test_training_sizes_and_exact_numbers_of_training_sets():
+    for design, counts, expected in SIZES:
+        labels = coded(counts)
+        (kind,) = design.training_sets(labels)
+        assert kind.n_train == (expected if isinstance(expected, tuple) else (expected,)), design
+        assert kind.probability == 1
+        assert kind.number == design.n_train_sets(labels)
     labels = coded((250, 95))
     assert Subsample(172).n_train_sets(labels) == math.comb(345, 172)
     by_class = StratifiedSubsample(per_class={0: 100, 1: 5}).n_train_sets(labels)
@@ -52,91 +68,81 @@ def test_numbers_of_training_sets_are_exact_integers():
     assert LeaveOut(3).n_train_sets(labels) == math.comb(345, 3)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("k", [2, 3, 4, 7])
-def test_folds_are_scikit_learns(seed, k):
-    selection = pytest.importorskip("sklearn.model_selection")
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, int(rng.integers(21, 40)))
-    y[:21] = np.tile([2, 0, 1], 7)
-    labels = encode_labels(y)
-    shuffled = {"shuffle": True, "random_state": seed}
-    for design, splitter, strata in [
-        (KFold(k), selection.KFold(k, **shuffled), np.zeros(len(y), int)),
-        (StratifiedKFold(k), selection.StratifiedKFold(k, **shuffled), labels.codes),
-    ]:
-        theirs = [tuple(np.bincount(strata[train]).tolist()) for train, _ in splitter.split(y, y)]
-        for kind in design.training_sets(labels):
-            assert kind.probability == Fraction(theirs.count(kind.n_train), k)
-        fold, kinds = design.draw(labels, np.random.default_rng(seed))
-        ours = [tuple(np.bincount(strata[fold != i]).tolist()) for i in range(k)]
-        assert ours == theirs
-        assert [design.training_sets(labels)[kind].n_train for kind in kinds] == ours
+def test_folds_are_scikit_learns():
+    for seed in seeds(12):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 3, int(rng.integers(21, 40)))
+        y[:21] = np.tile([2, 0, 1], 7)
+        labels, k = encoded(y), int(rng.choice([2, 3, 4, 7]))
+        shuffled = {"shuffle": True, "random_state": seed}
+        for design, splitter, strata in [
+            (KFold(k), model_selection.KFold(k, **shuffled), np.zeros(len(y), int)),
+            (StratifiedKFold(k), model_selection.StratifiedKFold(k, **shuffled), labels.codes),
+        ]:
+            theirs = [tuple(np.bincount(strata[train]).tolist()) for train, _ in splitter.split(y, y)]
+            for kind in design.training_sets(labels):
+                assert kind.probability == Fraction(theirs.count(kind.n_train), k), (seed, design)
+            fold, kinds = design.draw(labels, np.random.default_rng(seed))
+            ours = [tuple(np.bincount(strata[fold != i]).tolist()) for i in range(k)]
+            assert ours == theirs, (seed, design)
+            assert [design.training_sets(labels)[kind].n_train for kind in kinds] == ours, (seed, design)
 
 
 def test_a_class_smaller_than_k_is_missing_from_some_folds():
-    labels = encode_labels([0] * 9 + [1] * 2)
+    labels = encoded([0] * 9 + [1] * 2)
     kinds = StratifiedKFold(4).training_sets(labels)
     listed = naive.stratified_allocation([0] * 9 + [1] * 2, 4)
     assert {kind.n_train for kind in kinds} == {(9 - a, 2 - b) for a, b in listed}
 
 
-@pytest.mark.parametrize(
-    "design",
-    [
-        *[Subsample(5), LeaveOut(2), StratifiedSubsample(per_class={0: 2, 1: 1}), KFold(3)],
-        *[StratifiedKFold(2), KFold(8), *one_of_each(np.arange(8) // 3)],
-    ],
-)
-def test_runs_are_uniform(design):
+def test_runs_are_uniform():
     """Every sample is tested as often as the design says, within five standard errors."""
-    labels = coded((5, 3))
-    n_runs = 4000
-    tested = np.zeros(8)
-    for run in range(n_runs):
-        fold, kinds = design.draw(labels, np.random.default_rng(run))
-        assert fold.max() == len(kinds) - 1
-        tested += fold >= 0
-    every = design.every_split(labels)
-    if every is not None:
-        fold, kinds = every
-        assert sorted(set(fold.tolist())) == list(range(len(kinds)))
-        assert len(kinds) == design.n_train_sets(labels)
-    kinds = design.training_sets(labels)
-    if isinstance(design, (KFold, StratifiedKFold)):
-        assert (tested == n_runs).all()
-        return
-    share = np.array([float(s) for s in kinds[0].tested_share(2)])[labels.codes]
-    error = np.sqrt(share * (1 - share) / n_runs)
-    assert (np.abs(tested / n_runs - share) <= 5 * error).all()
+    labels, n_runs = coded((5, 3)), 600
+    by_class = StratifiedSubsample(per_class={0: 2, 1: 1})
+    several = [Subsample(5), LeaveOut(2), by_class, KFold(3), StratifiedKFold(2), KFold(8)]
+    for design in [*several, *one_of_each(np.arange(8) // 3)]:
+        tested = np.zeros(8)
+        for run in range(n_runs):
+            fold, kinds = design.draw(labels, np.random.default_rng(run))
+            assert fold.max() == len(kinds) - 1
+            tested += fold >= 0
+        every = design.every_split(labels)
+        if every is not None:
+            fold, kinds = every
+            assert sorted(set(fold.tolist())) == list(range(len(kinds)))
+            assert len(kinds) == design.n_train_sets(labels)
+        kinds = design.training_sets(labels)
+        if isinstance(design, (KFold, StratifiedKFold)):
+            assert (tested == n_runs).all()
+        else:
+            share = np.array([float(s) for s in kinds[0].tested_share(2)])[labels.codes]
+            error = np.sqrt(share * (1 - share) / n_runs)
+            assert (np.abs(tested / n_runs - share) <= 5 * error).all(), design
 
 
-@pytest.mark.parametrize(
-    ("m", "n_train", "k"), [(1, 1, 1), (9, 4, 1), (9, 4, 4), (9, 9, 3), (30, 2, 2), (60, 31, 7)]
-)
-def test_law_of_the_kth_position(m, n_train, k):
-    expected = [
-        Fraction(math.comb(i - 1, k - 1) * math.comb(m - i, n_train - k), math.comb(m, n_train))
-        if m - i >= n_train - k
-        else 0
-        for i in range(1, m + 1)
-    ]
-    assert list(position_law(m, n_train, k, Fraction)) == expected
-    np.testing.assert_allclose(position_law(m, n_train, k), [float(p) for p in expected], rtol=1e-14)
+LAWS = [(1, 1, 1), (9, 4, 1), (9, 4, 4), (9, 9, 3), (30, 2, 2), (60, 31, 7)]
+TAILS = [(99, 50, 1), (9999, 8000, 5), (99_999, 1000, 50), (10**6, 10**5, 15)]
 
 
-@pytest.mark.parametrize(
-    ("m", "n_train", "k"), [(99, 50, 1), (9999, 8000, 5), (99_999, 1000, 50), (10**6, 10**5, 15)]
-)
-def test_tails(m, n_train, k):
-    tail = fixed_tail(m, n_train, k)
-    depths = np.linspace(0, m, 40).astype(int)
-    expected = hypergeom.cdf(k - 1, m, n_train, depths)
-    seen = expected > 1e-13
-    np.testing.assert_allclose(tail[depths][seen], expected[seen], rtol=1e-8)
-    assert tail[0] == pytest.approx(1.0, rel=1e-12)
-    assert tail[-1] == 0
-    assert (np.diff(tail) <= 0).all()
+def test_laws_and_tails_of_the_kth_position():
+    for m, n_train, k in LAWS:
+        expected = [
+            Fraction(math.comb(i - 1, k - 1) * math.comb(m - i, n_train - k), math.comb(m, n_train))
+            if m - i >= n_train - k
+            else 0
+            for i in range(1, m + 1)
+        ]
+        assert list(position_law(m, n_train, k, Fraction)) == expected
+        np.testing.assert_allclose(position_law(m, n_train, k), [float(p) for p in expected], rtol=1e-14)
+    for m, n_train, k in TAILS:
+        tail = fixed_tail(m, n_train, k)
+        depths = np.linspace(0, m, 40).astype(int)
+        expected = hypergeom.cdf(k - 1, m, n_train, depths)
+        seen = expected > 1e-13
+        np.testing.assert_allclose(tail[depths][seen], expected[seen], rtol=1e-8)
+        assert tail[0] == pytest.approx(1.0, rel=1e-12)
+        assert tail[-1] == 0
+        assert (np.diff(tail) <= 0).all()
 
 
 def test_the_law_keeps_its_accuracy_where_its_start_underflows():
@@ -153,21 +159,131 @@ def test_depths_of_the_table_in_the_mathematics():
         assert abs(int(np.argmax(tail <= 1e-12)) - depth) <= 1
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (1, "1"),
-        (999_999, "999999"),
-        (10**6, "1.0e+6"),
-        (123_456_789, "1.2e+8"),
-        (math.comb(345, 172), "3.1e+102"),
-    ],
-)
-def test_magnitudes(number, text):
-    assert magnitude(number) == text
+def test_halves_of_one_stratum():
+    for n_items in (4, 5, 7, 10, 11, 29, 30, 60, 101):
+        half = n_items // 2
+        labels, rows = encoded(np.arange(n_items) % 2), np.arange(half)
+        for alpha in range(1, n_items):
+            expected = naive_halves.train_size(n_items, alpha, half)
+            assert n_train_in_half([alpha], [n_items], [half]) == (expected,)
+            assert Subsample(alpha).halved(labels, rows) == Subsample(expected)
+            assert LeaveOut(n_items - alpha).halved(labels, rows) == LeaveOut(half - expected)
 
 
-def test_magnitudes_of_numbers_that_python_refuses_to_print():
-    assert magnitude(10**20_000) == "1.0e+20000"
-    assert magnitude(10**20_000 - 1) == "1.0e+20000"
-    assert magnitude(994 * 10**20_000) == "9.9e+20002"
+def test_strata_of_halves_keep_their_shares():
+    for seed in seeds(200):
+        rng = np.random.default_rng(seed)
+        counts = rng.integers(1, 30, int(rng.integers(2, 6)))
+        n_train = np.array([rng.integers(0, count + 1) for count in counts])
+        drawn = rng.permutation(np.repeat(np.arange(len(counts)), counts))[: counts.sum() // 2]
+        half = np.bincount(drawn, minlength=len(counts))
+        if not 0 < n_train.sum() < counts.sum() or half.sum() < 2:
+            continue
+        found = np.array(n_train_in_half(n_train.tolist(), counts.tolist(), half.tolist()))
+        assert (found >= 0).all(), seed
+        assert (found <= half).all(), seed
+        assert 0 < found.sum() < half.sum(), seed
+        if 10 * n_train.sum() <= counts.sum():
+            kept = np.minimum(n_train, half)
+            assert (found == kept).all() if kept.any() else found[half.argmax()] == 1, seed
+        else:
+            wanted = half * (counts - n_train) / counts
+            assert (np.abs(half - found - wanted) <= 1 + 1e-9).all(), seed
+
+
+def test_designs_of_halves():
+    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
+    assert KFold(20).halved(labels, rows) == KFold(12)
+    assert KFold(5).halved(labels, rows) == KFold(5)
+    assert StratifiedKFold(6).halved(labels, rows) == StratifiedKFold(4)
+    found = StratifiedSubsample(per_class={0: 4, 1: 6, 2: 8}).halved(labels, rows)
+    assert found == StratifiedSubsample(per_class={0: 2, 1: 3, 2: 4})
+    found = LeaveGroupsOut(np.arange(24) // 3, 2).halved(labels, rows)
+    assert (len(found.sizes), found.p) == (4, 1)
+
+
+def test_splitters_of_scikit_learn():
+    """Their designs have no public name, and an interval of `expected_score` hides which half was taken."""
+    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
+    half = encoded(np.arange(12) % 3)
+    strata = ByClass("four", StratifiedKFold(4)).halved(labels, rows)
+    assert {kind.n_train for kind in strata.training_sets(half)} == {(3, 3, 3)}
+    shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
+    assert sum(shuffle.train.base) + shuffle.train.extra == 9
+    assert shuffle.n_test == 3
+    assert sum(kind.probability for kind in shuffle.training_sets(half)) == 1
+    part = StratifiedShuffle("part", Shares.of(labels.counts, 12), 6).halved(labels, rows)
+    assert part.n_test == 3
+
+
+REBALANCED = [
+    *[("nn", {}), ("nn", {"loss": True}), ("knn", {"n_neighbors": 1}), ("knn", {"n_neighbors": 2})],
+    *[("knn", {"n_neighbors": 2, "vote_ties": "random"}), ("rank", {"rank": 2})],
+    *[("confidence", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2, "score": "brier"})],
+]
+
+
+def rebalanced_scores(distances, y, name, ties, **parameters):
+    """The mean score of every sample over the training sets without it and one of every other class."""
+    classes = sorted(set(y))
+    found = []
+    for x in range(len(y)):
+        others = [[j for j in range(len(y)) if y[j] == c] for c in classes if c != y[x]]
+        _, groups = naive.neighbor_order(distances[x], x)
+        scores = []
+        for left_out in itertools.product(*others):
+            inside = [[j for j in group if j not in left_out] for group in groups]
+            inside = [group for group in inside if group]
+            scores.append(naive.expected_over_ties(name, inside, y, x, parameters, ties))
+        found.append(sum(scores, Fraction(0)) / len(scores))
+    return found
+
+
+@over_seeds(4, 25)
+def test_rebalanced_leave_one_out_equals_the_list_of_training_sets(seeds):
+    for seed in seeds:
+        case, rng = problem(seed), np.random.default_rng(seed)
+        n_items = len(case.y)
+        n_classes = 3 if n_items >= 6 and seed % 2 else 2
+        y, counts = np.arange(n_items) % n_classes, np.bincount(np.arange(n_items) % n_classes)
+        weights = {"item": [Fraction(1, n_items)] * n_items}
+        weights["pooled"] = weights["item"]
+        weights["class"] = [Fraction(1, n_classes * int(counts[c])) for c in y]
+        for name, setting in REBALANCED:
+            parameters = dict(setting)
+            if "loss" in setting:
+                parameters["loss"] = rng.integers(-2, 6, (n_classes, n_classes))
+            ties, average = str(rng.choice(["random", "index"])), str(rng.choice(list(weights)))
+            asked = {"metric": "precomputed", "ties": ties, "average": average, **parameters}
+            what = f"seed {seed}, {name}, {asked}"
+            expected = rebalanced_scores(
+                case.distances.tolist(), y.tolist(), name, ties, **plain(parameters)
+            )
+            score = sum(w * a for w, a in zip(weights[average], expected, strict=True))
+            found, exact = (
+                complete_cv(case.distances, y, name, RebalancedLeaveOneOut(), exact=exact, **asked)
+                for exact in (False, True)
+            )
+            assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13), what
+            assert abs(Fraction(found.score) - score) <= found.error_bound, what
+            assert exact.exact == score, what
+
+
+def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_average():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.repeat(["a", "b", "c"], [15, 10, 5])
+    ours = complete_cv(X, y, "knn", RebalancedLeaveOneOut(), n_neighbors=3)
+    same = StratifiedSubsample(per_class={"a": 14, "b": 9, "c": 4})
+    assert ours.score == complete_cv(X, y, "knn", same, n_neighbors=3, average="item").score
+    assert ours.n_train_sets == 15 * 10 * 5
+    design = RebalancedLeaveOneOut()
+    runs = monte_carlo_cv(X, y, "knn", design, n_repeats=4000, random_state=0, n_neighbors=3)
+    assert abs(runs.score - ours.score) < 4 * runs.standard_error
+    fold, kinds = design.draw(encoded(y), np.random.default_rng(0))
+    assert sorted(y[fold == 0]) == ["a", "b", "c"]
+    assert kinds.tolist() == [0]
+    y = np.arange(60) % 2
+    found = complete_cv(rng.normal(size=(60, 2)), y, "knn", design, n_neighbors=58, vote_ties="random")
+    assert found.score == pytest.approx(0.5, abs=1e-12)  # a majority of all is right by chance
+    found = complete_cv(rng.normal(size=(60, 2)), y, "knn", design, n_neighbors=3)
+    assert 0.02 < found.standard_error(50) < 0.2  # halves use the same design

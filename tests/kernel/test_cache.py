@@ -113,6 +113,7 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 def test_an_upgrade_and_a_downgrade_run_their_own_code(environment):
     """A helper of a plug-in or of the package changes, in another file than the kernel that calls it."""
     site, kept, first = environment
@@ -139,6 +140,7 @@ def test_an_upgrade_and_a_downgrade_run_their_own_code(environment):
         assert files(kept) == known  # nothing was compiled for the downgrade
 
 
+@pytest.mark.slow
 def test_damaged_files_are_compiled_again(environment):
     site, kept, first = environment
     whole = {path: path.read_bytes() for path in sorted(kept.iterdir())}
@@ -153,6 +155,7 @@ def test_damaged_files_are_compiled_again(environment):
     assert files(kept) == {path.name for path in whole}
 
 
+@pytest.mark.slow
 def test_old_files_are_removed(environment):
     site, kept, first = environment
     now, day = time.time(), 86_400
@@ -172,7 +175,7 @@ def test_old_files_are_removed(environment):
 def test_processes_at_once_share_a_cache(environment, tmp_path):
     site, _, first = environment
     kept = tmp_path / "empty"
-    found = [process.communicate(timeout=300) for process in [start(site, kept) for _ in range(3)]]
+    found = [process.communicate(timeout=300) for process in [start(site, kept) for _ in range(2)]]
     assert set(found) == {(first, "")}
     known = files(kept)
     assert all(name.endswith(".knnccv") for name in known)
@@ -318,6 +321,7 @@ print(call(1.0))
 """
 
 
+@pytest.mark.slow
 def test_code_for_a_named_tuple_whose_fields_change_places(tmp_path):
     """The function that reads the field does not name the class, which is in a module without kernels."""
     folder = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
@@ -378,6 +382,7 @@ NOTE = """
 """
 
 
+@pytest.mark.slow
 def test_a_call_that_compiles_says_so_once(environment):
     """On a terminal, for functions of the library alone, and unless it is switched off."""
     site, kept, first = environment
