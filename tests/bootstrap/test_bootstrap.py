@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-import naive_bootstrap
+import naive_more
 import numpy as np
 import pytest
 from problems import REGRESSION, SETTINGS, plain, problem
@@ -34,14 +34,12 @@ def test_equals_the_list_of_all_bootstrap_samples(seeds):
         )
         inputs, given = (case.distances.tolist(), y.tolist(), rule), plain(parameters)
         where = f"seed {seed}: {rule} {parameters} {n_draws} {ties}"
-        expected = naive_bootstrap.out_of_bag(*inputs, n_draws, ties, **given)
+        expected = naive_more.out_of_bag(*inputs, n_draws, ties, **given)
         assert np.abs(found.per_item - np.array(expected, float)).max() <= found.error_bound, where
         assert abs(Fraction(found.oob) - sum(expected) / len(y)) <= found.error_bound < 1e-11, where
-        apparent = naive_bootstrap.resubstitution(*inputs, ties, **given)
+        apparent = naive_more.resubstitution(*inputs, ties, **given)
         assert found.per_item_resubstitution == pytest.approx(np.array(apparent, float), abs=1e-13), where
-        mixed = [
-            naive_bootstrap.resubstitution(*inputs, ties, label_of=label, **given) for label in y.tolist()
-        ]
+        mixed = [naive_more.resubstitution(*inputs, ties, label_of=label, **given) for label in y.tolist()]
         uninformed = sum(sum(row) for row in mixed) / Fraction(len(y) ** 2)
         assert found.no_information == pytest.approx(float(uninformed), abs=1e-12), where
 
@@ -51,7 +49,7 @@ def test_equals_the_list_of_all_sequences_of_draws():
     for n_items, n_draws in [(3, 4), (4, 4), (5, 3)]:
         distances, y = case.distances[:n_items, :n_items], np.arange(n_items) % 2
         inputs = distances.tolist(), y.tolist(), "knn", n_draws
-        expected = naive_bootstrap.out_of_bag_by_sequences(*inputs, n_neighbors=2)
+        expected = naive_more.out_of_bag_by_sequences(*inputs, n_neighbors=2)
         found = bootstrap_score(distances, y, n_draws=n_draws, metric="precomputed", n_neighbors=2)
         assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13)
 

@@ -1,8 +1,9 @@
-"""Whole surfaces of K and training size against enumeration and against single answers."""
+"""Surfaces over K and training sizes, of exact scores and of scorings by runs, and leave-one-out curves."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import matplotlib as mpl
 import naive
@@ -10,10 +11,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import plain, problem
-from seeds import over_seeds
+from seeds import over_seeds, seeds
+from sklearn.metrics import f1_score, get_scorer, make_scorer
+from sklearn.model_selection import ShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
-from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, surface
+from knnccv import (
+    LeaveOut,
+    Neighbors,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    loo_curve,
+    loo_identity,
+    surface,
+)
+from knnccv.datasets import load_diabetes, load_wine
+from knnccv.sklearn import expected_score
 
 AXES = {"rank": "rank", "nn": None}
 RULES = [
@@ -271,3 +286,177 @@ def test_tables_and_plots():
         assert result.plot(x, ax=given, linewidth=1) is given
     plt.close("all")
     assert pickle.loads(pickle.dumps(result)).scores.tobytes() == result.scores.tobytes()
+
+
+def data(n_items=60, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_items) % n_classes
+    return rng.normal(size=(n_items, 2)) + 0.7 * y[:, None], y
+
+
+def scores_of_splits(X, y, k, train_sets, scoring):
+    """Scikit-learn's scores on the samples outside these training sets."""
+    scorer, found = get_scorer(scoring), []
+    for train in train_sets:
+        test = np.setdiff1d(np.arange(len(y)), train)
+        fitted = KNeighborsClassifier(k, algorithm="kd_tree").fit(X[train], y[train])
+        found.append(scorer(fitted, X[test], y[test]))
+    return np.array(found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize(
+    ("scoring", "n_classes", "stratified"),
+    [
+        ("f1_macro", 3, False),
+        ("roc_auc", 2, True),
+        ("roc_auc_ovr", 3, True),
+    ],
+)
+def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified):
+    X, y = data(9, n_classes)
+    size = 2 if stratified else 6  # of every class, or in all
+    found = surface(X, y, [1, 3], size, scoring=scoring, stratified=stratified)
+    pools = [np.flatnonzero(y == c) for c in range(n_classes)] if stratified else [np.arange(9)]
+    sets = [np.concatenate(parts) for parts in product(*(combinations(pool, size) for pool in pools))]
+    for row, k in enumerate([1, 3]):
+        scores, error = scores_of_splits(X, y, k, sets, scoring), found.std_error[row, 0]
+        assert abs(scores.mean() - found.scores[row, 0]) < 4 * error + 1e-12
+        # no worse than that of plain runs
+        assert error < 1.1 * scores.std() / np.sqrt(5000)
+        assert error < 0.01
+
+
+@pytest.mark.parametrize(("scoring", "n_classes"), [("f1_macro", 3), ("average_precision", 2)])
+def test_cells_are_those_of_expected_score(scoring, n_classes):
+    X, y = data(n_classes=n_classes)
+    found = surface(X, y, [1, 5], [30, 42], scoring=scoring, n_runs=3000, random_state=2)
+    for row, k in enumerate([1, 5]):
+        for column, size in enumerate([30, 42]):
+            cv = ShuffleSplit(train_size=size, test_size=60 - size)
+            one = expected_score(
+                KNeighborsClassifier(k), X, y, cv=cv, scoring=scoring, n_runs=3000, random_state=2
+            )
+            error = found.std_error[row, column]
+            assert abs(one.score - found.scores[row, column]) < 4 * np.hypot(one.std_error, error)
+            assert 0.8 < one.std_error / error < 1.25
+
+
+def test_accuracy_by_runs_is_the_exact_surface():
+    """The exact confusion tables explain it: what is left is rounding."""
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 6, (60, 1)).astype(float), rng.integers(0, 3, 60)  # ties
+    for stratified, sizes in [(False, [0.5, 0.8]), (True, [0.5, 8])]:
+        sizes = sizes[:1] if stratified else sizes
+        found = surface(X, y, [1, 4], sizes, scoring="accuracy", stratified=stratified, n_runs=512)
+        exact = surface(X, y, [1, 4], sizes, stratified=stratified, tol=0)
+        np.testing.assert_allclose(found.scores, exact.scores, atol=1e-9)
+        assert found.std_error.max() < 1e-9
+
+
+def test_all_numbers_of_neighbors_see_the_same_runs():
+    X, y = data()
+    asked = {"train_sizes": [0.5, 0.7], "scoring": "f1_macro", "n_runs": 700}
+    several = surface(X, y, [1, 5, 9], **asked, n_jobs=2)
+    for row, k in enumerate([1, 5, 9]):
+        alone = surface(X, y, k, **asked, n_jobs=1)
+        assert alone.scores.tobytes() == several.scores[row : row + 1].tobytes()
+        assert alone.std_error.tobytes() == several.std_error[row : row + 1].tobytes()
+    assert (surface(X, y, 5, **asked, random_state=1).scores != several.scores[1]).all()
+
+
+def test_the_surface_says_that_it_is_not_exact():
+    X, y = data()
+    found = surface(X, y, [1, 5], [0.5], scoring=make_scorer(f1_score, average="macro"), n_runs=600)
+    named = surface(X, y, [1, 5], [0.5], scoring="f1_macro", n_runs=600)
+    assert found.scores.tobytes() == named.scores.tobytes()
+    assert not named.exact
+    assert named.std_error.shape == named.scores.shape == (2, 1)
+    assert np.isinf(named.error_bound).all()
+    assert "means over random training sets" in named._repr_html_()
+    assert named.to_frame()["std_error"].tolist() == named.std_error.ravel().tolist()
+    exact = surface(X, y, [1], [0.5])
+    assert exact.exact
+    assert "std_error" not in exact.to_frame()
+    k, score = named.best(30)
+    assert score == named.scores[[1, 5].index(k), 0]
+
+
+def brute_force(X, y, ks):
+    """Every sample left out by its index; ties in the order of the data."""
+    gaps = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
+    np.fill_diagonal(gaps, np.inf)
+    order = np.argsort(gaps, axis=1, kind="stable")
+    return np.array([np.mean((y[order[:, :k]].mean(axis=1) - y) ** 2) for k in ks])
+
+
+def kernel_scores(X, y, ks, variant, ties=None):
+    def score(k):
+        return complete_cv(X, y, variant, LeaveOut(1), n_neighbors=k, ties=ties).score
+
+    return [score(k) for k in ks]
+
+
+@pytest.mark.parametrize(("load", "feature"), [(load_diabetes, 2), (load_wine, 1)])
+def test_figures_2_to_4_of_kanagawa(load, feature):
+    """No two samples coincide, and all three agree; in one feature (body mass, malic acid) some do."""
+    data = load()
+    X, y = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0), data.y.astype(float)
+    expected = brute_force(X, y, range(1, 51))
+    np.testing.assert_allclose(loo_curve(X, y), expected, rtol=1e-10)
+    np.testing.assert_allclose(loo_identity(X, y), expected, rtol=1e-10)
+    near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(60))
+    np.testing.assert_allclose(loo_curve(near, y), expected, rtol=1e-10)
+    X = data.X[:, [feature]]
+    expected = brute_force(X, y, range(1, 51))
+    np.testing.assert_allclose(loo_curve(X, y, ties="index"), expected, rtol=1e-10)
+    off = np.abs(loo_identity(X, y, check=False) / expected - 1)
+    assert off.max() > 0.1
+    with pytest.raises(ValueError, match="coincide with another one"):
+        loo_identity(X, y)
+    ks = [1, 2, 7, 50]
+    np.testing.assert_allclose(loo_curve(X, y, ks), kernel_scores(X, y, ks, "regression"), rtol=1e-12)
+
+
+def naive_identity(x, y, k):
+    """The formula to the letter: the k + 1 nearest of all samples, the sample among them or not."""
+    total = Fraction(0)
+    for own, place in enumerate(x):
+        order = sorted(range(len(x)), key=lambda j, place=place: (abs(x[j] - place), j))
+        mean = Fraction(sum(int(y[j]) for j in order[: k + 1]), k + 1)
+        total += (mean - int(y[own])) ** 2
+    return float(Fraction(k + 1, k) ** 2 * total / len(x))
+
+
+def test_the_identity_of_coinciding_samples_to_the_letter():
+    """More than k samples may come before the sample itself, regardless of the other k requested."""
+    for seed in seeds(5):
+        rng = np.random.default_rng(seed)
+        x, y = rng.integers(0, 4, 12), rng.integers(0, 9, 12)
+        for asked in ([1], [2, 1], range(1, 12)):
+            expected = [naive_identity(x.tolist(), y, k) for k in asked]
+            found = loo_identity(x[:, None], y.astype(float), asked, check=False)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"seed {seed}, {asked}")
+    y = np.arange(12.0)
+    expected = naive_identity([5] * 12, y, 2)
+    assert loo_identity(np.full((12, 1), 5.0), y, 2, check=False) == pytest.approx(expected, rel=1e-12)
+
+
+def test_votes_and_several_outputs():
+    wine = load_wine()
+    ks = [3, 1, 8]
+    expected = kernel_scores(wine.X, wine.y, ks, "knn")
+    near = Neighbors.from_lists(*Neighbors.from_data(wine.X).kneighbors(60))
+    for given in (wine.X, near):
+        np.testing.assert_allclose(loo_curve(given, wine.y, ks, "knn"), expected, rtol=1e-12)
+    both = np.column_stack([wine.y, wine.X[:, 0]])
+    each = loo_curve(wine.X, both[:, 0], [1, 5]) + loo_curve(wine.X, both[:, 1], [1, 5])
+    np.testing.assert_allclose(loo_curve(wine.X, both, [1, 5]), each, rtol=1e-12)
+
+
+def test_the_whole_of_small_data():
+    X, y = np.array([[0.0], [1.0], [1.0], [1.0]]), np.array([0.0, 1.0, 2.0, 6.0])
+    for ties in ("index", "random"):
+        expected = kernel_scores(X, y, [1, 2, 3], "regression", ties)
+        np.testing.assert_allclose(loo_curve(X, y, ties=ties), expected, rtol=1e-13)
+    assert loo_identity(np.arange(12.0)[:, None] ** 2, np.arange(12.0)).shape == (11,)

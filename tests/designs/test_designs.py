@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import naive
-import naive_halves
+import naive_splits
 import numpy as np
 import pytest
 from problems import one_of_each, plain, problem
@@ -164,7 +164,7 @@ def test_halves_of_one_stratum():
         half = n_items // 2
         labels, rows = encoded(np.arange(n_items) % 2), np.arange(half)
         for alpha in range(1, n_items):
-            expected = naive_halves.train_size(n_items, alpha, half)
+            expected = naive_splits.train_size(n_items, alpha, half)
             assert n_train_in_half([alpha], [n_items], [half]) == (expected,)
             assert Subsample(alpha).halved(labels, rows) == Subsample(expected)
             assert LeaveOut(n_items - alpha).halved(labels, rows) == LeaveOut(half - expected)

@@ -4,7 +4,7 @@ import pickle
 import warnings
 
 import naive
-import naive_halves
+import naive_splits
 import numpy as np
 import pytest
 from problems import plain
@@ -60,7 +60,7 @@ def designs(y, groups, rng):
         return naive.stratified(y[rows], {c: n_train[c] for c in set(y[rows].tolist())})
 
     def of_fixed_size(rows):
-        return naive.subsample(len(rows), naive_halves.train_size(n_items, alpha, len(rows)))
+        return naive.subsample(len(rows), naive_splits.train_size(n_items, alpha, len(rows)))
 
     by_class, by_group = {"classes": y}, {"groups": groups}
     return [
@@ -114,7 +114,7 @@ def test_every_half_scores_what_its_own_training_sets_give(seeds):
             for pair, scores in zip(drawn(4, len(y), seed, **how), found.scores, strict=True):
                 assert "groups" not in how or not set(groups[pair[0]]) & set(groups[pair[1]])
                 for rows, score in zip(pair, scores, strict=True):
-                    expected = naive_halves.score(
+                    expected = naive_splits.score(
                         distances.tolist(),
                         targets.tolist(),
                         rows.tolist(),

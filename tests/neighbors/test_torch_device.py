@@ -19,6 +19,7 @@ from knnccv.neighbors._engines import matrix_product, torch_device
 
 torch = pytest.importorskip("torch", reason="PyTorch (extra [gpu]) is not installed")
 NO_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+pytestmark = pytest.mark.peers
 DEVICES = ["cpu", pytest.param("cuda", marks=NO_CUDA)]
 
 

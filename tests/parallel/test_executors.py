@@ -13,10 +13,10 @@ from functools import cache
 from multiprocessing import get_context
 
 import numpy as np
+import parallel_work
 import pytest
 import scipy.linalg  # noqa: F401 (loads its BLAS, so that its threads are counted)
-import workers
-from recorded_bars import bars
+from parallel_work import bars
 
 from knnccv import (
     KFold,
@@ -243,21 +243,21 @@ def check_everything(executor):
 
 
 def test_threads_of_the_caller():
-    before = workers.blas_threads()
+    before = parallel_work.blas_threads()
     with ThreadPoolExecutor(3) as threads:
         check_everything(threads)
-    assert workers.blas_threads() == before
+    assert parallel_work.blas_threads() == before
 
 
 @pytest.mark.slow
 def test_processes():
-    before = workers.blas_threads()
+    before = parallel_work.blas_threads()
     with ProcessPoolExecutor(2, get_context("spawn")) as processes:
         check_everything(processes)
-        infos = [processes.submit(workers.blas_threads).result() for _ in range(2)]
+        infos = [processes.submit(parallel_work.blas_threads).result() for _ in range(2)]
     for info in infos:
         assert all(n_threads == before.get(path, n_threads) for path, n_threads in info.items())
-    assert workers.blas_threads() == before
+    assert parallel_work.blas_threads() == before
 
 
 @pytest.mark.slow
@@ -371,7 +371,7 @@ class TestCluster:
         X, y = problem(300)
         complete_cv(X, y, local_variant(), KFold(4), executor=cluster)
         complete_cv(X, y, "knn", KFold(4), executor=cluster)
-        for signatures, can_compile in cluster.run(workers.driver_state).values():
+        for signatures, can_compile in cluster.run(parallel_work.driver_state).values():
             assert signatures == 1
             assert not can_compile
 

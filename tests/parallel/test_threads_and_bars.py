@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from recorded_bars import bars
+from parallel_work import bars
 from sklearn.model_selection import GroupShuffleSplit, LeaveOneOut
 from sklearn.model_selection import KFold as Folds
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier

@@ -7,6 +7,7 @@ form; the laws are written from the splitters' documentation and source.
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product
 
+import naive
 import numpy as np
 from naive import kfold, stratified_kfold
 
@@ -127,3 +128,40 @@ def _by_groups(groups, tested, trained=None):
         x for x in range(len(groups)) if (groups[x] in trained if trained else groups[x] not in tested)
     ]
     return train, test
+
+
+def train_size(N, alpha, n):
+    """Return the training size in a half of n samples."""
+    if 10 * alpha <= N:
+        return alpha
+    return n - max(1, min(n - 1, round(Fraction((N - alpha) * n, N))))
+
+
+def part(D, y, rows):
+    """Return the distances and labels of some samples."""
+    return [[D[i][j] for j in rows] for i in rows], [y[i] for i in rows]
+
+
+def score(D, y, rows, variant, make_design, average, ties, **params):
+    """Return the complete score of the samples `rows`; make_design(labels) gives the half's design."""
+    distances, labels = part(D, y, rows)
+    if params.get("loss") is not None:  # naive numbers the classes that are there
+        known, there = sorted(set(y)), sorted(set(labels))
+        at = [known.index(label) for label in there]
+        params["loss"] = [[params["loss"][a][b] for b in at] for a in at]
+    return naive.complete(distances, labels, variant, make_design(labels), average, ties, **params)
+
+
+def all_halvings(N):
+    """Return all ordered pairs of disjoint halves of N samples."""
+    n = N // 2
+    return [
+        (first, second)
+        for first in combinations(range(N), n)
+        for second in combinations([x for x in range(N) if x not in first], n)
+    ]
+
+
+def variance(pairs):
+    """Return a quarter of the mean squared difference of the pairs of scores."""
+    return sum(((a - b) ** 2 for a, b in pairs), Fraction(0)) / (4 * len(pairs))

@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import naive
-import naive_weighted
+import naive_more
 import numpy as np
 import problems
 import pytest
@@ -27,7 +27,7 @@ from knnccv import (
 from knnccv.kernel import jit
 
 FIXED, STRATIFIED = (Subsample, KFold), (StratifiedKFold, StratifiedSubsample)
-WEIGHTS = ["uniform", "inverse", "dudani", "softmax", *naive_weighted.KERNELS, "ranks"]
+WEIGHTS = ["uniform", "inverse", "dudani", "softmax", *naive_more.KERNELS, "ranks"]
 
 
 def smallest_set(listed):
@@ -165,14 +165,14 @@ def random_weights(rng, form, k):
     given = {"n_neighbors": k, "weights": form}
     if form == "ranks":
         given["weights"] = rng.integers(0, 4, k) + (np.arange(k) == 0)
-    if form in naive_weighted.KERNELS and rng.random() < 0.5:
+    if form in naive_more.KERNELS and rng.random() < 0.5:
         given["bandwidth"] = float(rng.choice([0.4, 1.0, 1.5]))
     if form == "softmax":
         given["temperature"] = 0.7
     own = {name: value for name, value in given.items() if name != "n_neighbors"}
     own["weights"] = np.asarray(given["weights"]).tolist()
-    needed = k + (form in naive_weighted.KERNELS and "bandwidth" not in given)
-    return given, lambda apart: naive_weighted.weights_of(apart, k, **own), needed
+    needed = k + (form in naive_more.KERNELS and "bandwidth" not in given)
+    return given, lambda apart: naive_more.weights_of(apart, k, **own), needed
 
 
 def some_design(rng, case, seed, kinds, needed):
@@ -210,7 +210,7 @@ def check_weighted_votes(seed, form, kinds):
 
     def score(x, order):
         near, weights = [y[j] for j in order[:k]], weigh([distances[x][j] for j in order])
-        return naive_weighted.score_votes(weights, near, y[x], len(labels), factors, loss, vote_ties)
+        return naive_more.score_votes(weights, near, y[x], len(labels), factors, loss, vote_ties)
 
     for ties in ("index", "random"):
         average = str(rng.choice(["pooled", "item", "class"]))
@@ -219,9 +219,7 @@ def check_weighted_votes(seed, form, kinds):
         if hasattr(found, "std_error"):
             assert (form, ties) == ("ranks", "random")
             continue
-        expected = naive_weighted.mean_score(
-            distances, case.y.tolist(), pair[1], score, needed, ties, average
-        )
+        expected = naive_more.mean_score(distances, case.y.tolist(), pair[1], score, needed, ties, average)
         assert abs(found.score - expected) <= found.error_bound + 1e-14, (seed, pair[0], asked)
 
 
@@ -245,7 +243,7 @@ def check_weighted_errors(seed, form):
 
         def weigh(apart):
             if width:
-                return [naive_weighted.KERNELS[kernel](d / width) for d in apart]
+                return [naive_more.KERNELS[kernel](d / width) for d in apart]
             return [1.0 if kernel == "uniform" else np.exp((1 - d) / 0.07) for d in apart]
 
     pair = some_design(rng, case, seed, FIXED, needed)
@@ -255,14 +253,12 @@ def check_weighted_errors(seed, form):
     def score(x, order):
         weights = weigh([distances[x][j] for j in order])
         near = [y[j].tolist() for j in order[:k]]
-        return naive_weighted.squared_error(weights, near, y[x].tolist(), form != "pairs")
+        return naive_more.squared_error(weights, near, y[x].tolist(), form != "pairs")
 
     for ties in ("index", "random"):
         asked = {"metric": "precomputed", "ties": ties, "method": "exact", **given}
         found = complete_cv(case.distances, y, "weighted_regression", pair[0], n_jobs=1, **asked)
-        expected = naive_weighted.mean_score(
-            distances, [0] * len(y), pair[1], score, needed, ties, "pooled"
-        )
+        expected = naive_more.mean_score(distances, [0] * len(y), pair[1], score, needed, ties, "pooled")
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, pair[0], asked)
 
 
@@ -301,16 +297,16 @@ def check_extremes(apart, y, rng, k, given):
     def weigh(x, order):
         near = [distances[x][j] for j in order]
         inverse = given["weights"] == "inverse"
-        return inverse_of_small(near) if inverse else naive_weighted.weights_of(near, k, **given)
+        return inverse_of_small(near) if inverse else naive_more.weights_of(near, k, **given)
 
     def votes(x, order):
-        return naive_weighted.score_votes(weigh(x, order), [y[j] for j in order], y[x], max(y) + 1)
+        return naive_more.score_votes(weigh(x, order), [y[j] for j in order], y[x], max(y) + 1)
 
     def error(x, order):
-        return naive_weighted.squared_error(weigh(x, order), targets[order].tolist(), targets[x].tolist())
+        return naive_more.squared_error(weigh(x, order), targets[order].tolist(), targets[x].tolist())
 
     for name, values, score in (("weighted", y, votes), ("weighted_regression", targets, error)):
-        expected = naive_weighted.mean_score(distances, y.tolist(), listed, score, k, "random", "pooled")
+        expected = naive_more.mean_score(distances, y.tolist(), listed, score, k, "random", "pooled")
         asked = {"cv": Subsample(n_items - 2), "metric": "precomputed", "n_neighbors": k, **given}
         found = complete_cv(apart, values, name, method="exact", **asked)
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-13), asked
@@ -394,12 +390,12 @@ def test_functions_of_distances_are_sampled():
 
         def score(x, order, distances=distances, y=y):
             weights = [0.5 ** (2 * distances[x][j]) for j in order]
-            return naive_weighted.score_votes(weights, [y[j] for j in order], y[x], max(y) + 1)
+            return naive_more.score_votes(weights, [y[j] for j in order], y[x], max(y) + 1)
 
         asked = {"metric": "precomputed", "n_neighbors": 2, "weights": lambda apart: np.exp2(-2 * apart)}
         found = complete_cv(case.distances, y, "weighted", Subsample(3), **asked)
         listed = naive.subsample(len(y), 3)
-        expected = naive_weighted.mean_score(distances, y, listed, score, 2, "random", "pooled")
+        expected = naive_more.mean_score(distances, y, listed, score, 2, "random", "pooled")
         assert not found.certified
         assert abs(found.score - expected) <= 5 * found.std_error + 1e-12, seed
 

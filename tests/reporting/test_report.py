@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from recorded_bars import bars
+from parallel_work import bars
 from report_check import SECTIONS, check_code, check_report, clouds, quick_report, unequal_classes
 
 from knnccv import Report, report

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-import naive_values as naive
+import naive_more as naive
 import numpy as np
 import pytest
 from seeds import over_seeds, seeds

@@ -1,8 +1,9 @@
-"""Progress bars that write to memory."""
+"""What tests of parallel work need: progress bars that write to memory, and functions for worker processes."""
 
 import io
 
 import pytest
+from threadpoolctl import threadpool_info
 
 import knnccv._parallel.bars
 
@@ -20,3 +21,13 @@ def bars(monkeypatch):
 
     monkeypatch.setattr(knnccv._parallel.bars, "tqdm", lambda: Bar)
     return shown
+
+
+def blas_threads():
+    return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
+
+
+def driver_state():
+    from knnccv.driver import score_rows
+
+    return len(score_rows.signatures), score_rows._can_compile

@@ -1,35 +1,30 @@
-"""The same numbers as public packages, where these are installed; each test is skipped otherwise.
+"""The same numbers as other packages, which the project does not need: skipped where one is missing.
 
-The `[test]` extra has scikit-learn (see `test_definitions.py`) and pytrec-eval-terrier, which is small. The
-others need PyTorch or many packages. In an environment of its own:
-
-    pip install -e ".[test]" ranx torchmetrics pytorch-metric-learning open-metric-learning
-    pip install --no-deps torchreid fastreid
-    pip install easyfsl learn2learn          # for tests/episodes/test_packages.py
-    python -m pytest -m "" -rs tests/retrieval/test_packages.py tests/episodes/test_packages.py
-
-Of torchreid and fastreid the file that evaluates is loaded by its path, so that their other requirements
-need not be installed. Run with NumPy 2.4.6, torchreid 0.2.5, fastreid 1.4.0, ranx 0.3.21, torchmetrics
-1.9.0, pytorch-metric-learning 2.9.0, open-metric-learning 4.0.0 and pytrec-eval-terrier 0.5.11. fastreid's
-Cython file is compared if it was built: ``python setup.py build_ext --inplace`` in its folder.
+``bash .ci/peers`` installs all of them and runs these tests. Of torchreid and fastreid the file that
+evaluates is loaded by its path. fastreid's Cython file is compared if it was built in its folder:
+``python setup.py build_ext --inplace``.
 """
 
 import importlib.util
+import math
+import random
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from knnccv import Neighbors
+from knnccv import Neighbors, item_values
+from knnccv.episodes import Episodes, expected_episodes
+from knnccv.hvdm import HVDM
 from knnccv.retrieval import cuhk03, expected_retrieval, market1501
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
 SINGLE = 5e-7  # codes in single precision
 
 
-def data(seed, n_queries=30, n_gallery=100, n_ids=9, n_cams=4):
+def identities(seed, n_queries=30, n_gallery=100, n_ids=9, n_cams=4):
     """Distances that float32 holds and of which no two in a row are equal; a query without right items."""
     rng = np.random.default_rng(seed)
     query_ids, ids = rng.integers(0, n_ids, n_queries), rng.integers(0, n_ids, n_gallery)
@@ -61,7 +56,7 @@ REID = {"torchreid": ("reid", "metrics", "rank.py"), "fastreid": ("evaluation", 
 @pytest.mark.parametrize("package", REID)
 def test_eval_market1501(package, seed):
     module = file_of(package, *REID[package])
-    problem = data(seed)
+    problem = identities(seed)
     curve, mean, *inverse = module.eval_market1501(*problem, 20)
     distances, query_ids, ids, query_cams, cams = problem
     r = expected_retrieval(
@@ -81,7 +76,7 @@ def test_eval_market1501_in_cython():
     if not built:
         pytest.skip("fastreid's Cython file is not built")
     module = file_of("fastreid", "evaluation", "rank_cylib", built[0].name)
-    problem = data(5)
+    problem = identities(5)
     curve, precisions, inverses = module.evaluate_cy(*problem, 20)
     distances, query_ids, ids, query_cams, cams = problem
     r = expected_retrieval(
@@ -97,7 +92,7 @@ def test_eval_market1501_in_cython():
 def test_eval_cuhk03(package):
     """Ten draws for every query, 200 times: within the sampling error; the AP is not sampled."""
     module = file_of(package, *REID[package])
-    problem = data(7, n_cams=3)
+    problem = identities(7, n_cams=3)
     np.random.seed(0)  # noqa: NPY002
     runs = [module.eval_cuhk03(*problem, 6) for _ in range(200)]
     curves = np.array([run[0] for run in runs], float)
@@ -125,7 +120,7 @@ NAMES = (
 
 def judged(seed):
     """A problem as relevance judgments and a run: dictionaries of query and item names."""
-    distances, query_ids, ids, *_ = data(seed)
+    distances, query_ids, ids, *_ = identities(seed)
     r = expected_retrieval(distances, query_ids, ids, scores=NAMES)
     asked = np.flatnonzero(r.valid)
     qrels = {f"q{q}": {f"d{i}": 1 for i in np.flatnonzero(ids == query_ids[q])} for q in asked}
@@ -170,7 +165,7 @@ def test_torchmetrics():
     pytest.importorskip("torchmetrics")
     from torchmetrics import retrieval as theirs
 
-    distances, query_ids, ids, *_ = data(3)
+    distances, query_ids, ids, *_ = identities(3)
     r = expected_retrieval(distances, query_ids, ids, scores=NAMES)
     indexes = torch.arange(len(distances)).repeat_interleave(len(ids))
     right = torch.as_tensor((query_ids[:, None] == ids).ravel())
@@ -228,7 +223,7 @@ def test_pytorch_metric_learning(same, average):
 def test_open_metric_learning():
     torch = pytest.importorskip("torch")
     metrics = pytest.importorskip("oml.functional.metrics")
-    distances, query_ids, ids, *_ = data(6)
+    distances, query_ids, ids, *_ = identities(6)
     names = ("cmc", "ap", "precision@5", "recall@5", "precision@30", "recall@30")
     r = expected_retrieval(distances, query_ids, ids, scores=names)
     asked = np.flatnonzero(r.valid)
@@ -243,3 +238,117 @@ def test_open_metric_learning():
         ours = np.maximum(r[f"precision@{k}"].per_item, r[f"recall@{k}"].per_item)[asked]
         assert np.abs(ours - found["precision"][k].numpy()).max() < SINGLE
     assert np.abs(r["ap"].per_item[asked] - found["map"][len(ids)].numpy()).max() < SINGLE
+
+
+N_EPISODES, N_QUERY = 3000, 3
+
+
+def drawn_classes(seed):
+    """Samples of unequal classes with overlapping normal laws."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(7), rng.integers(9, 16, 7))
+    return rng.normal(size=(7, 4))[y] + rng.normal(size=(len(y), 4)), y
+
+
+def nearest_accuracies(X, y, episodes, n_shot):
+    """The accuracy of the nearest support in each episode: items of one class after the other."""
+    for items in episodes:
+        cells = np.asarray(items).reshape(-1, n_shot + N_QUERY)
+        supports, queries = cells[:, :n_shot].ravel(), cells[:, n_shot:].ravel()
+        gaps = ((X[queries][:, None] - X[supports]) ** 2).sum(axis=-1)
+        yield (y[supports][gaps.argmin(axis=1)] == y[queries]).mean()
+
+
+def check_episodes(X, y, n_way, n_shot, episodes):
+    found = np.array(list(nearest_accuracies(X, y, episodes, n_shot)))
+    assert len(found) == N_EPISODES
+    exact = expected_episodes(X, y, Episodes(n_way, n_shot), n_jobs=1).score
+    error = found.std(ddof=1) / math.sqrt(N_EPISODES)
+    assert error < 0.01
+    assert abs(found.mean() - exact) < 4 * error
+
+
+@pytest.mark.parametrize(("n_way", "n_shot"), [(5, 1), (3, 4)])
+def test_easyfsl(n_way, n_shot):
+    samplers = pytest.importorskip("easyfsl.samplers", exc_type=ImportError)
+    X, y = drawn_classes(n_shot)
+    sampler = samplers.TaskSampler.__new__(samplers.TaskSampler)  # its __init__ fails with torch 2.15
+    sampler.n_way, sampler.n_shot, sampler.n_query, sampler.n_tasks = n_way, n_shot, N_QUERY, N_EPISODES
+    sampler.items_per_label = {c: np.flatnonzero(y == c).tolist() for c in range(7)}
+    random.seed(n_way)
+    check_episodes(X, y, n_way, n_shot, sampler)
+
+
+VALUED = range(20)
+
+
+def valued(seed):
+    """Training and test samples without ties; in every fourth problem fewer than K to train."""
+    rng = np.random.default_rng(seed)
+    n_train, n_tests = int(rng.integers(8, 40)), int(rng.integers(1, 9))
+    k = n_train + 3 if seed % 4 == 3 else int(rng.integers(1, 8))
+    y = np.concatenate([np.arange(3), rng.integers(0, 3, n_train - 3)])
+    return rng.normal(size=(n_train, 3)), y, rng.normal(size=(n_tests, 3)), rng.integers(0, 3, n_tests), k
+
+
+def quietly_import(name):
+    """The module, or skip; warnings that importing it gives are not ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(name, reason=f"{name} is not installed", exc_type=ImportError)
+
+
+def of_published(X, y, tests, y_test, k):
+    """Our values, plus what the theorem adds with fewer samples than K."""
+    values = item_values(X, y, n_neighbors=k, X_test=tests, y_test=y_test, n_jobs=1).values
+    farthest = ((tests[:, None] - X[None]) ** 2).sum(axis=-1).argmax(axis=1)
+    return values + max(1 / len(y) - 1 / k, 0) * (y[farthest] == y_test).mean()
+
+
+@pytest.mark.parametrize("seed", VALUED)
+def test_values_are_those_of_pydvl(seed):
+    methods = quietly_import("pydvl.valuation.methods.knn_shapley")
+    from pydvl.valuation.dataset import Dataset
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y, tests, y_test, k = valued(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = methods.KNNShapleyValuation(
+            KNeighborsClassifier(k), Dataset(tests, y_test), progress=False
+        ).fit(Dataset(X, y))
+    assert np.abs(of_published(X, y, tests, y_test, k) - theirs.result.values).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", VALUED)
+def test_values_are_those_of_opendataval(seed):
+    quietly_import("opendataval.dataval")
+    import torch
+    from opendataval.dataval import KNNShapley
+
+    X, y, tests, y_test, k = valued(seed)
+    right = torch.eye(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = KNNShapley(k_neighbors=k)
+        theirs.input_data(torch.tensor(X).float(), right[y], torch.tensor(tests).float(), right[y_test])
+        values = theirs.train_data_values().evaluate_data_values()
+    # It computes in single precision only.
+    assert np.abs(of_published(X, y, tests, y_test, k) - values).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nominal_terms_are_those_of_imbalanced_learn(seed):
+    """Its k is the power of a class's term, and its r that of a column's."""
+    metrics = pytest.importorskip("imblearn.metrics.pairwise")
+    rng = np.random.default_rng(seed)
+    n_items, n_columns = int(rng.integers(10, 60)), int(rng.integers(1, 6))
+    n_values = rng.integers(1, 7, n_columns)
+    codes = np.column_stack([np.r_[np.arange(n), rng.integers(0, n, n_items - n)] for n in n_values])
+    labels = rng.integers(0, int(rng.integers(2, 5)), n_items)
+    vdm = metrics.ValueDifferenceMetric(n_categories=n_values, k=2, r=2).fit(codes, labels)
+    others = np.column_stack([rng.integers(0, n, 20) for n in n_values])
+    hvdm = HVDM(nominal=range(n_columns)).fit(codes, labels)
+    np.testing.assert_allclose(hvdm.pairwise(codes) ** 2, vdm.pairwise(codes), atol=1e-12)
+    np.testing.assert_allclose(hvdm.pairwise(codes, others) ** 2, vdm.pairwise(codes, others), atol=1e-12)
+    assert hvdm.pairwise(codes, others).max() > 0 or (n_values == 1).all()
