@@ -212,12 +212,15 @@ class StratifiedShuffle(SplitterDesign):
         Number of test samples.
     balanced : bool
         Whether the score of a split is the mean of the scores of its tested classes.
+    one_by_one : bool
+        Whether every pattern of class counts is a kind, for rules that cannot evaluate them together.
     """
 
     splitter: str
     train: Shares
     n_test: int
     balanced: bool = False
+    one_by_one: bool = False
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """Return one kind if all samples are used in every split, or one per pattern of class counts."""
@@ -232,7 +235,7 @@ class StratifiedShuffle(SplitterDesign):
         """Check whether all patterns can be evaluated together: every sample not in training is tested."""
         n_train = sum(self.train.base) + self.train.extra
         whole = n_train + self.n_test == len(labels.codes)
-        return self.train.extra > 0 and whole and not self.balanced
+        return self.train.extra > 0 and whole and not (self.balanced or self.one_by_one)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the design with the same shares of training and tested samples."""

@@ -201,6 +201,8 @@ def _complete(
     if weighted:
         variant = "weighted_regression" if rule.regression else "weighted"
         options |= {"n_neighbors": k, "weights": rule.weights}
+        if isinstance(design, StratifiedShuffle):
+            options["cv"] = replace(design, one_by_one=True)
         scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
         return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
     variant = "nn"
