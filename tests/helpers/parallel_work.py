@@ -1,4 +1,4 @@
-"""What tests of parallel work need: progress bars that write to memory, and functions for worker processes."""
+"""For tests of parallel work: progress bars that write to memory, and functions for worker processes."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Enumerations of what is no plain mean over training sets: bootstrap samples, weighted votes, values of samples."""
+"""Enumerations of bootstrap samples, of weighted votes and of the values of samples."""
 
 import itertools
 import math
