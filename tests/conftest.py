@@ -24,6 +24,14 @@ _NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker whole files: what a file computes once, or compiles, is not needed by two."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
 def pytest_report_header() -> str:
     """Tell the seed that repeats today's random problems."""
     return f"KNNCCV_SEED={FIRST}"

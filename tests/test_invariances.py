@@ -298,7 +298,7 @@ def test_the_report():
         assert bits(numbers(knnccv.report(samples(X), labels(y), n_jobs=2).to_dict())) == one
 
 
-@pytest.mark.parametrize("names", [["a", "b", "c"], [-5, 0, 7]])
+@pytest.mark.parametrize("names", [["a", "b", "c"], pytest.param([-5, 0, 7], marks=pytest.mark.slow)])
 def test_names_of_classes(names, answers):
     def named(X, y):
         return X, np.array(names)[y] if y.dtype == int else y

@@ -73,6 +73,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("many", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_built_in_rules_are_right(many):
     assert sorted(RIGHT) == BUILT_IN
     for name, (score, settings) in RIGHT.items():

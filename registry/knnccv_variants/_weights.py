@@ -279,7 +279,8 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in labels]
         if unknown:
-            msg = f"class_weight has the label {unknown[0]!r}, but the classes are {np.asarray(classes).tolist()}"
+            known = np.asarray(classes).tolist()
+            msg = f"class_weight has the label {unknown[0]!r}, but the classes are {known}"
             raise ValueError(msg)
         found = [class_weight.get(label, 1.0) for label in labels]
     elif isinstance(class_weight, Sequence | np.ndarray):

@@ -166,6 +166,7 @@ def test_a_bar_on_stderr_and_a_clean_answer(command, monkeypatch):
 
 @posix
 @pytest.mark.parametrize("moment", ["import", "computing"])
+@pytest.mark.slow
 def test_a_signal_ends_the_process(moment, tmp_path):
     code = f"""
 import importlib, runpy, signal, sys, time
@@ -252,6 +253,7 @@ def test_permissions_links_and_full_disks():
 
 
 @posix
+@pytest.mark.slow
 def test_the_streams_of_a_process():
     """It reads standard input, writes question marks for signs that are missing, and ends quietly."""
     command = [sys.executable, "-W", "error", "-m", "knnccv"]

@@ -113,7 +113,10 @@ def tied_data(n_items=70):
     ]
 
 
-@pytest.mark.parametrize(("variant", "options"), RULES, ids=str)
+SLOW_RULES = [pytest.param(*rule, marks=pytest.mark.slow) for rule in RULES[3:]]
+
+
+@pytest.mark.parametrize(("variant", "options"), [*RULES[:3], *SLOW_RULES], ids=str)
 def test_cells_of_tied_data_are_complete_cv(variant, options):
     ks, sizes = (None if variant == "nn" else [1, 2, 3, 6, 7]), [8, 0.5, 69]
     by_cells = {"loss", "vote_ties"} & set(options)

@@ -106,6 +106,7 @@ def cells(n_source, n_target, at):
 
 
 @pytest.mark.usefixtures("mirrored")
+@pytest.mark.slow
 def test_faces_have_the_rational_means_of_their_pixels(images):
     pixels = np.frombuffer(images["s2/1.pgm"][14:], dtype=np.uint8).reshape(112, 92).tolist()
     for height, width in ((16, 16), (1, 1), (112, 5), (5, 91)):
@@ -119,6 +120,7 @@ def test_faces_have_the_rational_means_of_their_pixels(images):
 
 
 @pytest.mark.usefixtures("mirrored")
+@pytest.mark.slow
 def test_orl(images):
     data = datasets.fetch_orl(size=None)
     check_form(data, (400, 10304))

@@ -130,6 +130,7 @@ class TestCache:
         assert files_in(cache) == []
 
     @pytest.mark.usefixtures("mirrored")
+    @pytest.mark.slow
     def test_threads(self, cache):
         results, barrier = [], threading.Barrier(8)
 
@@ -147,6 +148,7 @@ class TestCache:
         assert files_in(cache) == ["orl/att_faces.zip"]
 
     @pytest.mark.usefixtures("mirrored")
+    @pytest.mark.slow
     def test_processes_which_import_little(self, cache):
         code = (
             "import sys\n"

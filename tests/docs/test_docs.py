@@ -160,6 +160,7 @@ def modules():
 
 
 @pytest.mark.parametrize("takes_long", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_examples_of_docstrings(takes_long, monkeypatch):
     monkeypatch.setattr(doctest, "master", None)
     failed = []

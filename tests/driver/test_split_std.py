@@ -147,6 +147,7 @@ def test_where_nothing_is_random_there_is_no_spread():
     assert (one.std, one.exact) == (0, True)
 
 
+@pytest.mark.slow
 def test_threads_batches_and_seeds(monkeypatch):
     X, y = blobs(8, 600, 3)
     monkeypatch.setattr("knnccv.runs._random_runs.N_RUNS", 600)

@@ -253,6 +253,7 @@ assert chain[-1].kernel.signatures
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_a_kernel_for_ties_is_compiled_when_items_tie():
     subprocess.run([sys.executable, "-W", "error", "-c", NEEDS], check=True, env=os.environ.copy())
 

@@ -173,7 +173,9 @@ def many(n_features=12, integers=False, duplicates=0):
 BY_CLASS = dict(enumerate((1, 5, 2, 9, 1, 30, 1, 1)))
 
 
-@pytest.mark.parametrize(("integers", "duplicates"), [(False, 0), (True, 30)])
+@pytest.mark.parametrize(
+    ("integers", "duplicates"), [(False, 0), pytest.param(True, 30, marks=pytest.mark.slow)]
+)
 def test_products_give_the_scores_of_exact_distances(integers, duplicates, monkeypatch):
     X, y = many(12, integers, duplicates)
     near = Neighbors.from_data(X)

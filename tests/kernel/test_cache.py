@@ -350,6 +350,7 @@ def test_code_for_a_named_tuple_whose_fields_change_places(tmp_path):
     assert answer(PAIR, "-c", f"exec({script!r}, {{}})") == "1.0\n"
 
 
+@pytest.mark.slow
 def test_every_compiled_function_of_the_package_has_the_cache():
     """But those that are inlined into others before these are compiled."""
     code = """

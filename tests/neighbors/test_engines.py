@@ -162,6 +162,7 @@ def test_engines_serve_angles():
             np.testing.assert_array_equal(found.kneighbors(20), plain.kneighbors(20))
 
 
+@pytest.mark.slow
 def test_few_rows_are_compared_in_double_precision(monkeypatch):
     """The bound of the rounding depends on a row and its neighbors, and is 0 for moderate integers."""
     outlier = np.random.default_rng(0).normal(size=(1500, 12))
@@ -285,6 +286,7 @@ class TestBetween:
 
     @pytest.mark.parametrize("ties", ["index", "random"])
     @pytest.mark.parametrize("integers", [False, True])
+    @pytest.mark.slow
     def test_scores_bracket_those_of_the_whole_gallery(self, ties, integers):
         queries, gallery = self.features(3, integers, n_gallery=1010)
         rng = np.random.default_rng(1)

@@ -433,6 +433,7 @@ def test_sparse_features_have_the_order_of_dense_ones(metric):
             np.testing.assert_array_equal(whole(near, step), values)
 
 
+@pytest.mark.slow
 def test_sparse_features_are_never_dense():
     gallery = sparse.random(3000, 10**6, 1e-5, "csr", rng=np.random.default_rng(0))  # 24 GB if dense
     queries = gallery[:10]

@@ -268,6 +268,7 @@ print(json.dumps(report))
 )
 
 
+@pytest.mark.slow
 def test_broken_distributions_are_named_and_do_not_disturb_the_others(tmp_path):
     """From the calling thread, from threads of our own, and from an executor's."""
     for module, (points, source) in DISTRIBUTIONS.items():
@@ -297,6 +298,7 @@ def guide_blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_page_teaches_what_works_when_installed(tmp_path):
     module, _, _, ask, _, decides, prepares = guide_blocks("python")
     (packaging,) = guide_blocks("toml")

@@ -233,6 +233,7 @@ def test_a_kernel_may_be_written_again_and_again():
         gc.collect()
 
 
+@pytest.mark.slow
 def test_a_kernel_typed_into_a_session_works():
     typed = SESSION.replace("\n    return 1\n", "\n    return 1\n\n") + dedent(
         """

@@ -31,7 +31,8 @@ def page_of(found):
 @pytest.mark.parametrize(
     "kind",
     [
-        *({}, {"kind": "regression"}, {"kind": "mixed"}, {"kind": "hostile"}, {"n_shown": 0}),
+        *({"kind": "regression"}, {"kind": "mixed"}, {"kind": "hostile"}, {"n_shown": 0}),
+        pytest.param({}, marks=pytest.mark.slow),
         pytest.param(MANY, marks=pytest.mark.slow),
         pytest.param({"n_features": 300}, marks=pytest.mark.slow),
         pytest.param({"n_classes": 70, "n_neighbors": 1}, marks=pytest.mark.slow),
@@ -176,6 +177,7 @@ def notes_of(found, beginning):
     return [note for note in found["method"]["notes"] if note.startswith(beginning)]
 
 
+@pytest.mark.slow
 def test_long_lists_are_cut_and_counted(limit):
     X, y = clouds(40, seed=10, step=1.0)
     whole = quick_report(X, y, n_neighbors=[1])
@@ -194,6 +196,7 @@ def test_long_lists_are_cut_and_counted(limit):
     assert whole.indices("suspicious label") == everything["indices"]["suspicious"]
 
 
+@pytest.mark.slow
 def test_without_influence_scores_and_neighbors_decide(limit):
     X, y = clouds(60, step=1.5)
     X += y[:, None]
@@ -209,6 +212,7 @@ def test_without_influence_scores_and_neighbors_decide(limit):
     assert "only the 0 lowest were compared" in notes_of(found, "Of ")[0]
 
 
+@pytest.mark.slow
 def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     """The plurality of 15 hardly ever says the rare class."""
     rng = np.random.default_rng(1)

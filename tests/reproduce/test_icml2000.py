@@ -46,6 +46,7 @@ def test_designs_are_four_fifths():
     assert str(_icml2000.design_of(CV + STRATIFIED, labels)) == str(StratifiedKFold(5))
 
 
+@pytest.mark.slow
 def test_the_calibrated_spread_has_the_bayes_error():
     """Where the error is known in closed form; half is half the gap between neighboring means."""
     for geometry, right in (
@@ -144,6 +145,7 @@ def cost(true, said):
     return 0 if true == said else 5 if true == 4 else 1
 
 
+@pytest.mark.slow
 def test_synthetic_samples_have_new_points_to_test_on():
     samples = _icml2000.draw_sets(BLOCKS[0], 0, 3)
     assert [len(sample.X) for sample in samples] == [80] * 3

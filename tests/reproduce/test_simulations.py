@@ -297,6 +297,7 @@ class TestCoverage:
         monkeypatch.setattr(Block, "run", lambda _: pytest.fail("computed again"))
         assert _report.coverage(False).lines == first.lines
 
+    @pytest.mark.slow
     def test_the_driver_writes_a_report_and_goes_on(self, tmp_path, capsys, monkeypatch):
         words = "--sizes 40 --samples 2 --more 2 --tests 1 --halvings 4 --populations noise --jobs 1"
         arguments = ["--out", str(tmp_path), *words.split()]

@@ -208,6 +208,7 @@ def test_memory_mapped_lists_are_read_when_asked(tmp_path):
         expected_retrieval(near, query_ids, ids)
 
 
+@pytest.mark.slow
 def test_no_matrix_of_all_pairs_is_made():
     rng = np.random.default_rng(0)
     items = np.sort(rng.integers(0, 2000, (3000, 10)), axis=1) + 2000 * np.arange(10)

@@ -244,6 +244,7 @@ def test_loo_votes_of_arrays_neighbors_and_cross_val_predict_agree():
     assert lcv_score(y, peer) == np.mean(np.unique(y)[peer.argmax(axis=1)] == y)
 
 
+@pytest.mark.slow
 def test_scores_need_no_scikit_learn_and_the_estimator_names_it():
     code = (
         "import sys\n"

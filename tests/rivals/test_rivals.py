@@ -203,6 +203,7 @@ def test_votes_equal_a_classifier():
     assert votes == fitted
 
 
+@pytest.mark.slow
 def test_it_is_not_loaded_with_the_package():
     code = "import sys, knnccv; assert 'knnccv.rivals' not in sys.modules; knnccv.rivals.mcnemar([1], [1])"
     subprocess.run([sys.executable, "-c", code], check=True)

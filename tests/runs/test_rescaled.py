@@ -264,6 +264,7 @@ def test_chains():
 
 
 @pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+@pytest.mark.slow
 def test_column_transformers(remainder):
     X, _ = table_of("offset")
     table = ColumnTransformer(

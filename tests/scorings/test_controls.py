@@ -403,7 +403,7 @@ def expected_scores_or_nan(scorer, *rest):
         return np.array([[np.nan]])
 
 
-FEW = (TWO[0], TWO[3], SEVERAL[1])
+FEW = (SEVERAL[1],)
 OTHERS = [pytest.param(each, marks=pytest.mark.slow) for each in [*TWO, *SEVERAL] if each not in FEW]
 
 

@@ -139,6 +139,7 @@ def test_the_path_never_falls_and_ends_where_every_removal_would_lower_it(cv):
         assert found.scores[step] == pytest.approx(nearest_score(X, y, pool, n_train), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_blocks_do_not_change_the_result(monkeypatch):
     X, y = clusters(200, n_classes=3)
     one = condense(X, y)
@@ -182,6 +183,7 @@ def test_criteria_that_end_the_search():
     assert costs.score < costs.score_of_all
 
 
+@pytest.mark.slow
 def test_honest_runs_repeat_the_search_in_every_training_set():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)

@@ -151,6 +151,7 @@ def test_noise_scores_at_chance_with_a_scaler_inside():
     assert abs(np.mean(scores) - 0.5) < 4 * np.std(scores) / np.sqrt(10) + 0.02
 
 
+@pytest.mark.slow
 def test_scores_that_are_undefined_in_few_runs_are_the_mean_of_the_others():
     X, y = data(1, 40)
     found = expected_score(KNN(3), X, y, cv=KFold(4, shuffle=True), scoring="roc_auc", random_state=0)
@@ -173,6 +174,7 @@ def test_lists_are_scaled_as_arrays():
 
 
 @pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance"), KNR(3)], ids=str)
+@pytest.mark.slow
 def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are_fitted_once(rule):
     """If the steps learn nothing, what is left of the error is that of other weights."""
     X, y = uneven(120, 3)

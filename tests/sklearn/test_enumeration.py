@@ -330,7 +330,11 @@ def exact_scorings(cv, rule, n_classes, full, pooled):
 
 
 @over_seeds(1, 4)
-@pytest.mark.parametrize("counts", [(4, 3), (3, 3, 2)], ids=["two classes", "three classes"])
+@pytest.mark.parametrize(
+    "counts",
+    [(4, 3), pytest.param((3, 3, 2), marks=pytest.mark.slow)],
+    ids=["two classes", "three classes"],
+)
 def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
     """Weights of neighbors, scorings in folds and pooled, and ways to ask, with all splitters."""
     for seed in seeds:
@@ -457,6 +461,7 @@ ESTIMATES = {
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
+@pytest.mark.slow
 def test_estimates_scatter_about_the_mean_of_all_splits(name):
     rule, cv, scorings, asked = ESTIMATES[name]
     rng, X, y, _ = problem(2, (5, 4), tied=False)

@@ -102,6 +102,7 @@ METRICS = [
 ]
 
 
+@pytest.mark.slow
 def test_metrics_are_scikit_learns():
     far = X * [1, 4, 1]
     found = [exact_score(KNN(3, **options), far, Y, cv=ms.LeaveOneOut()).score for options in METRICS]
@@ -223,6 +224,7 @@ def test_without_scikit_learn_the_command_is_named(monkeypatch):
             ask()
 
 
+@pytest.mark.slow
 def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
     code = (
         "import sys, knnccv, knnccv.sklearn as ours\n"

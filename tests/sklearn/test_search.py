@@ -204,6 +204,7 @@ def searched(rule=None, grid=KS, **settings):
     return grid_search(KNN(algorithm="kd_tree") if rule is None else rule, grid, **{"cv": 2, **settings})
 
 
+@pytest.mark.slow
 def test_other_searches_run_scikit_learn():
     tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
     two_weights = {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}
