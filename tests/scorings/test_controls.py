@@ -54,7 +54,6 @@ def made_of(rng, n_runs, n_controls, strength, collinear):
     [
         (200, 9, 1.0, False),
         (200, 144, 1.0, True),
-        (200, 144, 0.1, False),
         (40, 30, 0.0, False),
     ],
 )
@@ -291,14 +290,14 @@ def test_ties_of_different_classes_are_told():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1"])
 def test_errors_with_controls_of_votes_are_honest(name):
-    """200 estimates from 60 runs each, against the mean of all runs."""
+    """100 estimates from 60 runs each, against the mean of all runs."""
     rng = np.random.default_rng(2)
     codes = rng.permutation(np.repeat([0, 1], [50, 25]))
     X = rng.normal(size=(75, 3)) + codes[:, None] * 0.7
     labels, k, number = labels_of(codes), 3, 60
     design = StratifiedKFold(3)
     scorer = table_scorer(name, [0, 1])
-    confusion, votes = tables_of_runs(neighbor_order(X), codes, k, random_runs(codes, 200 * number, 3, 7))
+    confusion, votes = tables_of_runs(neighbor_order(X), codes, k, random_runs(codes, 100 * number, 3, 7))
     scores = scorer(confusion if scorer.needs == "confusion" else votes).mean(axis=1)
     laws = [vote_laws(lists_of(X), codes, kind, k) for kind in design.training_sets(labels)]
     kinds = design.allotment(labels).kinds
@@ -306,7 +305,7 @@ def test_errors_with_controls_of_votes_are_honest(name):
     found = np.array(
         [
             controlled_mean(scores[rows], controls[rows], expected)
-            for rows in np.arange(200 * number).reshape(200, number)
+            for rows in np.arange(100 * number).reshape(100, number)
         ]
     )
     observed = found[:, 0].std(ddof=1)

@@ -199,7 +199,7 @@ SINGLE_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("n_items", [2, 20, 70])
+@pytest.mark.parametrize("n_items", [2, 12, 70])
 @pytest.mark.slow
 def test_steps_of_single_rows_are_applied_in_advance(n_items):
     points, y = data(7, n_items)

@@ -43,7 +43,7 @@ INNERS = [
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
-@over_seeds(2, 10)
+@over_seeds(1, 6)
 def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
     """Points without ties in distance, classes of unequal size, a grid of K in any order."""
     for seed in seeds:
@@ -127,8 +127,8 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
     X, y = data()
     found = tuned_score(X, y, KS, 4, inner=inner, n_runs=3000, random_state=1)
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
-    outer_scores, inner_scores = np.empty((2, 200, 4))
-    for seed in range(200):
+    outer_scores, inner_scores = np.empty((2, 150, 4))
+    for seed in range(150):
         outer = ms.StratifiedKFold(4, shuffle=True, random_state=seed)
         for fold, (train, test) in enumerate(outer.split(X, y)):
             splits = [(train, train)]
@@ -144,8 +144,8 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
         (found.optimism, found.optimism_std_error, best - runs),
         (found.inner_score, found.optimism_std_error, best),
     ):
-        assert abs(mine - theirs.mean()) < 4 * np.hypot(error, theirs.std() / np.sqrt(200))
-    assert found.std == pytest.approx(runs.std(), rel=0.2)  # that of 200 runs is known to 5 %
+        assert abs(mine - theirs.mean()) < 4 * np.hypot(error, theirs.std() / np.sqrt(150))
+    assert found.std == pytest.approx(runs.std(), rel=0.2)  # that of 150 runs is known to 6 %
     assert found.std_error < found.std / np.sqrt(found.n_runs)
 
 
