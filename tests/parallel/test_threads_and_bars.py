@@ -88,7 +88,8 @@ def same(a, b):
 
 
 CASES = [
-    pytest.param(name, marks=[pytest.mark.slow] * (name == "sklearn-runs")) for name in [*BARS, *COUNTERS]
+    pytest.param(name, marks=[pytest.mark.slow] * (name.startswith("sklearn")))
+    for name in [*BARS, *COUNTERS]
 ]
 
 
