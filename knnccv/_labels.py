@@ -21,12 +21,14 @@ class EncodedLabels(NamedTuple):
     """Labels as codes 0 .. C-1 in sorted label order.
 
     ``codes`` int64 array of shape (n_items,); ``classes`` array of shape (n_classes,);
-    ``counts`` int64 array of shape (n_classes,).
+    ``counts`` int64 array of shape (n_classes,). ``pool``: the samples only train, so that all may train at
+    once; others are tested.
     """
 
     codes: Array
     classes: Array
     counts: Array
+    pool: bool = False
 
 
 def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
@@ -68,6 +70,23 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
         classes,
         counts.astype(np.int64),
     )
+
+
+def encode_together(pool: EncodedLabels, tested: EncodedLabels) -> tuple[EncodedLabels, EncodedLabels]:
+    """Labels of a pool and of the samples tested, with the codes of the classes of both.
+
+    Raises
+    ------
+    TypeError
+        If the classes cannot be sorted together.
+    """
+    both = encode_labels([*pool.classes, *tested.classes])
+    codes = both.codes[: len(pool.classes)], both.codes[len(pool.classes) :]
+    first, second = (
+        labels_of(EncodedLabels(of, both.classes, both.counts), labels.codes)
+        for of, labels in zip(codes, (pool, tested), strict=True)
+    )
+    return first._replace(pool=True), second
 
 
 def task_of(labels: Array) -> tuple[str, str]:

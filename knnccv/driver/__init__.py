@@ -50,6 +50,7 @@ from ._part import Block, Part, Step, known_set_part, part_of, steps_of, unserve
 from ._problem import (
     AVERAGES,
     TIES,
+    Pool,
     ScoringProblem,
     by_class,
     check_labels_of,
@@ -97,6 +98,7 @@ __all__ = [
     "InexactError",
     "Jobs",
     "Part",
+    "Pool",
     "Reach",
     "Rows",
     "Sampling",
