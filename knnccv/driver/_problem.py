@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._labels import EncodedLabels, as_targets, encode_labels, encode_together, single_class
+from .._labels import EncodedLabels, as_targets, encode_labels, encode_together, labels_of, single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
@@ -205,14 +205,14 @@ def validate_problem(
         raise ValueError(msg)
     design = as_design(cv, stratified=rule.target != "values")
     values = np.empty((0, 0))
-    from_pool = None
+    from_pool, test = None, "" if pool is None else "_test"
     if rule.target == "values":
-        values, targets = as_targets(y, n_items)
+        values, targets = as_targets(y, n_items, test)
         labels = single_class(n_items)
         if pool is not None:
             values, from_pool = _with_pool_targets(values, pool)
     else:
-        labels = encode_labels(y, n_items)
+        labels = encode_labels(y, n_items, test)
         if pool is not None:
             from_pool, labels = encode_together(encode_labels(pool.y, pool.n_items), labels)
         targets = labels.classes[labels.codes]
@@ -221,7 +221,11 @@ def validate_problem(
     check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
     unfit = design.stratifies and rule.target == "values"
-    training_sets = () if unfit else training_sets_of(design, labels, from_pool)
+    training_sets: tuple[TrainingSets, ...] = ()
+    if not unfit:
+        training_sets = (
+            design.training_sets(labels) if from_pool is None else training_sets_of_pool(design, from_pool)
+        )
     if unfit or (rule.target == "values" and any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
@@ -261,25 +265,34 @@ def _with_pool_targets(values: Array, pool: Pool) -> tuple[Array, EncodedLabels]
     """The targets of the samples tested and of the pool after them; and the pool as one class."""
     others, _ = as_targets(pool.y, pool.n_items)
     if others.shape[1] != values.shape[1]:
-        msg = f"the samples tested have {values.shape[1]} outputs, but y has {others.shape[1]}"
+        msg = f"y_test has {values.shape[1]} outputs, but y has {others.shape[1]}"
         raise ValueError(msg)
     return np.concatenate([values, others]), single_class(pool.n_items)._replace(pool=True)
 
 
-def training_sets_of(
-    design: Design, labels: EncodedLabels, pool: EncodedLabels | None
+def labels_of_pool(pool: EncodedLabels, rows: Array | None = None) -> EncodedLabels:
+    """The labels of a pool, or of some of its samples, by the classes that the pool has."""
+    own = np.flatnonzero(pool.counts)
+    codes = np.searchsorted(own, pool.codes)
+    whole = EncodedLabels(codes, pool.classes[own], pool.counts[own], pool=True)
+    return whole if rows is None else labels_of(whole, rows)._replace(pool=True)
+
+
+def training_sets_of_pool(
+    design: Design, pool: EncodedLabels, rows: Array | None = None
 ) -> tuple[TrainingSets, ...]:
-    """The kinds of training sets, of the pool if there is one.
+    """The kinds of training sets of a pool, or of some of its samples.
 
     The design sees the classes of the pool alone. A class that only the samples tested have is a stratum of
     no sample.
     """
-    if pool is None:
-        return design.training_sets(labels)
-    own = np.flatnonzero(pool.counts)
-    codes = np.searchsorted(own, pool.codes)
-    kinds = design.training_sets(EncodedLabels(codes, pool.classes[own], pool.counts[own], pool=True))
-    n_classes = len(pool.counts)
+    if design.leaves_groups:
+        msg = (
+            f"a pool with a test set takes designs of single samples, such as Subsample(10), got {design!r}"
+        )
+        raise ValueError(msg)
+    kinds = design.training_sets(labels_of_pool(pool, rows))
+    own, n_classes = np.flatnonzero(pool.counts), len(pool.counts)
 
     def in_strata(kind: TrainingSets) -> TrainingSets:
         if not kind.stratified or len(own) == n_classes:

@@ -98,6 +98,9 @@ def neighbors_in_pool(
     ValueError, TypeError
         If the data are not as above, or queries are in the pool.
     """
+    if isinstance(X, Neighbors):
+        msg = f"pass Neighbors.between(X_test, X) and the labels of the test set alone, got {X!r}"
+        raise TypeError(msg)
     if isinstance(metric, str) and metric == "precomputed":
         X = between_distances(X)
     elif not isinstance(X, Between):
@@ -124,9 +127,9 @@ def _of_features(
     X: Any, queries: Any, metric: Metric, metric_params: Mapping[str, Any] | None
 ) -> tuple[Neighbors, int]:
     kinds = (np.float32,)
-    pool, tested = as_features("X", X, kinds), as_features("the samples tested", queries, kinds)
+    pool, tested = as_features("X", X, kinds), as_features("X_test", queries, kinds)
     if pool.shape[1] != tested.shape[1]:
-        msg = f"X has {pool.shape[1]} features, but the samples tested have {tested.shape[1]}"
+        msg = f"X has {pool.shape[1]} features, but X_test has {tested.shape[1]}"
         raise ValueError(msg)
     both = np.concatenate([pool, tested])
     table = FeatureTable(both, metric, metric_params, n_searched=len(pool))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
 from ..driver import Pool, check_distances, check_method, check_sampling, validate_problem
@@ -164,6 +166,9 @@ def complete_cv(
 def _split_test(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
     """The features and the labels of the samples tested; no features if X holds distances to the pool."""
     if isinstance(X, Between) or (isinstance(metric, str) and metric == "precomputed"):
+        if isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0]):
+            msg = "test must hold the labels of the test set alone, as X has its distances; got a pair"
+            raise TypeError(msg)
         return None, test
     if not isinstance(test, tuple) or len(test) != 2:
         msg = (
