@@ -286,11 +286,6 @@ def training_sets_of_pool(
     The design sees the classes of the pool alone. A class that only the samples tested have is a stratum of
     no sample.
     """
-    if design.leaves_groups:
-        msg = (
-            f"a pool with a test set takes designs of single samples, such as Subsample(10), got {design!r}"
-        )
-        raise ValueError(msg)
     kinds = design.training_sets(labels_of_pool(pool, rows))
     own, n_classes = np.flatnonzero(pool.counts), len(pool.counts)
 

@@ -66,8 +66,8 @@ def check_request(
     TypeError, ValueError
         If one is not allowed.
     """
-    if problem.pool is not None and groups is not None:
-        msg = "groups cannot be given with a test set: halves are drawn from its samples and from the pool"
+    if problem.pool is not None and (groups is not None or problem.leaves_groups):
+        msg = "groups and a test set have no standard error: halves are drawn from single samples"
         raise ValueError(msg)
     codes = _groups(problem, groups)
     n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1

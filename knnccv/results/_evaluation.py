@@ -73,6 +73,12 @@ class NeighborEvaluation(Computation):
         self, sampling: Sampling | None, known: Scores | None, keep: bool, jobs: Jobs
     ) -> CompleteCV:
         """The result from drawn training sets, for all samples or for those without a `known` score."""
+        if self.problem.pool is not None and self.problem.leaves_groups:
+            msg = (
+                f"variant {self.problem.variant.name!r} has no exact kernel here, and sets of groups are "
+                "not drawn for a test set; take a rule such as 'knn', or a design of single samples"
+            )
+            raise ValueError(msg)
         rows = np.arange(self.neighbors.n_items)
         if known is not None:
             rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]

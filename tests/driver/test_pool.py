@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from seeds import over_seeds
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
 from knnccv.driver import AVERAGES
 from knnccv.variants import get_variant
 
@@ -38,6 +38,12 @@ def designs(y, rng):
         yield LeaveOut(p), [list(combinations(range(n), n - p))]
     k = int(rng.integers(2, n + 1))
     yield KFold(k), [list(combinations(range(n), n - fold)) for fold in naive.kfold_sizes(n, k)]
+    groups = rng.permutation(np.arange(n) % int(rng.integers(2, n + 1)))
+    n_groups = int(groups.max()) + 1
+    if n_groups > 1:
+        p = int(rng.integers(1, n_groups))
+        left_out = [np.isin(groups, test) for test in combinations(range(n_groups), p)]
+        yield LeaveGroupsOut(groups, p), [[tuple(np.flatnonzero(~out).tolist()) for out in left_out]]
     sizes = {int(c): int(rng.integers(0, (y == c).sum() + 1)) for c in np.unique(y)}
     if sum(sizes.values()):
         listed = [()]
