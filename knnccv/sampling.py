@@ -287,7 +287,11 @@ def stratified_tails(items, lengths, targets, labels, constraints, nearest, out)
     product = np.zeros(nearest)
     size = items.shape[1] + 1 if n_strata == 2 and items.shape[1] < MAX_KEPT_TAILS else 0
     kept = np.full((2, size, size), np.nan)  # by the tested class, and the samples of each class
+    n_others = constraints.counts.sum() - constraints.held_out
     for r in range(len(targets)):
+        if lengths[r] >= n_others:  # all are listed; the walk below counts no samples beyond `n_train`
+            out[r] = 0.0
+            continue
         own_class = labels.classes[targets[r]]
         n_ones = 0
         if size > 0:

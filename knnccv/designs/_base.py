@@ -78,8 +78,8 @@ class TrainingSets:
 
     @property
     def least_train(self) -> int:
-        """Size of the smallest training set, without extra samples."""
-        return sum(self.n_train)
+        """Size of the smallest training set; here all have the same."""
+        return self.most_train
 
     @property
     def most_train(self) -> int:

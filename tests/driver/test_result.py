@@ -1,16 +1,16 @@
-"""Details of a result beside its score: classes, and the predictions for them."""
+"""What a result tells beside its score: tables, classes, class shares, the range of ties."""
 
 import copy
-import itertools
 import pickle
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
-import naive
 import numpy as np
 import pytest
-from problems import SETTINGS, designs, plain, problem
+from problems import one_of_each
+from sklearn import metrics
+from sklearn.model_selection import LeaveOneOut, LeavePGroupsOut, LeavePOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
     KFold,
@@ -20,152 +20,82 @@ from knnccv import (
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
+    compare,
     complete_cv,
-    get_variant,
     monte_carlo_cv,
-    register,
+    screened_cv,
     surface,
-    unregister,
 )
 from knnccv.driver import AVERAGES
+from knnccv.inference import InferenceWarning
+from knnccv_variants.nearest import NN
 
-VOTES = [setting for setting in SETTINGS if setting[0] in ("nn", "knn")]
-
-
-def cases(seed):
-    """Questions of one problem that have an answer: every design, each with some of the settings."""
-    case = problem(seed)
-    groups = np.arange(len(case.y)) % 3
-    listed = [
-        *designs(case, seed),
-        (LeaveGroupsOut(groups), naive.leave_groups_out(groups, 1)),
-        (LeaveGroupsOut(groups, 2), naive.leave_groups_out(groups, 2)),
-    ]
-    for d, (design, outcomes) in enumerate(listed):
-        smallest = min(len(training) for outcome in outcomes.outcomes for training in outcome)
-        for s, (variant, setting) in enumerate(VOTES):
-            k = setting.get("n_neighbors", 1)
-            if (s + d + seed) % 3 or k > smallest:
-                continue
-            if k > 1 and isinstance(design, LeaveGroupsOut) and design.p > 1:
-                continue
-            for ties in get_variant(variant).tie_rules:
-                yield case, variant, case.parameters(setting), design, outcomes, ties
+LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])
 
 
-def asked(case, variant, parameters, design, ties, average, **more):
-    return complete_cv(
-        case.distances,
-        case.y,
-        variant,
-        design,
-        metric="precomputed",
-        ties=ties,
-        average=average,
-        **parameters,
-        **more,
-    )
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_confusion_equals_the_enumeration(seed):
-    compared = 0
-    for case, variant, parameters, design, listed, ties in cases(seed):
-        average = AVERAGES[(seed + compared) % 3]
-        inputs = case.distances.tolist(), case.y.tolist(), variant, listed, average, ties
-        expected = np.array(naive.confusion(*inputs, **plain(parameters)), dtype=object)
-        assert expected.sum() == 1
-        where = f"seed {seed}: {variant} {parameters} {design} {ties} {average}"
-        exact = asked(case, variant, parameters, design, ties, average, exact=True)
-        confusion = exact.confusion()
-        assert confusion.tolist() == expected.tolist(), where
-        assert all(isinstance(entry, Fraction) for entry in confusion.flat)
-        loss = parameters.get("loss")
-        worth = np.eye(len(expected), dtype=int) if loss is None else loss
-        assert (confusion * worth.astype(object)).sum() == exact.exact, where
-        found = asked(case, variant, parameters, design, ties, average, n_jobs=1)
-        matrix = found.confusion()
-        assert matrix.dtype == float
-        assert matrix.min() >= 0
-        np.testing.assert_allclose(matrix, expected.astype(float), rtol=0, atol=1e-13, err_msg=where)
-        assert (matrix * worth).sum() == pytest.approx(found.score, abs=1e-12), where
-        compared += 1
-    assert compared > 5
-
-
-def smooth(n_items=240, n_classes=3, seed=0):
+def smooth(n_items=60, n_classes=3):
     """Classes of unequal sizes that overlap, without ties."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     y = np.minimum(rng.geometric(0.5, n_items) - 1, n_classes - 1)
     y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
     return rng.normal(size=(n_items, 3)) + 0.8 * y[:, None], y
 
 
-LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])
-GROUPS = np.random.default_rng(5).integers(0, 12, 240)
-DESIGNS = [
-    Subsample(0.6),
-    LeaveOut(1),
-    KFold(7),
-    StratifiedKFold(4),
-    StratifiedSubsample(0.5),
-    StratifiedSubsample(per_class={0: 10, 1: 30, 2: 5}),
-    LeaveGroupsOut(GROUPS),
-    LeaveGroupsOut(GROUPS, 4),
-]
+def designs_for(y):
+    groups = np.random.default_rng(5).integers(0, 12, len(y))
+    return [
+        *one_of_each(groups),
+        LeaveGroupsOut(groups, 4),
+        StratifiedSubsample(per_class=dict.fromkeys(y, 2)),
+    ]
 
 
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("design", DESIGNS, ids=str)
-@pytest.mark.parametrize("loss", [None, LOSS], ids=["match", "loss"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_confusion_adds_up_to_the_score(design, average, loss, n_classes):
-    X, y = smooth()
-    y = np.minimum(y, n_classes - 1)
-    if loss is not None:
-        loss = loss[:n_classes, :n_classes]
-    if n_classes == 2 and isinstance(design, StratifiedSubsample) and design.per_class:
-        design = StratifiedSubsample(per_class={0: 10, 1: 35})
-    variant, setting = ("nn", {}) if getattr(design, "p", 1) > 1 else ("knn", {"n_neighbors": 4})
-    found = complete_cv(X, y, variant, design, average=average, loss=loss, **setting)
-    confusion = found.confusion()
-    assert confusion.shape == (n_classes, n_classes)
-    assert confusion.min() >= 0
-    assert confusion.sum() == pytest.approx(1, abs=1e-12)
-    worth = np.eye(n_classes) if loss is None else loss
-    assert (confusion * worth).sum() == pytest.approx(found.score, abs=1e-11)
-    weights = [found.weights[y == c].sum() for c in range(n_classes)]
-    np.testing.assert_allclose(confusion.sum(axis=1), weights, atol=1e-12)
-    if loss is None:
-        recalls = np.diag(found.confusion(normalize="true"))
-        np.testing.assert_allclose(recalls, list(found.per_class().values()), atol=1e-12)
+def test_tables_and_classes_add_up_to_the_score(n_classes):
+    X, y = smooth(n_classes=n_classes)
+    names = np.array(["x", "a", "m"][:n_classes])[y]
+    for design in designs_for(names):
+        for average in AVERAGES:
+            for loss in (None, LOSS[:n_classes, :n_classes]):
+                rule, setting = ("nn", {}) if getattr(design, "p", 1) > 1 else ("knn", {"n_neighbors": 2})
+                found = complete_cv(X, names, rule, design, average=average, loss=loss, **setting)
+                matrix, classes = found.confusion(), found.per_class()
+                weights = [found.weights[names == c].sum() for c in found.classes]
+                assert list(classes) == list(found.classes) == sorted(set(names))
+                np.testing.assert_allclose(matrix.sum(axis=1), weights, atol=1e-12)
+                worth = np.eye(n_classes) if loss is None else loss
+                assert (matrix * worth).sum() == pytest.approx(found.score, abs=1e-11)
+                for name, weight in zip(classes, weights, strict=True):
+                    own = names == name
+                    assert found.weights[own] @ found.per_item[own] == pytest.approx(weight * classes[name])
+                if loss is None:
+                    recalls = np.diag(found.confusion(normalize="true"))
+                    np.testing.assert_allclose(recalls, list(classes.values()), atol=1e-12)
+                    assert found.balanced_accuracy == pytest.approx(np.mean(recalls), rel=1e-13)
+                    assert average != "class" or found.balanced_accuracy == pytest.approx(found.score)
+                np.testing.assert_allclose(found.confusion("all"), matrix, rtol=1e-12)
 
 
-@pytest.mark.parametrize("normalize", [None, "true", "pred", "all"])
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_confusion_is_the_mean_of_scikit_learns(k, normalize):
-    pytest.importorskip("sklearn")
-    from sklearn.metrics import confusion_matrix
-    from sklearn.model_selection import LeavePGroupsOut, LeavePOut
-    from sklearn.neighbors import KNeighborsClassifier
-
-    rng = np.random.default_rng(k)
-    X, y = rng.normal(size=(12, 2)), np.array(list("bca" * 4))
-    groups = np.arange(12) // 3
-    trials = [(LeaveOut(2), LeavePOut(2).split(X))]
-    if k == 1:
-        trials.append((LeaveGroupsOut(groups, 2), LeavePGroupsOut(2).split(X, y, groups)))
-    for design, splits in trials:
+def test_confusion_is_the_mean_of_scikit_learns():
+    rng = np.random.default_rng(1)
+    X, y, groups = rng.normal(size=(12, 2)), np.array(list("bca" * 4)), np.arange(12) // 3
+    trials = [(k, LeaveOut(2), LeavePOut(2).split(X)) for k in (1, 2, 3)]
+    trials.append((1, LeaveGroupsOut(groups, 2), LeavePGroupsOut(2).split(X, y, groups)))
+    for k, design, splits in trials:
         true, predicted = [], []
         for train, test in splits:
-            model = KNeighborsClassifier(k).fit(X[train], y[train])
             true.extend(y[test])
-            predicted.extend(model.predict(X[test]))
-        expected = confusion_matrix(true, predicted, normalize=normalize)
-        if normalize is None:
-            expected = expected / len(true)
+            predicted.extend(KNeighborsClassifier(k).fit(X[train], y[train]).predict(X[test]))
         found = complete_cv(X, y, "knn", design, n_neighbors=k)
-        np.testing.assert_allclose(found.confusion(normalize=normalize), expected, atol=1e-13)
+        for normalize in (None, "true", "pred", "all"):
+            expected = metrics.confusion_matrix(true, predicted, normalize=normalize or "all")
+            np.testing.assert_allclose(found.confusion(normalize=normalize), expected, atol=1e-13)
+    X, y = smooth()
+    predicted = cross_val_predict(KNeighborsClassifier(3), X, y, cv=LeaveOneOut())
+    found = complete_cv(X, y, "knn", LeaveOut(), n_neighbors=3)
+    assert found.balanced_accuracy == pytest.approx(
+        metrics.balanced_accuracy_score(y, predicted), abs=1e-13
+    )
 
 
 def test_confusion_of_exact_results_is_scaled_exactly():
@@ -180,11 +110,9 @@ def test_confusion_of_exact_results_is_scaled_exactly():
 def test_what_has_no_weight_has_no_share():
     """Class 1 is never tested, and class 2 never predicted."""
     y = np.array([0] * 6 + [1] * 3 + [2] * 3)
-    X = np.arange(12.0)[:, None]
+    X, design = np.arange(12.0)[:, None], StratifiedSubsample(per_class={0: 3, 1: 3, 2: 0})
     for exact in (False, True):
-        found = complete_cv(
-            X, y, "nn", StratifiedSubsample(per_class={0: 3, 1: 3, 2: 0}), exact=exact, average="item"
-        )
+        found = complete_cv(X, y, "nn", design, exact=exact, average="item")
         confusion = found.confusion()
         assert (confusion[1] == 0).all()
         assert (confusion[:, 2] == 0).all()
@@ -197,10 +125,8 @@ def test_what_has_no_weight_has_no_share():
         assert found.balanced_accuracy == pytest.approx((classes[0] + 0) / 2)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_short_lists_leave_a_part_open(n_classes):
+def test_lists_that_end_leave_a_part_open():
     X, y = smooth(200)
-    y = np.minimum(y, n_classes - 1)
     near = Neighbors.from_data(X, n_neighbors=4)
     found = complete_cv(near, y, "knn", Subsample(60), n_neighbors=3)
     assert found.error_bound > 0.1
@@ -208,127 +134,30 @@ def test_short_lists_leave_a_part_open(n_classes):
     assert 1 - found.error_bound <= confusion.sum() < 1
     assert np.trace(confusion) == pytest.approx(found.score, abs=1e-12)
     assert found.confusion("all").sum() == pytest.approx(1)
-
-
-def test_approximate_neighbors_have_a_confusion_too():
-    X, y = smooth(200)
-    indices, distances = Neighbors.from_data(X).kneighbors(40)
-    near = Neighbors.from_lists(indices, distances, approximate=True)
+    near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(40), approximate=True)
     found = complete_cv(near, y, "nn", Subsample(100))
     assert not found.certified
     assert np.trace(found.confusion()) == pytest.approx(found.score, abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", [None, LOSS], ids=["match", "loss"])
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("design", DESIGNS, ids=str)
-def test_per_class_is_the_mean_over_the_class(design, average, loss):
-    X, y = smooth()
-    names = np.array(["x", "a", "m"])[y]
-    if isinstance(design, StratifiedSubsample) and design.per_class:
-        design = StratifiedSubsample(per_class={"x": 10, "a": 30, "m": 5})
-    found = complete_cv(X, names, "nn", design, average=average, loss=loss)
-    classes = found.per_class()
-    assert list(classes) == ["a", "m", "x"]
-    for name, score in classes.items():
-        own = names == name
-        assert score == pytest.approx(found.per_item[own].mean(), rel=1e-12)
-    total = sum(found.weights[names == name].sum() * score for name, score in classes.items())
-    assert total == pytest.approx(found.score, rel=1e-12)
-    mean = np.mean(list(classes.values()))
-    if average == "class":
-        assert mean == pytest.approx(found.score, rel=1e-12)
-    if loss is not None:
-        with pytest.raises(ValueError, match=r"no balanced accuracy, since the score is: .*expected loss"):
-            _ = found.balanced_accuracy
-    else:
-        assert found.balanced_accuracy == pytest.approx(mean, rel=1e-14)
-
-
-MEASURES = [
-    ("nn", {}, "accuracy", "balanced accuracy"),
-    ("knn", {"loss": LOSS}, "expected loss", "class-mean expected loss"),
-    ("rank", {"rank": 3}, "rank-3 accuracy (CMC at rank 3)", "balanced rank-3 accuracy (CMC at rank 3)"),
-    ("confidence", {}, "share of the votes", "class-mean share of the votes"),
-    ("confidence", {"score": "brier"}, "Brier score", "class-mean Brier score"),
-    ("regression", {}, "mean squared error", "mean squared error"),
-    ("regression", {"part": "variance"}, "variance", "variance"),
-]
-
-
-@pytest.mark.parametrize(("variant", "setting", "plain_name", "by_class"), MEASURES)
-def test_the_score_has_a_name(variant, setting, plain_name, by_class):
-    X, y = smooth(60)
-    for average, name in (("pooled", plain_name), ("item", plain_name), ("class", by_class)):
-        found = complete_cv(X, y, variant, Subsample(30), average=average, **setting)
-        runs = monte_carlo_cv(X, y, variant, Subsample(30), average=average, n_repeats=2, **setting)
-        assert found.measure == runs.measure == name
-        assert f", {name} over " in repr(found)
-        assert f", {name} of 2 random runs" in repr(runs)
-        assert found.tie_report().measure == name
-        if "accuracy" not in name or "rank" in name:
-            with pytest.raises(ValueError, match="no balanced accuracy, since the score is: "):
-                _ = found.balanced_accuracy
-        cells = (
-            {"loss": LOSS} if "loss" in setting else {key: v for key, v in setting.items() if key != "rank"}
-        )
-        curve = surface(X, y, [1, 3] if variant != "nn" else None, [30], variant, average=average, **cells)
-        assert curve.measure == name.replace("3", "R")
-        assert curve.measure in repr(curve)
-
-
-def test_confusion_without_normalize_is_all_but_for_rounding():
-    X, y = smooth(60)
-    found = complete_cv(X, y, "nn", KFold(7))
-    np.testing.assert_allclose(found.confusion(), found.confusion("all"), rtol=1e-12)
-    assert "shares, not counts" in found.confusion.__doc__
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert '"all", as in scikit-learn' not in readme
-
-
-def test_balanced_accuracy_is_scikit_learns():
-    pytest.importorskip("sklearn")
-    from sklearn.metrics import balanced_accuracy_score
-    from sklearn.model_selection import LeaveOneOut, cross_val_predict
-    from sklearn.neighbors import KNeighborsClassifier
-
-    X, y = smooth()
-    predicted = cross_val_predict(KNeighborsClassifier(3), X, y, cv=LeaveOneOut())
-    found = complete_cv(X, y, "knn", LeaveOut(), n_neighbors=3)
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(y, predicted), abs=1e-13)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
+def test_classes_are_named_by_their_labels():
+    X, y = smooth(40, 2)
+    for labels in (
         np.array([False, True]),
         np.array([3, -7]),
-        np.array(["b", "a"]),
         np.array([b"b", b"a"]),
         np.array(["2021-01-01", "2020-05-05"], "datetime64[ns]"),
         np.array([10**20, 3], dtype=object),
-    ],
-    ids=lambda labels: str(labels.dtype),
-)
-def test_classes_are_named_by_their_labels(labels):
-    X, y = smooth(40, 2)
-    found = complete_cv(X, labels[y], "nn", LeaveOut())
-    classes = found.per_class()
-    assert len(classes) == 2
-    for c, label in enumerate(labels):
-        assert classes[label] == pytest.approx(found.per_item[y == c].mean())
-
-
-def test_classes_named_by_plain_labels_are_plain():
-    X, y = smooth(40, 2)
+    ):
+        found = complete_cv(X, labels[y], "nn", LeaveOut())
+        classes = found.per_class()
+        assert len(classes) == 2
+        for c, label in enumerate(labels):
+            assert classes[label] == pytest.approx(found.per_item[y == c].mean())
     assert repr(list(complete_cv(X, y, "nn", 2).per_class())) == "[0, 1]"
-
-
-def test_a_single_class_is_always_predicted():
-    X, _ = smooth(20)
-    found = complete_cv(X, np.zeros(20, int), "nn", Subsample(10))
-    np.testing.assert_allclose(found.confusion(), [[1]], atol=1e-13)
-    assert found.balanced_accuracy == pytest.approx(1)
+    alone = complete_cv(X, np.zeros(40, int), "nn", Subsample(10))
+    np.testing.assert_allclose(alone.confusion(), [[1]], atol=1e-13)
+    assert alone.balanced_accuracy == pytest.approx(1)
 
 
 def test_a_copy_leaves_the_data_behind():
@@ -337,78 +166,198 @@ def test_a_copy_leaves_the_data_behind():
     found.confusion()
     packed = pickle.dumps(found)
     assert len(packed) < 5 * y.nbytes + 5000  # three arrays of the items' own
-    for other in (
-        pickle.loads(packed),
-        copy.deepcopy(found),
-        copy.copy(found),
-        replace(found, seconds=1.0),
-    ):
-        assert other.score == found.score
+    copies = pickle.loads(packed), copy.deepcopy(found), copy.copy(found), replace(found, seconds=1.0)
+    for other in copies:
+        assert (other.score, other.n_train_sets) == (found.score, found.n_train_sets)
         assert other.per_class() == found.per_class()
-        assert other.n_train_sets == found.n_train_sets
-        with pytest.raises(ValueError, match="copied or pickled result does not contain; call complete_cv"):
-            other.confusion()
+        for ask in (other.confusion, other.influence, other.split_std, other.tie_report):
+            with pytest.raises(
+                ValueError, match=r"copied or pickled result does not contain|needs the data"
+            ):
+                ask()
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0
     assert found != copy.copy(found)
 
 
-def test_the_data_may_be_asked_after_the_caller_changed_the_labels():
-    X, y = smooth(100)
-    found = complete_cv(X, y, "nn", LeaveOut())
-    expected = found.confusion()
-    loss = LOSS.copy()
-    costly = complete_cv(X, y, "nn", LeaveOut(), loss=loss)
-    loss[:] = 0
-    y[:] = 0
-    np.testing.assert_array_equal(found.confusion(), expected)
-    assert (costly.confusion() * LOSS).sum() == pytest.approx(costly.score, abs=1e-12)
-
-
-def test_rules_that_predict_no_class_have_no_confusion():
-    X, y = smooth(60)
-    found = complete_cv(X, y, "rank", KFold(5))
-    with pytest.raises(ValueError, match="variant 'rank' does not predict a class"):
-        found.confusion()
-    assert len(found.per_class()) == 3
-
-
-@pytest.mark.parametrize("normalize", ["rows", 1, True, ["true"]])
-def test_unknown_scales_are_refused(normalize):
-    X, y = smooth(60)
-    found = complete_cv(X, y, "nn", KFold(5))
-    with pytest.raises(ValueError, match="normalize must be None, 'true', 'pred', 'all', got"):
-        found.confusion(normalize=normalize)
-
-
-def test_the_confusion_does_not_depend_on_threads():
-    X, y = smooth()
-    results = [complete_cv(X, y, "knn", 5, n_jobs=n_jobs).confusion() for n_jobs in (1, 2)]
-    np.testing.assert_array_equal(*results)
-
-
 def test_another_rule_with_a_loss_serves():
-    from knnccv_variants.nearest import NN
-
-    class Named(NN):
-        name = "named"
-
     X, y = smooth(60)
-    register(Named)
-    try:
-        found = complete_cv(X, y, "named", KFold(3))
-        expected = complete_cv(X, y, "nn", KFold(3)).confusion()
-        np.testing.assert_array_equal(found.confusion(), expected)
-    finally:
-        unregister("named")
+    found = complete_cv(X, y, type("Named", (NN,), {"name": "named"}), KFold(3))
+    expected = complete_cv(X, y, "nn", KFold(3)).confusion()
+    np.testing.assert_array_equal(found.confusion(), expected)
 
 
-def test_naive_confusion_by_hand():
-    """Points 0, 1, 3 of classes a, a, b, two of them training: nearest of 0 and 1 are a's, of 3 too."""
-    D = [[abs(p - q) for q in (0, 1, 3)] for p in (0, 1, 3)]
-    third = Fraction(1, 3)
-    found = naive.confusion(D, "aab", "nn", naive.subsample(3, 2))
-    assert found == [[2 * third, 0], [third, 0]]
-    for average, ties in itertools.product(AVERAGES, ("index", "random")):
-        by_class = naive.confusion(D, "aab", "nn", naive.subsample(3, 2), average, ties)
-        assert sum(map(sum, by_class)) == 1
+OURS = {"f1": metrics.f1_score, "precision": metrics.precision_score, "recall": metrics.recall_score}
+
+
+def cells(result):
+    """True and predicted labels of all cells of the table, and their weights."""
+    n_classes = len(result.classes)
+    true, predicted = np.divmod(np.arange(n_classes**2), n_classes)
+    weights = result.confusion().astype(float).ravel()
+    return result.classes[true], result.classes[predicted], weights
+
+
+def noisy(n_classes, names=None, n_items=60):
+    rng = np.random.default_rng(n_classes)
+    y = rng.permutation(np.arange(n_items) ** 2 * n_classes // n_items**2)
+    X = rng.normal(size=(n_items, 2)) + 0.8 * y[:, None]
+    return X, y if names is None else np.array(names)[y]
+
+
+def check_table_scores(result, averages):
+    """`f1` and the others are scikit-learn's of the expected table, with its cells as weights."""
+    true, predicted, weights = cells(result)
+    mcc = metrics.matthews_corrcoef(true, predicted, sample_weight=weights)
+    assert result.mcc() == pytest.approx(mcc, abs=1e-12)
+    for name, theirs in OURS.items():
+        for average in averages:
+            asked = {"average": average, "sample_weight": weights, "zero_division": 0}
+            expected = theirs(true, predicted, **asked)
+            assert getattr(result, name)(average=average) == pytest.approx(expected, abs=1e-12)
+        assert getattr(result, name)() == getattr(result, name)(average="macro")
+
+
+def test_table_scores_are_those_of_scikit_learn():
+    for n_classes in (2, 3, 5):
+        for options in ({}, {"average": "class"}, {"exact": True}):
+            X, y = noisy(n_classes, n_items=24)
+            result = complete_cv(X, y, "knn", KFold(3), n_neighbors=3, **options)
+            check_table_scores(result, ("macro", "micro", "weighted"))
+    X, y = noisy(3)
+    result = complete_cv(X, y, "nn", 3)
+    assert result.recall() == pytest.approx(result.balanced_accuracy)
+    assert result.recall(average="micro") == pytest.approx(result.score)
+    lists = Neighbors.from_lists(Neighbors.from_data(X).kneighbors(4)[0])
+    short = complete_cv(lists, y, "knn", Subsample(0.7), n_neighbors=3)
+    assert cells(short)[2].sum() < 0.9
+    check_table_scores(short, ["weighted"])
+    # The one sample of class 2 is surrounded by class 1: it is never predicted.
+    X, y = np.array([[0], [1], [2], [10], [11], [12], [11.5]]), [0, 0, 0, 1, 1, 1, 2]
+    result = complete_cv(X, y, "knn", Subsample(5), n_neighbors=3)
+    assert result.confusion()[:, 2].sum() == 0
+    check_table_scores(result, ["macro"])
+    one = complete_cv(X[:3], y[:3], "nn", Subsample(1))
+    assert (one.mcc(), one.f1()) == (0, 1)
+
+
+def test_table_scores_of_one_class_of_two():
+    result = complete_cv(*noisy(2, ["no", "yes"]), "knn", StratifiedKFold(4))
+    plain = complete_cv(*noisy(2), "knn", StratifiedKFold(4))
+    true, predicted, weights = cells(result)
+    for name, theirs in OURS.items():
+        for label in ("no", "yes"):
+            ours = getattr(result, name)(average="binary", pos_label=label)
+            expected = theirs(true, predicted, pos_label=label, sample_weight=weights)
+            assert ours == pytest.approx(expected, abs=1e-12)
+        assert getattr(plain, name)(average="binary") == pytest.approx(ours)
+
+
+def test_the_pooled_table_is_not_the_mean_of_the_folds():
+    """All six partitions of four samples into two folds, listed: each fold has its own F1."""
+    X, y = np.array([[0.0], [1.0], [3.0], [7.0]]), np.array([0, 1, 1, 0])
+    folds, pairs = [], ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+    for test in pairs:
+        train = [i for i in range(4) if i not in test]
+        nearest = [min(train, key=lambda j, i=i: abs(X[i, 0] - X[j, 0])) for i in test]
+        folds.append((y[list(test)], y[nearest]))
+    result = complete_cv(X, y, "nn", KFold(2))
+    pooled = metrics.f1_score(*(np.concatenate(each) for each in zip(*folds, strict=True)), average="macro")
+    mean = np.mean([metrics.f1_score(*fold, average="macro") for fold in folds])
+    assert result.f1() == pytest.approx(pooled)
+    assert abs(result.f1() - mean) > 0.01
+
+
+SHARES = {"a": 0.7, "b": Fraction(1, 5), "c": 0.1}
+PRIORS_X = np.random.default_rng(0).normal(size=(60, 2))
+PRIORS_Y = np.repeat(["a", "b", "c"], [30, 20, 10])
+
+
+def test_all_results_use_the_class_shares():
+    X, y = PRIORS_X, PRIORS_Y
+    for design in one_of_each(np.arange(60) // 6):
+        asked = {"cv": design, "n_neighbors": 3}
+        found = complete_cv(X, y, "knn", average=SHARES, **asked)
+        assert (found.measure, found.average) == ("accuracy at given class shares", SHARES)
+        recalls = found.per_class()
+        assert sum(float(SHARES[c]) * recalls[c] for c in SHARES) == pytest.approx(found.score, abs=1e-14)
+        assert found.confusion().sum(axis=1) == pytest.approx([0.7, 0.2, 0.1])
+        assert np.trace(found.confusion()) == pytest.approx(found.score, abs=1e-12)
+        balanced = complete_cv(X, y, "knn", average="class", **asked)
+        assert found.balanced_accuracy == pytest.approx(balanced.score, abs=1e-14)
+        equal = complete_cv(X, y, "knn", average=dict.fromkeys("abc", Fraction(1, 3)), **asked)
+        assert equal.score == balanced.score
+        runs = monte_carlo_cv(X, y, "knn", average=SHARES, n_repeats=500, random_state=0, **asked)
+        assert abs(runs.score - found.score) <= 4 * runs.standard_error + 1e-12
+        if not isinstance(design, LeaveGroupsOut):
+            rest = complete_cv(np.delete(X, 7, 0), np.delete(y, 7), "knn", average=SHARES, **asked)
+            assert found.influence().total[7] == pytest.approx(found.score - rest.score, abs=1e-12)
+    screened = screened_cv(X, y, lambda *_: [0], KFold(5), n_repeats=200, average=SHARES, random_state=0)
+    exact = complete_cv(X[:, :1], y, "nn", KFold(5), average=SHARES)
+    assert abs(screened.score - exact.score) < 4 * screened.standard_error
+
+
+@pytest.mark.slow
+def test_surfaces_use_the_class_shares():
+    found = surface(PRIORS_X, PRIORS_Y, [1, 3], [10, 20], average=SHARES)
+    for (i, j), score in np.ndenumerate(found.scores):
+        asked = {"cv": Subsample([10, 20][j]), "n_neighbors": [1, 3][i]}
+        cell = complete_cv(PRIORS_X, PRIORS_Y, "knn", average=SHARES, **asked)
+        assert score == pytest.approx(cell.score, abs=1e-6)  # the tolerance of surfaces
+
+
+def test_intervals_and_comparisons_use_the_class_shares():
+    asked = PRIORS_X, PRIORS_Y, "knn", Subsample(0.5)
+    one = complete_cv(*asked, average=SHARES, n_neighbors=1)
+    two = complete_cv(*asked, average=SHARES, n_neighbors=3)
+    heavy = complete_cv(*asked, average={"a": 0.1, "b": 0.1, "c": 0.8}, n_neighbors=1)
+    with pytest.warns(InferenceWarning, match="class 'c' has 10 samples, fewer than 20, and counts more"):
+        error = heavy.standard_error(50)
+    assert 0.01 < error < 0.2
+    assert compare(one, two, n_halvings=20).difference == pytest.approx(one.score - two.score)
+    with pytest.raises(ValueError, match="weight"):
+        compare(one, heavy)
+
+
+def test_class_shares_are_read_as_written():
+    asked, shares = (PRIORS_X[::4], PRIORS_Y[::4], "nn", LeaveOut(1)), {"a": 0.7, "b": 0.2, "c": 0.1}
+    given = dict(shares)
+    expected = complete_cv(*asked, average=given, exact=True)
+    given["a"] = 0
+    assert expected.average == shares
+    assert expected.exact.denominator <= 10 * 8 * 5 * 3
+    for kind in (np.float16, np.float32, np.float64):  # as float32 they sum to 1 + 1e-8
+        given = {label: kind(share) for label, share in shares.items()}
+        assert complete_cv(*asked, average=given, exact=True).exact == expected.exact
+
+
+def test_ranges_of_orders_that_lists_do_not_show():
+    """The order by index can use the whole list; other orders cannot, as more samples may tie."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    near = Neighbors.from_data(X)
+    for short, asked in (
+        (Neighbors.from_data(X, n_neighbors=7), {"n_neighbors": 1, "ties": "index"}),
+        (Neighbors.from_lists(*near.kneighbors(6)), {}),
+    ):
+        whole = complete_cv(near, y, "knn", Subsample(0.6), **asked).tie_report()
+        result = complete_cv(short, y, "knn", Subsample(0.6), **asked)
+        report = result.tie_report()
+        assert report.error_bound > (result.error_bound if asked else 0.1)
+        for name in ("lowest", "score", "highest"):
+            assert abs(getattr(report, name) - getattr(whole, name)) <= report.error_bound
+    unsure = Neighbors.from_lists(*near.kneighbors(20), approximate=True)
+    assert complete_cv(unsure, y, "knn", Subsample(0.5)).tie_report().error_bound == np.inf
+
+
+def test_ranges_of_larger_problems():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 4, (80, 2)).astype(float), rng.integers(0, 2, 80)
+    orders = [rng.permutation(80) for _ in range(10)]
+    scores = [complete_cv(X[o], y[o], "knn", Subsample(40), ties="index").score for o in orders]
+    report = complete_cv(X, y, "knn", Subsample(40)).tie_report()
+    assert report.lowest < min(scores) < report.score < max(scores) < report.highest
+    untied = complete_cv(rng.normal(size=(50, 2)), y[:50], "knn", KFold(5)).tie_report()
+    assert (untied.n_items, untied.n_tied) == (50, 0)
+    assert untied.lowest == pytest.approx(untied.score, abs=1e-14)
+    assert untied.highest == pytest.approx(untied.score, abs=1e-14)

@@ -30,7 +30,9 @@ def reference_order(D):
 
 
 def engine(near, depth):
-    """Class name of the engine that serves lists of this depth."""
+    """Class name of the engine that serves lists of this depth; between two tables, after a search."""
+    if hasattr(near, "engines"):
+        return next(type(one).__name__ for one in near.engines if one.serves(depth))
     return type(near._engine(depth)).__name__
 
 

@@ -1,21 +1,27 @@
-"""Distances of mixed tables against the equations, a refit without the sample, and other libraries."""
+"""Distances of mixed tables against the equations and a refit without the sample; their fast search."""
 
 from __future__ import annotations
 
-import datetime
 import warnings
 from fractions import Fraction
 
 import naive
 import numpy as np
-import pandas as pd
 import pytest
 from features import by_brute_force, engine
+from seeds import over_seeds
 
-from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
+from knnccv import (
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    Subsample,
+    complete_cv,
+    loo_curve,
+    monte_carlo_cv,
+    surface,
+)
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
-from knnccv.hvdm._search import OverlapSearch
-from knnccv.neighbors._engines.brute_force import nearest_of
 
 
 def mixed_table(seed, n_items=None, most_values=5):
@@ -34,38 +40,41 @@ def mixed_table(seed, n_items=None, most_values=5):
     return rows, labels, nominal
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_distances_are_the_written_out_sums(seed):
-    rows, labels, nominal = mixed_table(seed)
-    others, _, _ = mixed_table(seed, most_values=8)
-    hvdm = HVDM(nominal=nominal).fit(rows, labels)
-    expected = [[naive.hvdm_squared(rows, labels, nominal, x, y) for y in others] for x in rows]
-    found = hvdm.pairwise(rows, others)
-    assert found == pytest.approx(np.sqrt(np.array(expected, float)), rel=1e-12, abs=1e-12)
-    whole = hvdm.pairwise(rows)
-    assert (whole == whole.T).all()
-    items, distances = hvdm.kneighbors(others, len(rows))
-    assert (np.sort(items) == np.arange(len(rows))).all()
-    assert (distances == np.take_along_axis(found.T, items, axis=1)).all()
-    assert (np.lexsort((items, distances), axis=1) == np.arange(len(rows))).all()
+@over_seeds(15, 60)
+def test_distances_are_the_written_out_sums(seeds):
+    for seed in seeds:
+        rows, labels, nominal = mixed_table(seed)
+        others, _, _ = mixed_table(seed, most_values=8)
+        hvdm = HVDM(nominal=nominal).fit(rows, labels)
+        expected = [[naive.hvdm_squared(rows, labels, nominal, x, y) for y in others] for x in rows]
+        found = hvdm.pairwise(rows, others)
+        assert found == pytest.approx(np.sqrt(np.array(expected, float)), rel=1e-12, abs=1e-12), seed
+        whole = hvdm.pairwise(rows)
+        assert (whole == whole.T).all(), seed
+        items, distances = hvdm.kneighbors(others, len(rows))
+        assert (np.sort(items) == np.arange(len(rows))).all(), seed
+        assert (distances == np.take_along_axis(found.T, items, axis=1)).all(), seed
+        assert (np.lexsort((items, distances), axis=1) == np.arange(len(rows))).all(), seed
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_leaving_an_item_out_is_a_refit_without_it(seed):
-    rows, labels, nominal = mixed_table(seed)
-    n_items = len(rows)
-    items, distances = HVDM(nominal=nominal).fit(rows, labels).neighbors().kneighbors(n_items - 1)
-    for i in range(n_items):
-        left, left_labels = rows[:i] + rows[i + 1 :], labels[:i] + labels[i + 1 :]
-        exact = {
-            j: float(naive.hvdm_squared(left, left_labels, nominal, rows[i], rows[j])) ** 0.5
-            for j in range(n_items)
-            if j != i
-        }
-        assert distances[i] == pytest.approx([exact[j] for j in items[i]], rel=1e-12, abs=1e-12)
-        if len(left) > 2:
-            refit = HVDM(nominal=nominal).fit(left, left_labels).pairwise([rows[i]], rows)[0]
-            assert distances[i] == pytest.approx(refit[items[i]], rel=1e-12, abs=1e-12)
+@over_seeds(10, 60)
+def test_leaving_an_item_out_is_a_refit_without_it(seeds):
+    for seed in seeds:
+        rows, labels, nominal = mixed_table(seed)
+        n_items = len(rows)
+        items, distances = HVDM(nominal=nominal).fit(rows, labels).neighbors().kneighbors(n_items - 1)
+        for i in range(n_items):
+            left, left_labels = rows[:i] + rows[i + 1 :], labels[:i] + labels[i + 1 :]
+            exact = {
+                j: float(naive.hvdm_squared(left, left_labels, nominal, rows[i], rows[j])) ** 0.5
+                for j in range(n_items)
+                if j != i
+            }
+            expected = [exact[j] for j in items[i]]
+            assert distances[i] == pytest.approx(expected, rel=1e-12, abs=1e-12), seed
+            if len(left) > 2:
+                refit = HVDM(nominal=nominal).fit(left, left_labels).pairwise([rows[i]], rows)[0]
+                assert distances[i] == pytest.approx(refit[items[i]], rel=1e-12, abs=1e-12), seed
 
 
 def large_table(seed, n_items=1100):
@@ -95,44 +104,36 @@ def large_table(seed, n_items=1100):
     return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 4, 7, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3, 5, 6, 8, 9, 10, 11))]
-)
-@pytest.mark.parametrize("distance", ["exact", "fixed", "heom"])
-def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seed, distance):
-    X, labels, nominal = large_table(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)
-        fitted = (
-            HEOM(nominal=nominal).fit(X)
-            if distance == "heom"
-            else HVDM(nominal=nominal, leave_one_out=distance).fit(X, labels)
-        )
-    fast, plain = fitted.neighbors(), fitted.neighbors()
-    by_brute_force(plain)
-    for depth in (1, 30):
-        found, expected = fast.kneighbors(depth), plain.kneighbors(depth)
-        assert (found[0] == expected[0]).all()
-        assert (found[1] == expected[1]).all()
-        fast._engines[0].release()
-    assert distance == "heom" or engine(fast, 30) == "MatrixProduct"
+@over_seeds(2, 10)
+def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seeds):
+    for seed in seeds:
+        X, labels, nominal = large_table(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierWarning)
+            distances = [
+                HVDM(nominal=nominal, leave_one_out=kind).fit(X, labels) for kind in ("exact", "fixed")
+            ]
+        for fitted in (*distances, HEOM(nominal=nominal).fit(X)):
+            fast, plain = fitted.neighbors(), by_brute_force(fitted.neighbors())
+            for depth in (1, 30):
+                found, expected = fast.kneighbors(depth), plain.kneighbors(depth)
+                assert (found[0] == expected[0]).all(), seed
+                assert (found[1] == expected[1]).all(), seed
+                fast._engines[0].release()
+            assert isinstance(fitted, HEOM) or engine(fast, 30) == "MatrixProduct", seed
 
 
 @pytest.mark.parametrize("offset", [1e13, 1.7e15, 2.0**52])
-@pytest.mark.parametrize("distance", ["exact", "heom"])
-def test_columns_far_from_zero_are_searched_as_they_are_compared(offset, distance):
+def test_columns_far_from_zero_are_searched_as_they_are_compared(offset):
     """Times in microseconds: their scaled rounding errors would be larger than their differences."""
     rng = np.random.default_rng(1)
     X = offset + np.floor(rng.random((2000, 4)) * 12)
-    fitted = HEOM().fit(X) if distance == "heom" else HVDM().fit(X, rng.integers(3, size=2000))
-    fast, plain = fitted.neighbors(), fitted.neighbors()
-    by_brute_force(plain)
-    found, expected = fast.kneighbors(10), plain.kneighbors(10)
-    assert (found[0] == expected[0]).all()
-    assert (found[1] == expected[1]).all()
-    if distance == "exact":
-        near = HVDM().fit(X - offset, np.zeros(2000, int))
-        assert fitted.deviations_ == pytest.approx(near.deviations_, rel=1e-12)
+    hvdm = HVDM().fit(X, rng.integers(3, size=2000))
+    for fitted in (hvdm, HEOM().fit(X)):
+        expected = by_brute_force(fitted.neighbors()).kneighbors(10)
+        np.testing.assert_array_equal(fitted.neighbors().kneighbors(10), expected)
+    near = HVDM().fit(X - offset, np.zeros(2000, int))
+    assert hvdm.deviations_ == pytest.approx(near.deviations_, rel=1e-12)
 
 
 def test_few_rows_are_compared_directly():
@@ -159,7 +160,7 @@ def test_a_column_of_very_many_values_is_compared_pair_by_pair():
     assert (distances[~same] == 1).all()
 
 
-def test_complete_cross_validation_warns_about_label_leakage():
+def test_scores_warn_about_label_leakage():
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=60)
     X = np.column_stack([rng.integers(9, size=60), rng.normal(size=60)])
@@ -170,11 +171,11 @@ def test_complete_cross_validation_warns_about_label_leakage():
             lambda near: complete_cv(near, labels, "knn", Subsample(40)),
             lambda near: complete_cv(near, labels, "knn", LeaveGroupsOut(np.arange(60) // 2)),
             lambda near: monte_carlo_cv(near, labels, "nn", Subsample(40), n_repeats=2),
-            lambda near: surface(near, labels, [1, 3], [20, 59]),
+            lambda near: surface(near, labels, [1, 3], [20, 59], "confidence"),
         ):
             with pytest.warns(SupervisedDistanceWarning, match="labels of all samples") as caught:
                 ask(near)
-            assert caught[0].filename == __file__
+            assert [warning.filename for warning in caught] == [__file__]
     for ask in (
         lambda near: complete_cv(near, labels, "knn", LeaveOut(1)),
         lambda near: loo_curve(near, labels, [1, 3], "knn"),
@@ -210,16 +211,6 @@ def test_far_rows_have_finite_distances():
     assert far[0, 1] > far[0, 2] > 1e100
 
 
-def test_a_second_fit_replaces_the_first():
-    hvdm = HVDM().fit(pd.DataFrame({"a": ["x", "y", "x"]}), [0, 1, 0])
-    assert hvdm.neighbors().fitted_to_labels == "exact"
-    hvdm.leave_one_out = "fixed"
-    assert hvdm.neighbors().fitted_to_labels == "exact"
-    hvdm.fit([[1.0], [2.0]], [0, 1])
-    assert not hasattr(hvdm, "feature_names_in_")
-    assert hvdm.neighbors().fitted_to_labels == ""
-
-
 def test_deviations_of_large_integers():
     values = [2.0**53 - i for i in (1, 2, 1, 2, 5)]
     mean = sum(map(Fraction, values)) / 5
@@ -228,60 +219,41 @@ def test_deviations_of_large_integers():
     assert hvdm.deviations_[0] == pytest.approx(float(variance) ** 0.5, rel=1e-12)
 
 
-@pytest.mark.parametrize("outlier", [1e100, 1e200, 1e308])
-def test_one_far_outlier_does_not_change_the_other_distances(outlier):
-    X = [[outlier], [1.0], [2.0], [3.0]]
-    items, distances = HVDM().fit(X, [0, 1, 0, 1]).neighbors().kneighbors(3)
-    assert np.isfinite(distances).all()
-    assert distances[0].min() > 1e90
-    assert (items[1:, 2] == 0).all()
+def test_one_far_outlier_does_not_change_the_other_distances():
+    for outlier in (1e100, 1e200, 1e308):
+        X = [[outlier], [1.0], [2.0], [3.0]]
+        items, distances = HVDM().fit(X, [0, 1, 0, 1]).neighbors().kneighbors(3)
+        assert np.isfinite(distances).all()
+        assert distances[0].min() > 1e90
+        assert (items[1:, 2] == 0).all()
 
 
-def test_dates_are_the_same_in_every_unit():
-    days = ["2020-01-01", "2020-01-02", "2020-01-03"]
-    hvdm = HVDM(nominal=[0]).fit(np.array(days, "M8[ns]")[:, None], [0, 1, 1])
-    for same in (
-        np.array(days, "M8[D]")[:, None],
-        pd.DataFrame({0: pd.to_datetime(days)}),
-        [[datetime.datetime(2020, 1, day)] for day in (1, 2, 3)],
-    ):
-        assert (np.diag(hvdm.pairwise(same, np.array(days, "M8[ns]")[:, None])) == 0).all()
-        assert hvdm.pairwise(same)[0, 1] > 1
-
-
-def test_a_surface_warns_once_about_label_leakage():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(2, size=40)
-    near = HVDM(nominal=[0]).fit(rng.integers(5, size=(40, 1)), labels).neighbors()
-    with pytest.warns(SupervisedDistanceWarning) as caught:
-        surface(near, labels, [1, 3], [10, 20], "confidence")
-    assert len(caught) == 1
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize(
     ("n_items", "n_columns", "n_values"), [(2, 1, 1), (40, 3, 2), (300, 8, 6), (400, 2, 255)]
 )
-def test_counts_of_differing_columns_give_the_lists_of_brute_force(n_items, n_columns, n_values, missing):
+def test_counts_of_differing_columns_give_the_lists_of_brute_force(n_items, n_columns, n_values):
     rng = np.random.default_rng(n_items)
-    table = rng.integers(n_values, size=(n_items, n_columns)).astype(float)
-    table[rng.random(table.shape) < missing] = np.nan
-    near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
-    assert [type(engine) for engine in near._engines] == [OverlapSearch]
-    rows = rng.permutation(n_items)
-    for depth in {1, n_items // 3 + 1, n_items - 1}:
-        lists = near.search(rows, depth)
-        items, ranked, may_tie_beyond = nearest_of(near.values(rows), rows, depth)
-        np.testing.assert_array_equal(lists.items, items)
-        np.testing.assert_array_equal(lists.values, ranked)
-        np.testing.assert_array_equal(lists.may_tie_beyond, may_tie_beyond)
+    for missing in (0.0, 0.2):
+        table = rng.integers(n_values, size=(n_items, n_columns)).astype(float)
+        table[rng.random(table.shape) < missing] = np.nan
+        near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
+        values = near.values(np.arange(n_items))
+        assert engine(near, 1) == "OverlapSearch"
+        for depth in {1, n_items // 3 + 1, n_items - 1}:
+            lists = near.search(np.arange(n_items), depth)
+            expected = Neighbors.from_distances(values).search(np.arange(n_items), depth)
+            for name in ("items", "values", "may_tie_beyond"):
+                np.testing.assert_array_equal(getattr(lists, name), getattr(expected, name))
 
 
-@pytest.mark.parametrize("n_columns", [2, 255])
-def test_many_values_or_columns_are_compared_one_by_one(n_columns):
-    rng = np.random.default_rng(0)
-    n_values = 300 if n_columns == 2 else 2
-    table = np.column_stack([rng.permutation(300) % n_values for _ in range(n_columns)])
-    near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
-    assert OverlapSearch not in [type(engine) for engine in near._engines]
-    near.kneighbors(5)
+def test_many_values_or_columns_are_compared_one_by_one():
+    for n_columns, n_values in ((2, 300), (255, 2)):
+        rng = np.random.default_rng(0)
+        table = np.column_stack([rng.permutation(300) % n_values for _ in range(n_columns)])
+        near = HEOM(nominal=range(n_columns)).fit(table).neighbors()
+        assert engine(near, 5) != "OverlapSearch"
+        items, _ = near.kneighbors(5)
+        differing = (table[:, None] != table).sum(axis=2)
+        found = np.take_along_axis(differing, items, axis=1)
+        np.fill_diagonal(differing, n_columns + 1)
+        np.testing.assert_array_equal(found, np.sort(differing, axis=1)[:, :5])

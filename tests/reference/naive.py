@@ -21,19 +21,24 @@ function                 source
 ``kfold``                ICML section 2, CV(P); fold sizes of scikit-learn's KFold
 ``stratified_kfold``     the same, fold contents of scikit-learn's StratifiedKFold
 ``leave_groups_out``     all test sets of p whole groups: LeavePGroupsOut
+``one_more``             ``stratified``, with one more sample of some classes, chosen at random
 ``scores``               correct(x, T) for all pairs of ICML eq. 3
 ``per_item``             A_x of ICML eq. 3, TR eq. 2, as a share of the sets without x
 ``item_weights``         the weight of A_x in the score: #{T : x not in T} in eq. 3
 ``complete``             A / sum_T |S \\ T|: ICML eq. 1, TR eq. 1; E[CV(P)] for k-fold
 ``training_sets``        the number of elements of the papers' calligraphic T
 ``confusion``            what is predicted for each class, as a share of the same weight
+``run_scores``           the score of every outcome: one training set, or a whole partition
+``tied_items``           how many samples have different labels at one distance, where it matters
+``extremes``             the lowest and the highest A_x over the orders of tied samples
 ``hvdm_squared``         Wilson & Martinez 1999, eqs. 4 to 6, two rows of a table
 =======================  ==============================================================
 
 Conventions: samples are 0 ... N-1; ``D[x][j]`` is the dissimilarity of sample j to the tested sample x
 (it need not be symmetric and the diagonal is ignored); two samples tie when these are equal; classes
-are numbered in sorted label order; a rule is "nn", "knn" or "rank", its parameters are ``loss``,
-``n_neighbors`` (K) and ``rank`` (R).
+are numbered in sorted label order; a rule is "nn", "knn", "rank", "confidence" or "regression", its
+parameters are ``loss``, ``n_neighbors`` (K) and ``rank`` (R). A rule may also be a plain function
+``decide(near, distances, y, x)`` of the nearest samples of T and their distances, with ``n_nearest``.
 """
 
 import math
@@ -151,16 +156,18 @@ PLACES = {
 
 def places(variant, params):
     """Return how many of the nearest training samples the rule looks at: 1, K or R."""
+    if callable(variant):
+        return params["n_nearest"]
     return params[PLACES[variant]] if PLACES[variant] else 1
 
 
 def score_one(variant, order_in_T, y, x, params):
     """Score x, classified from T, whose samples are given from the nearest to the farthest."""
-    needed = 1 if variant == "rank" else places(variant, params)
+    needed = 1 if variant == "rank" or callable(variant) else places(variant, params)
     if len(order_in_T) < needed:
         msg = f"{variant} needs {needed} training samples, T has {len(order_in_T)}"
         raise ValueError(msg)
-    return SCORES[variant](order_in_T, y, x, **params)
+    return SCORES.get(variant, variant)(order_in_T, y, x, **params)
 
 
 def random_beginnings(groups_in_T, length):
@@ -230,6 +237,19 @@ def stratified(y, alpha):
     return Design(len(y), tuple((frozenset(chain.from_iterable(part)),) for part in parts))
 
 
+def one_more(y, alpha, some, extra):
+    """Return training sets as in `stratified`, with one more sample of `extra` of the classes `some`.
+
+    Every choice of classes is equally likely: each is listed as often as any other.
+    """
+    choices = [
+        stratified(y, {c: n + (c in more) for c, n in alpha.items()}).outcomes
+        for more in combinations(some, extra)
+    ]
+    times = math.lcm(*map(len, choices))
+    return Design(len(plain(y)), tuple(chain(*(each * (times // len(each)) for each in choices))))
+
+
 def kfold_sizes(N, k):
     """Return the fold sizes of scikit-learn's KFold: the first N % k folds get one sample more."""
     return [N // k + (i < N % k) for i in range(k)]
@@ -279,7 +299,7 @@ def kfold(N, k):
 def stratified_kfold(y, k):
     """Return all k-fold partitions with scikit-learn's StratifiedKFold counts per class."""
     y = plain(y)
-    check_between("k", k, 2, len(y))
+    check_between("k", k, 2, max(Counter(y).values()))
     pools = [[x for x in range(len(y)) if y[x] == c] for c in dict.fromkeys(y)]
     return from_test_folds(len(y), deal(pools, sorted(stratified_allocation(y, k))))
 
@@ -303,6 +323,8 @@ def scores(D, y, variant, design, ties="random", **params):
         raise ValueError(msg)
     if params.get("loss") is not None:
         params["loss"] = plain(params["loss"])
+    if callable(variant):
+        variant = of_function(variant, D)
     found, known = {}, {}
     for T, x, groups_in_T in tests(D, design):
         seen = x, nearest_groups(groups_in_T, places(variant, params))
@@ -310,6 +332,16 @@ def scores(D, y, variant, design, ties="random", **params):
             known[seen] = expected_over_ties(variant, groups_in_T, y, x, params, ties)
         found[T, x] = known[seen]
     return found
+
+
+def of_function(decide, D):
+    """Return a rule that asks ``decide(near, distances, y, x)``."""
+
+    def rule(order_in_T, y, x, n_nearest):
+        near = order_in_T[:n_nearest]
+        return Fraction(decide(near, [D[x][j] for j in near], y, x))
+
+    return rule
 
 
 def nearest_groups(groups_in_T, length):
@@ -380,14 +412,17 @@ def classifications(design):
 
 
 def per_item(D, y, variant, design, ties="random", average="item", **params):
-    """Return the list of A_x, the mean score of x when tested, None if x is never tested.
+    """Return the list of A_x, the mean score of x when tested, None if x is never tested."""
+    return item_means(scores(D, y, variant, design, ties, **params), design, average)
+
+
+def item_means(found, design, average="item"):
+    """Return the list of A_x from all scores, None if x is never tested.
 
     In k-fold this is the expected out-of-fold score. Only there, and only with folds of unequal
     sizes, average="pooled" differs: a test in a smaller fold then weighs more, as in the mean of
     the folds' accuracies.
     """
-    check_average(average)
-    found = scores(D, y, variant, design, ties, **params)
     parts, weights = [[] for _ in range(design.n_items)], [[] for _ in range(design.n_items)]
     for T, x, w in classifications(design):
         w = w if average == "pooled" else 1
@@ -398,7 +433,6 @@ def per_item(D, y, variant, design, ties="random", average="item", **params):
 
 def item_weights(y, design, average="pooled"):
     """Return the weights, summing to one, with which per_item(..., average) gives the score."""
-    check_average(average)
     y = plain(y)
     weights = [[] for _ in range(design.n_items)]
     for _, x, w in classifications(design):
@@ -410,35 +444,101 @@ def item_weights(y, design, average="pooled"):
     if average == "item":
         return [Fraction(x in tested, len(tested)) for x in range(design.n_items)]
     count = Counter(y[x] for x in tested)
-    return [
-        Fraction(1, len(count) * count[y[x]]) if x in tested else Fraction(0) for x in range(design.n_items)
-    ]
+    shares = {c: Fraction(1, len(count)) for c in count} if average == "class" else average
+    if not set(shares) <= set(count):
+        msg = f"average must be 'pooled', 'item', 'class' or shares of the tested classes, got {average!r}"
+        raise ValueError(msg)
+    return [shares[y[x]] / count[y[x]] if x in tested else Fraction(0) for x in range(design.n_items)]
 
 
 def complete(D, y, variant, design, average="pooled", ties="random", **params):
-    """Return the complete cross-validation score.
+    """Return the complete cross-validation score."""
+    return total(scores(D, y, variant, design, ties, **params), y, design, average)
+
+
+def total(found, y, design, average="pooled"):
+    """Return the complete cross-validation score from all scores.
 
     "pooled": the share of all classifications that are right, A / sum_T |S \\ T| (ICML eq. 1);
     for k-fold the expected mean of the folds' accuracies, E[CV(P)]. "item": the mean of A_x over
     the tested samples. "class": the mean over the classes of the mean of A_x in the class, classes
-    without a tested sample left out.
+    without a tested sample left out. Shares of the classes: the same with these weights.
     """
-    check_average(average)
-    y = plain(y)
+    y, S = plain(y), frozenset(range(design.n_items))
     if average == "pooled" and design.is_kfold:
-        found = scores(D, y, variant, design, ties, **params)
-        S = frozenset(range(design.n_items))
         return mean(
             [mean([mean([found[T, x] for x in S - T]) for T in outcome]) for outcome in design.outcomes]
         )
     if average == "pooled":
-        return mean(list(scores(D, y, variant, design, ties, **params).values()))
-    A = per_item(D, y, variant, design, ties, **params)
+        return mean([found[T, x] for (T,) in design.outcomes for x in S - T])
+    A = item_means(found, design)
     tested = [x for x in range(design.n_items) if A[x] is not None]
     if average == "item":
         return mean([A[x] for x in tested])
+    if average != "class":
+        return sum(w * A[x] for x, w in enumerate(item_weights(y, design, average)) if w)
     classes = sorted({y[x] for x in tested})
     return mean([mean([A[x] for x in tested if y[x] == c]) for c in classes])
+
+
+def run_scores(found, y, design, average="pooled"):
+    """Return the score of every outcome from all scores, a list of Fractions.
+
+    For "pooled" the tests have the weights of `classifications`. For the other averages every test of x
+    has the same weight, such that the mean over all runs is the complete score.
+    """
+    S, n_runs = frozenset(range(design.n_items)), len(design.outcomes)
+    if average == "pooled":
+        weights = {(x, len(T)): w * n_runs for T, x, w in classifications(design)}
+    else:
+        tests_of = Counter(x for _, x, _ in classifications(design))
+        sizes = {len(T) for T in chain(*design.outcomes)}
+        of_item = item_weights(y, design, average)
+        weights = {(x, n): of_item[x] * n_runs / tests_of[x] for x in tests_of for n in sizes}
+    return [
+        sum((weights[x, len(T)] * found[T, x] for T in outcome for x in S - T), Fraction(0))
+        for outcome in design.outcomes
+    ]
+
+
+def variance(values):
+    """Return the mean squared deviation from the mean."""
+    center = mean(values)
+    return mean([(value - center) ** 2 for value in values])
+
+
+def tied_items(D, y, design, length, depth):
+    """Count the samples with a tied group of different labels that the rule sees in some training set.
+
+    It looks at `length` training samples; of each list only the first `depth` others are known.
+    """
+    D, y = plain(D), plain(y)
+    sets = set(chain.from_iterable(design.outcomes))
+    count = 0
+    for x, row in enumerate(D):
+        order, groups = neighbor_order(row, x)
+        seen = [[j for j in group if order.index(j) < depth] for group in groups]
+        starts = [set(order[: order.index(g[0])]) for g in seen if len({str(y[j]) for j in g}) > 1]
+        own = [T for T in sets if x not in T]
+        count += any(len(start & T) < min(length, len(T)) for start in starts for T in own)
+    return count
+
+
+def extremes(D, y, variant, design, **params):
+    """Return the lowest and the highest A_x over all orders of tied samples, each the same for all T.
+
+    None if x is never tested; all training sets are of one size, or groups are left out.
+    """
+    found = []
+    for x, row in enumerate(plain(D)):
+        own = [T for (T,) in design.outcomes if x not in T]
+        means = []
+        for parts in product(*map(permutations, neighbor_order(row, x)[1])) if own else []:
+            order = list(chain.from_iterable(parts))
+            each = [score_one(variant, [j for j in order if j in T], y, x, params) for T in own]
+            means.append(mean(each))
+        found.append((min(means), max(means)) if own else (None, None))
+    return [low for low, _ in found], [high for _, high in found]
 
 
 def mean(values):
@@ -462,13 +562,6 @@ def check_between(name, value, low, high):
     """Raise a ValueError unless low <= value <= high."""
     if not low <= value <= high:
         msg = f"{name} must be between {low} and {high}, got {value}"
-        raise ValueError(msg)
-
-
-def check_average(average):
-    """Raise a ValueError unless this average is known."""
-    if average not in ("pooled", "item", "class"):
-        msg = f"average must be 'pooled', 'item' or 'class', got {average!r}"
         raise ValueError(msg)
 
 

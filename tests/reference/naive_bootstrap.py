@@ -28,7 +28,7 @@ def score_given(copies, distances_row, y, x, variant, ties, **params):
 
 def score_of_groups(groups, y, x, variant, ties, **params):
     """Expected score of x over the orders of tied entries; copies of a sample are entries of their own."""
-    k = params["rank"] if variant == "rank" else params.get("n_neighbors", 1)
+    k = naive.places(variant, params)
     if ties == "index":
         return naive.score_one(variant, [j for group in groups for j in sorted(group)], y, x, params)
     nearer, group = [], []

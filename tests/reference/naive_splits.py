@@ -147,14 +147,15 @@ def expectation(outcomes, score_split, pooled=False):
     return total / weight
 
 
-def item_scores(D, y, train, test, k, ties="index", loss=None):
-    """The expected score of each tested sample, by votes of its k nearest training samples."""
-    scores = []
+def item_scores(D, y, train, test, k, ties="index", loss=None, rule="knn"):
+    """The expected score of each tested sample, by its k nearest training samples."""
+    scores, params = [], {"n_neighbors": k}
+    if loss is not None:
+        params["loss"] = loss
     for x in test:
         groups = [[j for j in group if j in train] for group in neighbor_order(D[x], x)[1]]
         groups = [group for group in groups if group]
-        params = {"n_neighbors": k} if loss is None else {"n_neighbors": k, "loss": loss}
-        scores.append(Fraction(expected_over_ties("knn", groups, y, x, params, ties)))
+        scores.append(Fraction(expected_over_ties(rule, groups, y, x, params, ties)))
     return scores
 
 
@@ -175,18 +176,5 @@ def balanced(D, y, k, ties="index"):
 
 
 def squared_error(D, y, k, ties="index"):
-    """A function (train, test) -> mean squared error of the mean of the k nearest; y of Fractions."""
-
-    def score(train, test):
-        errors = []
-        for x in test:
-            groups = [[j for j in group if j in train] for group in neighbor_order(D[x], x)[1]]
-            groups = [group for group in groups if group]
-            if ties == "index":
-                orders = [list(chain.from_iterable(groups))]
-            else:
-                orders = [list(chain.from_iterable(o)) for o in product(*(permutations(g) for g in groups))]
-            errors.append(mean([(y[x] - mean([y[j] for j in order[:k]])) ** 2 for order in orders]))
-        return mean(errors)
-
-    return score
+    """A function (train, test) -> mean squared error of the mean of the k nearest."""
+    return lambda train, test: mean(item_scores(D, y, train, test, k, ties, rule="regression"))

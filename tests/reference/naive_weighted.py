@@ -5,7 +5,6 @@ Hechenbichler and Schliep (2004), scikit-learn's ``weights="distance"``, DINO's 
 """
 
 import math
-from itertools import chain
 
 import naive
 
@@ -61,29 +60,13 @@ def squared_error(weights, targets, own, normalize=True):
     return sum((p - t) ** 2 for p, t in zip(predicted, own, strict=True))
 
 
-def per_item(distances, listed, score, n_nearest, ties="random", average="item"):
-    """Return the mean score of every sample over its training sets and tie orders; None if never tested.
-
-    `listed` is a design of naive. ``score(x, order)`` scores sample x from its `n_nearest` nearest samples.
-    """
-    n_items = len(distances)
-    sums, counts = [0.0] * n_items, [0.0] * n_items
-    for training, x, weight in naive.classifications(listed):
-        each = float(weight) if average == "pooled" else 1.0
-        _, groups = naive.neighbor_order(distances[x], x)
-        kept = [[j for j in group if j in training] for group in groups]
-        kept = [group for group in kept if group]
-        if ties == "index":
-            orders = [list(chain.from_iterable(kept))[:n_nearest]]
-        else:
-            orders = naive.random_beginnings(kept, n_nearest)
-        sums[x] += each * sum(score(x, order) for order in orders) / len(orders)
-        counts[x] += each
-    return [s / c if c else None for s, c in zip(sums, counts, strict=True)]
-
-
 def mean_score(distances, y, listed, score, n_nearest, ties, average):
-    """Return the mean of `per_item` under an average of naive."""
-    found = per_item(distances, listed, score, n_nearest, ties, average)
-    weights = naive.item_weights(y, listed, average)
-    return sum(float(w) * s for w, s in zip(weights, found, strict=True) if s is not None)
+    """Return the mean score over the training sets and tie orders of a design of naive.
+
+    ``score(x, order)`` scores sample x from its `n_nearest` nearest samples.
+    """
+
+    def decide(near, distances, y, x):  # noqa: ARG001
+        return score(x, near)
+
+    return float(naive.complete(distances, y, decide, listed, average, ties, n_nearest=n_nearest))

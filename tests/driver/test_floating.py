@@ -1,0 +1,398 @@
+"""Floating point: its bounds, against rational numbers, deeper lists and other ways to the same score."""
+
+import enum
+import math
+from fractions import Fraction
+
+import naive_splits
+import numpy as np
+import pytest
+from problems import Shares, StratifiedShuffle
+from scipy import sparse
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
+
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    get_variant,
+    monte_carlo_cv,
+)
+from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.sklearn import expected_score
+from knnccv.voting import scaled_position_weights
+
+LOSS = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
+
+
+def smooth(n_items, n_classes, seed=0):
+    """Data without ties in classes that overlap."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_items)
+    return rng.normal(size=(n_items, 3)) + 0.7 * y[:, None] / n_classes, y
+
+
+def check_rational(near, y, rule, design, tol=1e-12, **parameters):
+    """Floats agree with rational numbers, within their bound and sample by sample."""
+    rational = complete_cv(near, y, rule, design, exact=True, tol=tol, **parameters)
+    floating = complete_cv(near, y, rule, design, tol=tol, **parameters)
+    where = f"{rule} {parameters} {design}"
+    assert floating.score == pytest.approx(float(rational.exact), rel=1e-12), where
+    assert abs(Fraction(floating.score) - rational.exact) <= floating.error_bound <= 1e-11, where
+    np.testing.assert_allclose(floating.per_item, rational.per_item, rtol=1e-11, atol=1e-12, err_msg=where)
+    assert floating.tied == rational.tied, where
+    return floating
+
+
+VOTES = [
+    # number of classes, K, design, which sum it takes
+    (2, 5, Subsample(0.8), "a table of two classes"),
+    (2, 6, Subsample(0.5), "a table of two classes"),
+    (2, 2, Subsample(2), "K-subsets counted, of which all are needed"),
+    (2, 12, Subsample(40), "a table of two classes"),
+    (2, 7, KFold(4), "a table of two classes"),
+    (2, 4, StratifiedSubsample(0.5), "a table of two strata"),
+    (2, 5, StratifiedKFold(3), "a table of two strata"),
+    (2, 5, StratifiedSubsample(per_class=3), "strata, deep lists"),
+    (4, 5, Subsample(0.8), "K-subsets counted"),
+    (4, 8, Subsample(0.6), "K-subsets counted"),
+    (4, 1, Subsample(0.6), "K-subsets counted"),
+    (4, 30, Subsample(0.6), "thinning"),
+    (4, 6, StratifiedSubsample(0.5), "strata"),
+]
+
+
+def test_every_way_to_sum_votes_agrees_with_rationals():
+    for n_classes, k, design, _ in VOTES:
+        rng, n_items = np.random.default_rng(k), 75 if k == 30 else 45
+        X, y = rng.normal(size=(n_items, 2)), rng.integers(0, n_classes, n_items)
+        found = check_rational(X, y, "knn", design, n_neighbors=k)
+        whole = complete_cv(X, y, "knn", design, n_neighbors=k, tol=0)
+        assert abs(found.score - whole.score) <= found.error_bound + whole.error_bound
+
+
+def test_the_ways_to_sum_votes_are_taken():
+    """Check that the cases above reach the intended code paths."""
+    rule = get_variant("knn")
+    for n_classes, k, size, expected in [
+        (2, 5, 36, "table"),
+        (2, 2, 2, "counted"),
+        (4, 5, 36, "counted"),
+        (4, 30, 45, "thinned"),
+    ]:
+        n_items = 75 if k == 30 else 45
+        task = Task((size,), (n_items,), stratified=False, held_out=1, n_classes=n_classes)
+        fields = rule.tables(task, **rule.settings({"n_neighbors": k})).integers
+        counted = "counted" if fields.counted_depth >= n_items - 1 else "thinned"
+        assert expected == ("table" if fields.table_depth > 0 else counted)
+
+
+def questions_of_hundreds():
+    X, y = smooth(400, 3)
+    few = smooth(150, 3)  # the fractions of votes grow long: 400 samples take a minute
+    groups = np.random.default_rng(5).integers(0, 20, 400)
+    for X_y, name, parameters in [
+        ((X, y), "nn", {}),
+        ((X, y), "nn", {"loss": LOSS}),
+        ((X.round(1), y), "nn", {"ties": "random"}),  # some 30 tied groups in every list
+        (few, "knn", {"n_neighbors": 3}),
+        (few, "knn", {"n_neighbors": 2, "loss": LOSS}),
+        (few, "rank", {"rank": 3}),
+    ]:
+        yield *X_y, name, Subsample(0.75), parameters
+        yield *X_y, name, StratifiedSubsample(0.75), parameters
+    yield X, y, "nn", KFold(7), {}
+    yield *few, "rank", Subsample(20), {"rank": 4}
+    yield X, y, "nn", Subsample(2), {}
+    for p in (1, 6, 15):
+        for table in (X, X.round(0)):
+            yield table, y, "nn", LeaveGroupsOut(groups, p), {"ties": "random", "loss": LOSS}
+
+
+@pytest.mark.slow
+def test_floats_agree_with_rationals_on_hundreds_of_samples():
+    for X, y, rule, design, parameters in questions_of_hundreds():
+        check_rational(Neighbors.from_data(X), y, rule, design, **parameters)
+
+
+LEFT_OUT = np.random.default_rng(3).integers(0, 9, 45)
+TIED_DESIGNS = [
+    Subsample(0.8),
+    Subsample(30),
+    KFold(7),
+    LeaveOut(1),
+    StratifiedKFold(4),
+    StratifiedSubsample(0.7),
+    StratifiedSubsample(per_class={0: 1, 1: 14, 2: 10}),
+    LeaveGroupsOut(LEFT_OUT),
+    LeaveGroupsOut(LEFT_OUT, 4),
+]
+
+
+@pytest.mark.slow
+def test_tied_does_not_depend_on_the_mode():
+    """Far from a sample there are more ties, which floating point does not look at and rationals do."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(15, 2)), rng.normal(size=(30, 2)).round(1)])
+    y = rng.permutation(np.repeat([0, 1, 2], [14, 15, 16]))
+    for design in TIED_DESIGNS:
+        for rule, setting in [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})]:
+            if getattr(design, "p", 1) == 1 or rule == "nn":
+                for ties in ("index", "random"):
+                    for tol in (1e-12, 1e-3):
+                        asked = {"ties": ties, "tol": tol, **setting}
+                        floating = complete_cv(X, y, rule, design, **asked)
+                        exact = complete_cv(X, y, rule, design, exact=True, **asked)
+                        assert floating.tied == exact.tied < 45, (design, rule, asked)
+
+
+def test_what_is_never_tested_is_not_tied():
+    """Class 0 always trains; of class 1, only two are as near to each other as to a sample of it."""
+    X = np.array([[0.0], [1], [1], [1], [5], [6], [7], [8]])
+    y = np.array([0, 0, 1, 1, 1, 1, 1, 1])
+    design = StratifiedSubsample(per_class={0: 2, 1: 3})
+    for exact in (False, True):
+        assert complete_cv(X, y, "nn", design, exact=exact).tied == 2
+
+
+@pytest.mark.slow
+def test_truncated_and_untruncated_differ_by_less_than_the_bound():
+    rng = np.random.default_rng(3)
+    n_items = 8_000
+    X = rng.normal(size=(n_items, 3))
+    y = (X[:, 0] + rng.normal(size=n_items) > 0).astype(int) + (X[:, 1] > 1)
+    near = Neighbors.from_data(X)
+    shallow = {tol: complete_cv(near, y, "knn", KFold(5), tol=tol) for tol in (1e-3, 1e-6, 1e-12)}
+    whole = complete_cv(near, y, "knn", KFold(5), tol=0)
+    assert whole.depth == n_items - 1
+    for tol, cut in shallow.items():
+        assert cut.depth < 60
+        assert 0 < abs(cut.score - whole.score) <= cut.error_bound + whole.error_bound
+        assert cut.error_bound <= tol
+
+
+def test_truncation_keeps_its_bound():
+    X, y = smooth(300, 4)
+    sizes = {0: 2, 1: 40, 2: 1, 3: 30}  # shares so different that the first guess of the depth fails
+    groups = np.minimum(np.random.default_rng(0).geometric(0.15, 300), 25)
+    for rule, designs in {
+        "nn": (Subsample(0.6), StratifiedSubsample(per_class=sizes), LeaveGroupsOut(groups, 8)),
+        "knn": (KFold(5), StratifiedSubsample(per_class=sizes), LeaveGroupsOut(groups, 3)),
+        "rank": (LeaveOut(40), StratifiedSubsample(per_class=sizes), LeaveGroupsOut(groups)),
+    }.items():
+        for design in designs:
+            whole = complete_cv(X, y, rule, design, tol=0)
+            short = complete_cv(Neighbors.from_data(X, n_neighbors=3), y, rule, design)
+            assert abs(short.score - whole.score) <= short.error_bound <= 1 + 1e-9
+            for tol in (1e-1, 1e-3, 1e-9):
+                cut = complete_cv(X, y, rule, design, tol=tol)
+                assert abs(cut.score - whole.score) <= cut.error_bound <= tol * 1.001 + 1e-11
+                assert cut.depth <= whole.depth
+
+
+@pytest.mark.parametrize("n_items", [300, pytest.param(2500, marks=pytest.mark.slow)])
+def test_the_bound_holds_where_a_stratified_walk_is_long(n_items):
+    """One training sample of one class, all but one of the other, and all samples of a class in a heap.
+
+    Every walk passes its own class first, and every sample of it is right; the rounding of n steps adds up.
+    """
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random(n_items), 100 + rng.random(n_items)])[:, None]
+    y = np.repeat([0, 1], n_items)
+    design = StratifiedSubsample(per_class={0: 1, 1: n_items - 1})
+    for variant, parameters in (("nn", {}), ("knn", {"n_neighbors": 1}), ("rank", {})):
+        found = complete_cv(X, y, variant, design, tol=0 if n_items < 1000 else 1e-12, **parameters)
+        assert abs(found.score - 1) <= found.error_bound < 1e-10
+        two_per_step = 2 * found.depth * np.finfo(float).eps / 2  # a product along the walk, to first order
+        assert found.error_bound >= two_per_step
+
+
+def test_exact_mode_needs_all_neighbors_that_can_matter():
+    near = Neighbors.from_distances(np.ones((6, 6)))
+    lists = Neighbors.from_lists(*near.kneighbors(5))
+    for ties in ("index", "random"):
+        asked = {"ties": ties, "exact": True}
+        expected = complete_cv(near, [0, 1] * 3, "nn", Subsample(4), **asked).exact
+        assert complete_cv(lists, [0, 1] * 3, "nn", Subsample(4), **asked).exact == expected
+    short = Neighbors.from_lists(*near.kneighbors(4))
+    with pytest.raises(ValueError, match="exact=True needs 2 neighbors, ties included"):
+        complete_cv(short, [0, 1] * 3, "nn", Subsample(4), exact=True)
+    D = np.random.default_rng(0).random((8, 8)) + 0.1  # short only where nothing is tested
+    graph = sparse.csr_array(np.where((np.arange(8)[:, None] < 2) & (np.arange(8) > 4), 0, D))
+    y, design = [0, 0, 1, 1, 1, 1, 1, 1], StratifiedSubsample(per_class={0: 2, 1: 2})
+    found = complete_cv(Neighbors.from_graph(graph), y, "nn", design, exact=True)
+    assert found.exact == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).exact
+    assert np.isnan(found.per_item[:2]).all()
+
+
+def test_rules_agree_where_they_must():
+    X, y = smooth(90, 4)
+    for design in (Subsample(40), KFold(7), StratifiedSubsample(0.6), StratifiedSubsample(per_class=4)):
+        nearest = complete_cv(X, y, "nn", design).score
+        assert complete_cv(X, y, "knn", design, n_neighbors=1).score == pytest.approx(nearest, rel=1e-13)
+        assert complete_cv(X, y, "knn", design, n_neighbors=2).score != nearest
+        assert complete_cv(X, y, "rank", design, rank=1).score == pytest.approx(nearest, rel=1e-13)
+        wrong = complete_cv(X, y, "knn", design, n_neighbors=4, loss=1 - np.eye(4)).score
+        right = complete_cv(X, y, "knn", design, n_neighbors=4).score
+        assert wrong == pytest.approx(1 - right, rel=1e-12)
+
+
+def test_leave_one_out_equals_scikit_learn():
+    X, y = smooth(150, 3)
+    for k in (1, 2, 3, 4, 7, 12, 30):
+        expected = KNeighborsClassifier(k).fit(X, y).score(None, y)
+        found = complete_cv(X, y, "knn", LeaveOut(1), n_neighbors=k)
+        assert found.score == pytest.approx(expected, abs=1e-14)
+        assert set(np.round(found.per_item, 12)) <= {0.0, 1.0}
+
+
+def test_kinds_of_loss_matrices():
+    X, y = smooth(40, 3)
+    for variant in ("nn", "knn"):
+        expected = complete_cv(X, y, variant, KFold(4), loss=LOSS, exact=True).exact
+        thirds = [[Fraction(int(entry), 3) for entry in row] for row in LOSS]
+        assert complete_cv(X, y, variant, KFold(4), loss=thirds, exact=True).exact == expected / 3
+        found = complete_cv(X, y, variant, KFold(4), loss=LOSS * 1e299)
+        assert found.score == pytest.approx(float(expected) * 1e299, rel=1e-12)
+
+
+def test_labels_are_not_merged():
+    """Where NumPy would cut text or round numbers, two classes must stay two."""
+    species = enum.Enum("Species", {"CAT": "cat", "DOG": "dog"}, type=str)
+    large = [np.int64(2**53 + 1), np.int64(2**53)]
+    X = np.arange(8.0)[:, None]
+    expected = complete_cv(X, [0, 1] * 4, "nn", KFold(2)).score
+    for pair in ([species.CAT, species.DOG], ["a", "a\0"], [b"a", b"a\0"], large, [2**70, 2**70 + 1]):
+        result = complete_cv(X, pair * 4, "nn", KFold(2))
+        assert result.score == expected
+        assert set(result.classes) == set(pair)
+    for labels in ([*large, 1.0, 1.0] * 2, [2**63, 2**63 + 1, -1, -1] * 2):
+        assert len(complete_cv(X, labels, "nn", KFold(2)).classes) == 3
+    days = np.array(["2020-01-01", "2021-05-01"], dtype="datetime64[D]")
+    design = StratifiedSubsample(per_class={days[0]: 2, days[1]: 1})
+    expected = complete_cv(X, [0, 1] * 4, "nn", StratifiedSubsample(per_class={0: 2, 1: 1})).score
+    assert complete_cv(X, days[[0, 1] * 4], "nn", design).score == expected
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        (60, 40, 12, 3),
+        *(pytest.param(b, marks=pytest.mark.slow) for b in [(2, 3, 1, 1), (119, 79, 58, 38)]),
+    ],
+)
+def test_one_more_sample_of_some_classes_is_a_mixture_of_strata(base):
+    """Large tied groups: the time at which the K nearest have come counts the classes without the extra."""
+    counts, some = np.array([120, 80, 60, 40]), (0, 1, 3)
+    y = np.repeat(np.arange(4), counts)
+    near = Neighbors.from_distances(np.random.default_rng(0).choice([1.0, 2.0], (300, 300), p=[0.3, 0.7]))
+    design = StratifiedShuffle("", Shares(base, some, 2), 300 - sum(base) - 2)
+    for rule, setting in (("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})):
+        sums, tested = np.zeros((2, 300))
+        for alone in some:
+            sizes = np.array(base) + [c in some and c != alone for c in range(4)]
+            strata = StratifiedSubsample(per_class=dict(enumerate(sizes.tolist())))
+            part = complete_cv(near, y, rule, strata, tol=0, **setting)
+            share = (1 - sizes / counts)[y]
+            sums[share > 0] += (share * part.per_item)[share > 0]
+            tested += share
+        found = complete_cv(near, y, rule, design, tol=0, **setting)
+        np.testing.assert_allclose(found.per_item, sums / tested, rtol=1e-12)
+
+
+def test_all_training_samples_vote_where_a_random_class_has_one_more():
+    """Three training samples of two classes of four, as scikit-learn draws them: either class has two."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8, 2)), np.repeat([0, 1], 4)
+    outcomes = naive_splits.stratified_shuffle_outcomes(y.tolist(), 3, 5)
+    D = np.abs(X[:, None] - X).sum(axis=-1)
+    expected = naive_splits.expectation(outcomes, naive_splits.accuracy(D, y, 3))
+    splitter = StratifiedShuffleSplit(train_size=3, test_size=5, random_state=None)
+    found = expected_score(KNeighborsClassifier(3, metric="manhattan"), X, y, cv=splitter)
+    assert abs(found.score - expected) <= found.error_bound < 1e-12
+
+
+@pytest.mark.slow
+def test_many_votes_neither_vanish_nor_overflow():
+    """Where the first positions are too unlikely for a double."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1361, 2)), rng.integers(0, 2, 1361)
+    near = Neighbors.from_data(X)
+    found = complete_cv(near, y, "knn", Subsample(750), n_neighbors=750)
+    assert np.isfinite(found.per_item).all()
+    runs = monte_carlo_cv(near, y, "knn", Subsample(750), n_neighbors=750, n_repeats=20, random_state=0)
+    assert abs(runs.score - found.score) <= 5 * runs.standard_error + 1e-3  # rough error of 20 runs
+
+
+def test_weights_of_thinned_votes():
+    """Scores of small problems hide an error of a weight that is rarely used; here each is compared."""
+    for m, size, k in [(60, 30, 10), (60, 59, 3), (60, 60, 4), (60, 20, 20), (60, 2, 2), (60, 45, 44)]:
+        next_known, list_ends = scaled_position_weights(Task((size,), (m,), False, 0, 3), k)
+        rate = Fraction(size, m)
+        for i in range(k, m + 1):
+            thinned = math.comb(i, k) * rate**k * (1 - rate) ** (i - k)
+            in_first = Fraction(math.comb(i, k) * math.comb(m - i, size - k), math.comb(m, size))
+            if thinned > 0:
+                assert list_ends[i - 1] == pytest.approx(float(in_first / thinned), rel=1e-12)
+                following = in_first * (size - k) / (m - i) / thinned if i < m else 0
+                assert next_known[i - 1] == pytest.approx(float(following), rel=1e-12)
+    for m, size, k in [(3000, 1500, 1500), (3000, 1500, 1400), (3000, 2999, 1500)]:
+        weights = np.concatenate(scaled_position_weights(Task((size,), (m,), False, 0, 3), k))
+        assert np.isfinite(weights).all()
+        assert weights.max() > 0.5
+
+
+@jit
+def by_weight(order, labels, target, constraints):  # noqa: ARG001 (a kernel has four arguments)
+    """The first weight, started as exact mode wants it."""
+    return constraints.unit * constraints.weights[0]
+
+
+@jit
+def by_table(order, labels, target, constraints):  # noqa: ARG001
+    """A number of the table."""
+    return constraints.unit * constraints.table[1, 0]
+
+
+@jit
+def by_float(order, labels, target, constraints):  # noqa: ARG001
+    """A number of the kernel's own, which is the kernel's fault."""
+    return 0.25 + 0 * constraints.weights[0]
+
+
+class Careless(Variant):
+    name = "careless"
+
+    def n_nearest(self, **_):
+        return 1
+
+    def tables(self, task, **_):
+        return Tables(weights=[0.5], table=[[task.number(1)], [0.5]])
+
+
+class Careful(Careless):
+    def tables(self, task, **_):
+        return Tables(weights=[task.number(1) / 2], table=[[task.number(1)], [task.number(1) / 2]])
+
+
+@pytest.mark.parametrize("kernel", [by_weight, by_table])
+@pytest.mark.parametrize("design", [Subsample(2), LeaveGroupsOut([0, 0, 1, 2])], ids=["items", "groups"])
+def test_who_forgets_the_rational_numbers_is_told_so(kernel, design):
+    X, y = np.arange(4.0)[:, None] ** 2, [0, 1, 0, 1]
+    careless = type("Made", (Careless,), {"fixed": kernel})
+    assert complete_cv(X, y, careless, design).score == 0.5
+    with pytest.raises(TypeError, match=r"tables\(\) must make its numbers with task.number") as caught:
+        complete_cv(X, y, careless, design, exact=True)
+    assert "variant 'careless'" in str(caught.value)
+    assert "in exact mode it gave weights[0] = 0.5" in str(caught.value)
+    careful = type("Made", (Careful,), {"fixed": kernel})
+    assert complete_cv(X, y, careful, design, exact=True).exact == Fraction(1, 2)
+    careful = type("Made", (Careful,), {"fixed": by_float})
+    with pytest.raises(TypeError, match=r"the kernel of .*returned 0.25 .*start from constraints.unit"):
+        complete_cv(X, y, careful, Subsample(2), exact=True)

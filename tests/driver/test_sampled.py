@@ -1,0 +1,344 @@
+"""Rules without kernels, and kernels that see distances: random training sets against the enumeration."""
+
+import math
+from concurrent.futures import ProcessPoolExecutor
+
+import naive
+import numpy as np
+import pytest
+from decide_rules import (
+    Closeness,
+    Nearness,
+    Prepared,
+    Sometimes,
+    closeness,
+    falling,
+    nearness,
+    weighed,
+)
+from problems import (
+    REGRESSION,
+    Shares,
+    StratifiedShuffle,
+    blobs,
+    designs,
+    groups_of,
+    problem,
+    questions,
+    smallest,
+)
+
+from knnccv import (
+    CompleteCV,
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    SampledCV,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    register,
+    unregister,
+)
+from knnccv.driver import AVERAGES
+from knnccv.halves import halvings_of
+from knnccv.sampled._draws import estimate
+
+
+class Tally:
+    """Sums of errors and of stated variances over many estimates."""
+
+    def __init__(self):
+        self.errors, self.variances = [], []
+
+    def add(self, found, expected):
+        self.errors.append(found.score - float(expected))
+        self.variances.append(found.std_error**2)
+
+    def check(self):
+        """The sum of all errors is within four standard errors, and these have the right size."""
+        assert abs(sum(self.errors)) < 4 * math.sqrt(sum(self.variances))
+        squares = np.array(self.errors) ** 2
+        spread = math.sqrt(((squares - self.variances) ** 2).sum())
+        assert abs(squares.sum() - sum(self.variances)) < 4 * spread
+
+
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 150), marks=pytest.mark.slow)])
+def test_a_rule_that_only_decides_equals_the_enumeration_on_average(seeds):
+    tally = Tally()
+    for seed in seeds:
+        case = problem(seed)
+        groups = groups_of(case, seed)
+        pairs = designs(case, seed)
+        pairs += [
+            (LeaveGroupsOut(groups, p), naive.leave_groups_out(groups, p))
+            for p in range(1, len(set(groups)))
+        ]
+        for d, (design, listed) in enumerate(pairs):
+            k = 1 + (seed + d) % 3
+            if (seed + d) % 2 or k > smallest(listed):
+                continue
+            ties, average = ("random", "index")[(seed + d // 2) % 2], AVERAGES[(seed + d) % 3]
+            found = complete_cv(
+                case.distances, case.y, Nearness, design, metric="precomputed", ties=ties, average=average,
+                n_neighbors=k, n_draws=100, random_state=seed, n_jobs=1,
+            )  # fmt: skip
+            assert isinstance(found, SampledCV)
+            assert found.truncation_bound == 0
+            scores = naive.scores(case.distances, case.y, nearness, listed, ties, n_nearest=k)
+            tally.add(found, naive.total(scores, case.y, listed, average))
+            each = naive.item_means(scores, listed)
+            assert [a is None for a in each] == np.isnan(found.per_item).tolist()
+    assert len(tally.errors) > 2 * len(seeds)
+    tally.check()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [("nn", {}), ("knn", {"n_neighbors": 3, "vote_ties": "random"})],
+        pytest.param(
+            [("rank", {"rank": 2}), ("confidence", {"n_neighbors": 3, "score": "brier"}), *REGRESSION],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_rules_with_kernels_can_be_sampled(rules):
+    tally = Tally()
+    for seed in range(10):
+        for question in questions(seed, rules, len(rules)):
+            if question.ties == "random":
+                found = question.ask(method="sampled", n_draws=50, random_state=seed)
+                tally.add(found, question.expected())
+    tally.check()
+
+
+def test_kernels_that_see_distances_equal_the_enumeration():
+    for seed in range(8):
+        case = problem(seed)
+        for design, listed in designs(case, seed):
+            scores = naive.scores(case.distances, case.y, closeness, listed, "index", n_nearest=1)
+            for average in ("pooled", "class"):
+                found = complete_cv(
+                    case.distances, case.y, Closeness, design, metric="precomputed", average=average
+                )
+                assert type(found) is CompleteCV
+                expected = float(naive.total(scores, case.y, listed, average))
+                assert abs(found.score - expected) <= found.error_bound + 1e-15
+
+
+def test_distances_are_those_of_the_metric():
+    X, y = blobs(0, 40, 2)
+    near = Neighbors.from_data(X)  # whose lists are ordered by squared distances
+    for cv in (KFold(3), StratifiedSubsample(0.5)):
+        found = complete_cv(X, y, Closeness, cv)
+        given = complete_cv(Neighbors.from_lists(*near.kneighbors(39)), y, Closeness, cv)
+        assert found.score == pytest.approx(given.score, rel=1e-14)
+
+
+def test_samples_that_the_kernel_leaves_out_are_sampled():
+    errors, variances = [], []
+    X, y = blobs(1, 40, 2)
+    for cv in (Subsample(0.5), StratifiedKFold(3)):
+        exact = complete_cv(X, y, Closeness, cv)
+        for seed in range(10):
+            found = complete_cv(X, y, Sometimes, cv, n_draws=40, random_state=seed)
+            assert isinstance(found, SampledCV)
+            assert found.n_sampled == 20
+            assert np.array_equal(found.per_item[::2], exact.per_item[::2])
+            assert not found.per_item_std_error[::2].any()
+            assert found.per_item_std_error[1::2].any()
+            errors.append(found.score - exact.score)
+            variances.append(found.std_error**2)
+    assert abs(sum(errors)) < 4 * math.sqrt(sum(variances))
+    everything = complete_cv(X, y, Sometimes, KFold(3), n_draws=40, method="sampled")
+    assert everything.per_item_std_error[::2].any()
+
+
+def test_a_python_function_of_the_distances(monkeypatch):
+    case, tally = problem(1), Tally()
+    for seed, (design, listed) in enumerate(designs(case, 1)):
+        if smallest(listed) > 1:
+            asked = {"metric": "precomputed", "n_draws": 101, "random_state": seed, "weights": falling}
+            found = complete_cv(case.distances, case.y, Prepared, design, **asked)
+            tally.add(found, naive.complete(case.distances, case.y, weighed, listed, n_nearest=2))
+            with monkeypatch.context() as patch:
+                patch.setattr("knnccv.sampled._decoupled.AT_ONCE", 300)  # a row at a time
+                again = complete_cv(case.distances, case.y, Prepared, design, **asked)
+            assert np.array_equal(found.per_item, again.per_item)
+    tally.check()
+
+
+def test_classes_that_get_an_extra_sample_at_random():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), [2, 3, 3, 5])
+    X = rng.integers(0, 3, (len(y), 2)).astype(float)
+    tally = Tally()
+    for extra in (1, 2):
+        design = StratifiedShuffle("", Shares((1, 1, 2, 2), (0, 1, 3), extra), len(y) - 6 - extra)
+        for rule, parameters in (("nn", {}), ("rank", {"rank": 2})):
+            expected = complete_cv(X, y, rule, design, exact=True, **parameters)
+            for seed in range(10):
+                asked = {"method": "sampled", "n_draws": 100, "random_state": seed, **parameters}
+                tally.add(complete_cv(X, y, rule, design, n_jobs=1, **asked), expected.exact)
+    tally.check()
+
+
+@pytest.mark.parametrize("ties", ["random", "index"])
+def test_threads_blocks_and_depths_change_no_bit(ties, monkeypatch):
+    X, y = blobs(0, 90, 3)
+    X = np.round(X, 1) if ties == "random" else X
+    asked = {"n_neighbors": 4, "n_draws": 30, "random_state": 5, "ties": ties}
+    lists = Neighbors.from_lists(*Neighbors.from_data(X, "manhattan").kneighbors(89))
+    for cv in (Subsample(0.3), StratifiedKFold(4), StratifiedSubsample(0.5)):
+        once = complete_cv(X, y, Nearness, cv, n_jobs=1, metric="manhattan", **asked)
+        others = [complete_cv(lists, y, Nearness, cv, n_jobs=3, **asked)]
+        with monkeypatch.context() as patch:
+            patch.setattr(Neighbors, "rows_at_once", lambda *_: 7)
+            patch.setattr("knnccv.sampled._decoupled.RARE", 0.5)  # shallow lists, which are deepened
+            others.append(complete_cv(X, y, Nearness, cv, n_jobs=2, metric="manhattan", **asked))
+        for other in others:
+            assert np.array_equal(once.per_item, other.per_item)
+            assert np.array_equal(once.per_item_std_error, other.per_item_std_error)
+            assert (once.score, once.std_error, once.tied) == (other.score, other.std_error, other.tied)
+        assert complete_cv(lists, y, Nearness, cv, **{**asked, "random_state": 6}).score != once.score
+
+
+@pytest.mark.slow
+def test_processes_change_no_bit():
+    X, y = blobs(1, 60, 2)
+    with ProcessPoolExecutor(2) as pool:
+        for rule in (Nearness, Closeness):
+            found = complete_cv(X, y, rule, KFold(4), executor=pool)
+            assert np.array_equal(found.per_item, complete_cv(X, y, rule, KFold(4)).per_item)
+
+
+def test_short_lists_are_reported():
+    X, y = blobs(2, 40, 2)
+    short = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(6))
+    found = complete_cv(short, y, Nearness, Subsample(20), n_neighbors=3, n_draws=200)
+    whole = complete_cv(X, y, Nearness, Subsample(20), n_neighbors=3, n_draws=200)
+    assert found.truncation_bound > 0.1
+    assert whole.truncation_bound == 0
+    assert 0 <= whole.score - found.score < found.truncation_bound + 5 * whole.std_error
+
+
+def test_what_a_sampled_result_has_and_what_it_has_not():
+    X, y = blobs(3, 30, 2)
+    found = complete_cv(X, y, Nearness, KFold(4), n_draws=11)
+    assert isinstance(found, CompleteCV)
+    assert (found.exact, found.certified, found.error_bound) == (False, False, math.inf)
+    assert found.n_draws == 12  # folds of 7 and of 8 samples: 5.5 draws for each, rounded up
+    assert found.per_item_std_error.shape == (30,)
+    total = math.sqrt((found.weights**2 * found.per_item_std_error**2).sum())
+    assert total == pytest.approx(found.std_error, rel=1e-12)
+    assert list(found.to_frame().columns) == ["label", "score", "weight", "std_error"]
+    assert set(found.per_class()) == {0, 1}
+    for further in (
+        found.standard_error, found.confusion, found.influence, found.tie_report, found.split_std,
+        found.confidence_interval, found.half_scores,
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="needs an exact score"):
+            further()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cv", [Subsample(10), StratifiedKFold(3)])
+def test_the_stated_standard_error_is_right(cv):
+    X, y = blobs(4, 24, 2)
+    asked = {"n_neighbors": 3, "n_draws": 20, "n_jobs": 1}
+    found = [complete_cv(X, y, Nearness, cv, random_state=seed, **asked) for seed in range(1000)]
+    seen = np.std([each.score for each in found], ddof=1)
+    stated = math.sqrt(np.mean([each.std_error**2 for each in found]))
+    assert stated == pytest.approx(seen, rel=0.1)  # 1,000 estimates know their spread to 2.2 %
+
+
+def test_neighbors_keep_their_lists():
+    X, y = blobs(5, 300, 2)
+    near = Neighbors.from_data(X)
+    first = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
+    assert near.serves_cheaply(10)
+    again = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
+    assert np.array_equal(first.per_item, again.per_item)
+
+
+LINE, LINE_Y = np.arange(3.0)[:, None], [0, 1, 0]
+
+
+def test_few_draws_that_agree_are_not_certain():
+    # Every sample has two training sets of one sample. Samples 0 and 2 are right with one of them.
+    for n_draws in (2, 3):
+        asked = {"method": "sampled", "n_draws": n_draws, "n_jobs": 1}
+        found = [complete_cv(LINE, LINE_Y, "nn", Subsample(1), random_state=s, **asked) for s in range(60)]
+        agree = [each for each in found if not each.per_item_std_error.any()]
+        assert len(agree) > 4
+        for each in agree:
+            assert each.std_error == pytest.approx(1 / (3 * n_draws), rel=1e-12)
+            assert abs(each.score - 1 / 3) <= 4 * each.std_error
+        assert all(each.std_error > 0 for each in found)
+
+
+def test_one_training_sample_of_a_random_class():
+    # The sizes of all classes are 0, and one of them gets the only sample.
+    design = StratifiedShuffle("", Shares((0, 0), (0, 1), 1), 2)
+    found = complete_cv(LINE, LINE_Y, Nearness, design, n_neighbors=1, n_draws=400)
+    # Sample 1 is never right. Samples 0 and 2 are right with each other, rarer than with sample 1: the
+    # class 0 is drawn with probability 1/2, and they are then left out for the other one only.
+    assert abs(found.per_item[0] - 1 / 3) < 4 * found.per_item_std_error[0]
+    assert found.per_item[1] == 0
+
+
+def test_samples_without_a_choice_are_certain():
+    features, y = blobs(0, 12, 2)
+    # In the last design sample 0 alone is tested, by all samples of class 1.
+    alone = StratifiedSubsample(per_class={0: 0, 1: int(np.sum(y))})
+    for cv in (LeaveOut(1), LeaveGroupsOut(np.arange(12) // 3), alone):
+        assert complete_cv(features, y, Nearness, cv, n_draws=5).std_error == 0
+    tied = complete_cv(np.zeros((12, 1)), y, "nn", LeaveOut(1), method="sampled", n_draws=2)
+    assert tied.std_error > 0
+
+
+def test_the_other_draw_has_the_largest_loss():
+    features, y = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]), [0, 0, 0, 1, 1, 1]
+    loss = [[0, 7], [7, 0]]
+    found = complete_cv(features, y, "nn", KFold(4), method="sampled", n_draws=20, loss=loss)
+    assert found.score == 0
+    # Half of the folds have one sample, with one training set; the others have two, with 10 draws.
+    assert found.std_error == pytest.approx(7 * (1 / 2 / 6) / 10, rel=1e-12)
+
+
+def test_halves_are_scored_by_the_same_kernel():
+    X, y = blobs(1, 40, 2)
+    result = complete_cv(X, y, Closeness, Subsample(0.5))
+    request = result._evaluation.halves_request(result, 3, None, 0)
+    halvings = halvings_of(result._evaluation.problem, request)
+    found = result.half_scores(3).scores
+    for at, half in np.ndindex(3, 2):
+        rows = halvings.rows(at, half)
+        alone = complete_cv(X[rows], y[rows], Closeness, Subsample(0.5))
+        assert found[at, half] == pytest.approx(alone.score, rel=1e-12)
+
+
+def test_the_estimate_is_that_of_a_stratified_sample():
+    """The draws are seen by no public call, and their number is close to it less one."""
+    scores = np.array([1.0, 0.0, 4.0, 3.0, 2.0, 2.0, 5.0])  # slices 0, 1, 2; a third draw of slice 0
+    slices = [[1.0, 3.0, 5.0], [0.0, 2.0], [4.0, 2.0]]
+    mean, variance = estimate(scores)
+    assert mean == pytest.approx(sum(map(np.mean, slices)) / 3, rel=1e-15)
+    assert variance == pytest.approx(sum(np.var(s, ddof=1) / len(s) for s in slices) / 9, rel=1e-15)
+
+
+def test_names_and_seeds():
+    X, y = blobs(0, 24, 2)
+    expected = complete_cv(X, y, Nearness(), KFold(3), n_draws=4, random_state=3).score
+    assert complete_cv(X, y, Nearness, KFold(3), n_draws=4, random_state=3).score == expected
+    for state in (None, np.random.default_rng(0)):
+        scores = {complete_cv(X, y, Nearness, KFold(3), n_draws=4, random_state=state).score for _ in "123"}
+        assert len(scores) > 1
+    register(Nearness)
+    try:
+        assert complete_cv(X, y, "nearness", KFold(3), n_draws=4, random_state=3).score == expected
+    finally:
+        unregister("nearness")

@@ -1,0 +1,470 @@
+"""What is computed, and what is said of it: equal samples once, light kernels, long questions announced."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import naive
+import numba
+import numpy as np
+import pytest
+from bad_input import complete, sampled
+from problems import copies, plain
+from scipy import sparse
+
+import knnccv
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    Neighbors,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    monte_carlo_cv,
+    surface,
+)
+from knnccv.driver import SlowComputationWarning
+from knnccv.hvdm import HEOM
+from knnccv.kernel import JOINT, Compiling, chain_of, jit
+from knnccv.neighbors import distinct_rows
+from knnccv_variants.votes import KNN
+
+RULES = [
+    ("nn", {}),
+    ("nn", {"loss": np.array([[0, 1, 3], [1, 0, 2], [5, 1, 0]])}),
+    ("knn", {"n_neighbors": 4}),
+    ("knn", {"n_neighbors": 3, "vote_ties": "random"}),
+    ("rank", {"rank": 3}),
+    ("confidence", {"n_neighbors": 3, "score": "brier"}),
+    ("regression", {"n_neighbors": 3}),
+]
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """The rows that the scorer was asked for; no answer tells how many were."""
+    rows = []
+    scorer = sys.modules["knnccv.driver._scores"].BlockScorer
+    call = scorer.__call__
+
+    def spied(self, lists, block):
+        rows.extend(block.tolist())
+        return call(self, lists, block)
+
+    monkeypatch.setattr(scorer, "__call__", spied)
+    return rows
+
+
+def each_by_itself(X, metric="euclidean", depth=None, **more):
+    """Neighbors that do not know which samples have equal features."""
+    near = Neighbors.from_data(X, metric, **more)
+    return Neighbors.from_lists(*near.kneighbors(depth or len(X) - 1))
+
+
+def check_alike(found, expected):
+    np.testing.assert_allclose(found.per_item, expected.per_item, rtol=1e-12, atol=1e-13)
+    assert found.score == pytest.approx(expected.score, rel=1e-12)
+    assert found.error_bound == pytest.approx(expected.error_bound, rel=1e-9)
+    assert found.tied == expected.tied
+
+
+def test_equal_samples_are_scored_once(scored):
+    X, y = copies(120, 6)
+    apart = each_by_itself(X)
+    for rule, parameters in RULES:
+        for design in (KFold(4), Subsample(0.6), StratifiedKFold(3)):
+            if rule == "regression" and isinstance(design, StratifiedKFold):
+                continue
+            for tol in (0.0, 1e-3):
+                scored.clear()
+                result = complete_cv(X, y, rule, design, tol=tol, n_jobs=1, **parameters)
+                assert 6 <= len(set(scored)) <= 18
+                expected = complete_cv(apart, y, rule, design, tol=tol, n_jobs=1, **parameters)
+                assert len(set(scored)) == 120
+                check_alike(result, expected)
+
+
+def test_equal_samples_have_the_score_of_the_enumeration(scored):
+    """Two points, each four times, of two classes."""
+    X = np.array([0, 1, 0, 1, 1, 0, 1, 0], float)[:, None]
+    y = np.array([0, 0, 1, 0, 1, 0, 1, 1])
+    designs = [(Subsample(5), naive.subsample(8, 5)), (StratifiedKFold(3), naive.stratified_kfold(y, 3))]
+    for rule, parameters in RULES:
+        if "loss" in parameters:
+            parameters = {"loss": np.array([[0, 2], [5, 1]])}
+        for design, runs in designs[: 1 + (rule != "regression")]:
+            scored.clear()
+            result = complete_cv(X, y, rule, design, tol=0, **parameters)
+            assert len(scored) == 4
+            expected = naive.complete(np.abs(X - X.T), y, rule, runs, **plain(parameters))
+            assert result.score == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_equal_samples_of_every_metric_and_of_short_lists(scored):
+    X, y = copies(120, 9)
+    X = np.column_stack([X, X[:, ::-1] * [1, -1] + 1]).astype(np.float32)
+    for metric in ("cosine", "manhattan", "jaccard", "mahalanobis", "hamming"):
+        more = {"metric_params": {"V": np.diag([1.0, 2.0, 3.0, 4.0])}} if metric == "mahalanobis" else {}
+        near = Neighbors.from_data(X, metric, **more)
+        complete_cv(near, y, "knn", 5, n_neighbors=3)
+        scored.clear()
+        result = complete_cv(near, y, "knn", 5, n_neighbors=3)  # from lists that were kept
+        assert len(set(scored)) <= 27
+        check_alike(result, complete_cv(each_by_itself(X, metric, **more), y, "knn", 5, n_neighbors=3))
+    for depth in (20, 60):  # the last tied group of a cut list is left out, for every copy alike
+        short = complete_cv(Neighbors.from_data(X, n_neighbors=depth), y, "knn", KFold(4))
+        check_alike(short, complete_cv(each_by_itself(X, depth=depth), y, "knn", KFold(4)))
+
+
+def test_lists_are_kept_for_all_samples(scored):
+    """Once, at the first depth; farther neighbors are searched for one sample of those that are alike."""
+    X, y = copies(400, 8)
+    near = Neighbors.from_data(X)
+    first = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
+    assert len(set(scored[:400])) == 400
+    assert len(scored) < 600
+    assert near.serves_cheaply(20)
+    scored.clear()
+    again = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
+    assert len(scored) < 200
+    np.testing.assert_allclose(again.per_item, first.per_item, rtol=1e-12)
+
+
+def test_who_needs_a_score_of_its_own(scored):
+    """Other targets, ties in the order of the rows, groups; neighbors that do not know equal samples."""
+    X, y = copies(120, 6)
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    for own, asked in [
+        (False, {"X": X, "y": y.astype(float), "variant": "regression"}),
+        (False, {"X": X, "y": np.column_stack([y, y * y]), "variant": "regression"}),
+        (True, {"X": X, "y": np.column_stack([y, np.arange(120)]), "variant": "regression"}),
+        (True, {"X": X, "ties": "index"}),
+        (True, {"X": Neighbors.from_distances(D)}),
+        (True, {"X": Neighbors.from_data(sparse.csr_array(X))}),
+        (True, {"X": Neighbors.from_data(X, lambda a, b: float(abs(a - b).sum()))}),
+        (True, {"X": HEOM(nominal=[0]).fit(X).neighbors()}),
+    ]:
+        scored.clear()
+        complete_cv(**{"y": y, "variant": "knn", "cv": KFold(4), **asked})
+        assert (len(set(scored)) == 120) == own, asked
+    apart, groups = each_by_itself(X), LeaveGroupsOut(np.arange(120) % 10)
+    check_alike(complete_cv(X, y, "knn", groups), complete_cv(apart, y, "knn", groups))
+    result = complete_cv(X, y, "knn", KFold(4), ties="index")
+    assert len(set(result.per_item)) > 18
+    scored.clear()
+    result.tie_report()
+    assert len(set(scored)) == 120
+
+
+@pytest.mark.parametrize("n_rows", [8, 500, 6_000])
+def test_distinct_rows(n_rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32, bool):
+        table = rng.integers(0, 2 if dtype is bool else 4, (n_rows, 3)).astype(dtype)
+        numbers = distinct_rows(np.repeat(table, 5, axis=0))
+        rows, expected = np.unique(np.repeat(table, 5, axis=0), axis=0, return_inverse=True)
+        assert numbers.max() + 1 == len(rows)
+        assert len(np.unique(np.column_stack([numbers, expected.ravel()]), axis=0)) == len(rows)
+    assert distinct_rows(rng.normal(size=(n_rows, 3))) is None  # not sought in vain
+    assert distinct_rows(rng.permutation(n_rows)[:, None] // 3) is None
+    assert distinct_rows((np.arange(n_rows) // 4)[:, None]).max() + 1 == n_rows // 4
+    monkeypatch.setattr("knnccv.neighbors._sources.mixed", lambda table: np.zeros(len(table), np.uint64))
+    assert distinct_rows(np.arange(20.0).reshape(10, 2).repeat(5, axis=0)).max() == 9
+
+
+needs_compiler = pytest.mark.skipif(
+    bool(getattr(numba.config, "DISABLE_JIT", False)), reason="nothing is compiled: NUMBA_DISABLE_JIT"
+)
+
+
+def data(n_classes, decimals):
+    """Samples of which none tie, or some with other labels."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(50, 2))
+    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 50 - n_classes)])
+    return X.round(decimals), y
+
+
+@jit
+def always_half(order, labels, target, constraints):  # noqa: ARG001
+    return 0.5 * constraints.unit
+
+
+def without_first_kernels(variant, tasks, parameters):
+    """The chain without the kernels that are tried before the last one, except joint ones."""
+    *first, last = chain_of(variant, tasks, parameters) or [None]
+    return [link for link in (*first, last) if link is last or link.form == JOINT] if last else []
+
+
+@needs_compiler
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
+    for rule, parameters in (RULES[0], RULES[2], RULES[4]):
+        for decimals in (0, 15):
+            X, y = data(n_classes, decimals)
+            for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), StratifiedSubsample(0.5)):
+                found = []
+                for chain in (chain_of, without_first_kernels):
+                    monkeypatch.setattr("knnccv.driver._part.chain_of", chain)
+                    exact = complete_cv(X, y, rule, design, **parameters)
+                    runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)
+                    found.append((exact, runs))
+                (one, few), (other, others) = found
+                check_alike(one, other)
+                np.testing.assert_allclose(few.scores, others.scores, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("design", [KFold(4), StratifiedKFold(3)])
+def test_a_subclass_with_kernels_of_its_own_has_no_light_ones(design):
+    X, y = data(3, 15)
+    own = "stratified" if isinstance(design, StratifiedKFold) else "fixed"
+    changed = type("Changed", (KNN,), {"name": "changed", own: staticmethod(always_half)})
+    assert (complete_cv(X, y, changed, design).per_item == 0.5).all()
+    assert (monte_carlo_cv(X, y, changed, KFold(4), n_repeats=2).scores == 0.5).all() == (own == "fixed")
+
+
+NEEDS = """
+import numpy as np
+from knnccv import KFold, StratifiedKFold, bootstrap_score, complete_cv, get_variant
+from knnccv.kernel import Task
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+knn, nn, rank = (get_variant(name) for name in ("knn", "nn", "rank"))
+task = Task((14, 14, 12), (20, 20, 20), True, held_out=1, n_classes=3)
+bootstrap_score(X, y, n_neighbors=3)
+for rule in (knn, nn, rank):
+    complete_cv(X, y, rule, StratifiedKFold(3))
+    assert not rule.stratified.signatures, rule
+for rule in (knn, rank):
+    complete_cv(X, y, rule, KFold(3))
+    assert not rule.fixed.signatures, rule
+chain = knn.chain([task], **knn.parameters)
+assert not chain[-1].kernel.signatures
+complete_cv(X.round(), y, knn, StratifiedKFold(3))
+assert chain[-1].kernel.signatures
+"""
+
+
+@needs_compiler
+def test_a_kernel_for_ties_is_compiled_when_items_tie():
+    subprocess.run([sys.executable, "-W", "error", "-c", NEEDS], check=True, env=os.environ.copy())
+
+
+def fresh_function():
+    """A jitted function of two that no cache holds."""
+
+    @numba.njit
+    def inner(x):
+        return x + 1
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * 2
+
+    return outer
+
+
+@needs_compiler
+def test_compiling_is_said_once_and_only_if_something_is_compiled(capsys, monkeypatch):
+    one, other = fresh_function(), fresh_function()
+    with Compiling("compiling") as compiling:
+        assert one(1) == 4
+        assert other(1) == 4
+    assert capsys.readouterr().err == "compiling\n"
+    assert compiling.functions == 4
+    assert 0 < compiling.seconds < 600
+    with Compiling("compiling") as compiling:
+        assert one(2) == 6
+    assert capsys.readouterr() == ("", "")
+    assert (compiling.functions, compiling.seconds) == (0, 0.0)
+    assert fresh_function()(1) == 4  # nobody listens any more
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys, "stderr", None)  # nobody reads
+    with Compiling("compiling"):
+        assert fresh_function()(1) == 4
+
+
+# Samples that all tie: one of them takes about a second, all of them an hour.
+TIED = """
+import json, os, signal, sys, threading, time, warnings
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv, monte_carlo_cv, surface
+
+warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
+what, n_jobs = sys.argv[1], int(sys.argv[2])
+n_items, n_classes = (4000, 20) if what != "surface" else (2000, 40)
+X, y = np.arange(n_items)[:, None], np.arange(n_items) % n_classes  # equal rows would share a score
+arguments = {"executor": ThreadPoolExecutor(2)} if n_jobs == 0 else {"n_jobs": n_jobs}
+
+def ask(X, y, **arguments):
+    if what == "surface":
+        return surface(X, y, range(1, 31), [0.5], **arguments).scores
+    if what == "monte carlo":
+        return monte_carlo_cv(X, y, "knn", 5, n_repeats=20, random_state=0, **arguments).scores
+    return complete_cv(X, y, "knn", 5, **arguments).per_item
+
+# Compiled first: the compiler's callbacks swallow a signal.
+few = np.random.default_rng(0).integers(0, 3, (120, 2)).astype(float), np.arange(120) % 3
+expected = ask(*few)
+Neighbors.from_data(X, "hamming").kneighbors(2)  # by the engine for many items
+near = Neighbors.from_data(X, "hamming")
+pressed = []
+
+def press():
+    pressed.append(time.time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(2.5, press).start()
+try:
+    ask(near, y, **arguments)
+    raised = False
+except KeyboardInterrupt:
+    raised = True
+answered = time.time() - pressed[0]
+right = ask(*few).tobytes() == expected.tobytes()
+print(json.dumps({"raised": raised, "right": right, "answered": answered, "at": time.time()}), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "n_jobs"),
+    [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)],
+)
+def test_ctrl_c_ends_a_long_question(what, n_jobs):
+    """Within a second or two; the limit here is for a machine that does much else."""
+    asked = {"capture_output": True, "text": True, "timeout": 300, "check": False}
+    done = subprocess.run([sys.executable, "-c", TIED, what, str(n_jobs)], **asked)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["raised"]
+    assert told["right"]
+    assert time.time() - told["at"] < 10  # no thread is waited for at the end
+    assert told["answered"] < 10
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Call a little work long, and keep the garbage collector out of the times that are compared."""
+    monkeypatch.setattr("knnccv.driver._forecast.LONG", 1e-5)
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def tied(n_items=200, n_classes=4, n_points=1):
+    """Distinct rows that tie, as equal rows would share a score."""
+    X = np.column_stack([np.repeat(np.arange(n_points), n_items // n_points), np.arange(n_items)])
+    y = np.random.default_rng(0).permutation(np.arange(n_items) % n_classes)
+    return Neighbors.from_data(X, "hamming"), y
+
+
+def told_by(ask, way_out=""):
+    """The only warning, and the answer; asked again if other work disturbs the times compared."""
+    for _ in range(5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            answer = ask()
+        if caught and way_out in str(caught[0].message):
+            break
+    assert [each.category for each in caught] == [SlowComputationWarning]
+    assert caught[0].filename == __file__
+    return str(caught[0].message), answer
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
+    X, y = tied()
+    told, answer = told_by(lambda: complete_cv(X, y, "knn", 5, n_jobs=2), "ties='index'")
+    assert "with 2 workers: some 200 samples have up to 199 tied neighbors" in told
+    assert "cv=KFold(5) or Subsample(160) fixes" in told
+    assert "tol=" not in told  # the group must be seen to its end in any case
+    told_by(lambda: monte_carlo_cv(X, y, "knn", 5, n_repeats=2, random_state=0))
+    told, _ = told_by(lambda: surface(X, y, [1, 3], [0.3, 0.5], stratified=True))
+    assert "at most about" in told
+    told_by(lambda: surface(X, y, [1, 3], [0.3, 0.5]))
+    with ThreadPoolExecutor(3) as pool:
+        told, one = told_by(lambda: complete_cv(X, y, "knn", 5, executor=pool))
+        assert "with 3 workers" in told
+        shy = SimpleNamespace(submit=pool.submit)  # an executor that does not tell how many workers it has
+        told, other = told_by(lambda: complete_cv(X, y, "knn", 5, executor=shy))
+        assert "of processor time" in told
+    monkeypatch.setattr("knnccv.driver._forecast.LONG", 60.0)
+    quiet = complete_cv(X, y, "knn", 5, n_jobs=1)
+    for each in (answer, one, other):
+        assert each.per_item.tobytes() == quiet.per_item.tobytes()
+        assert each.error_bound == quiet.error_bound
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
+def test_only_ways_out_that_help_are_named():
+    X, y = tied(4000, 2, 4)
+    told, _ = told_by(lambda: complete_cv(X, y, "knn", KFold(5), n_jobs=1), "ties='index'")
+    assert "with 1 worker:" in told
+    assert "up to 999 tied neighbors" in told
+    assert "cv=" not in told  # what takes the time is to list the group
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_larger_tol_is_named_where_it_ends_before_the_group():
+    n_items = 900
+    D = 1.0 - np.eye(n_items)
+    for x in range(n_items):
+        D[x, (x + np.arange(1, 16)) % n_items] = np.arange(1, 16) / 100
+    near = Neighbors.from_distances(D)
+    told, _ = told_by(lambda: complete_cv(near, np.arange(n_items) % 3, "nn", 5), "tol=1e-06")
+    assert "tol=1e-06 reads fewer neighbors" in told
+
+
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_announced_where_ties_cost_nothing():
+    rng = np.random.default_rng(0)
+    complete_cv(rng.normal(size=(600, 2)), np.arange(600) % 3, "knn", StratifiedSubsample(0.05))
+    complete_cv(*tied(), "knn", 5, ties="index")
+
+
+def test_the_compiler_is_not_timed(monkeypatch):
+    """A kernel that is compiled in a trial would make the forecast of all samples one of compilations."""
+    forecast = sys.modules["knnccv.driver._forecast"]
+    seconds = [61, 400, 3300, 50_000, 10**6]
+    words = ["1 minute", "7 minutes", "55 minutes", "14 hours", "12 days"]
+    assert [forecast.in_words(s) for s in seconds] == words
+    kernel, now = SimpleNamespace(signatures=[]), [0.0]
+
+    def scores(*_):
+        now[0] += 0.01
+        if not kernel.signatures:
+            kernel.signatures.append("compiled")
+            now[0] += 20.0
+
+    monkeypatch.setattr(forecast.time, "thread_time", lambda: now[0])
+    part = SimpleNamespace(steps=(SimpleNamespace(kernel=kernel),))
+    plan = SimpleNamespace(parts=(part,), scores_and_tails=scores)
+    assert forecast._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)
+
+
+def test_what_is_missing_is_named_and_what_is_corrected_is_accepted(monkeypatch):
+    """The inputs of the transcripts without their faults; the refused variants are not registered."""
+    result = complete(cv=Subsample(6))
+    assert result.error_bound < 1e-12
+    assert len(sampled(cv=Subsample(6)).scores) == 3
+    assert "no-kernel" not in knnccv.variant_names()
+    for name in ("tqdm", "tqdm.auto", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for function in (complete, sampled):
+        with pytest.raises(
+            ImportError, match=r"a progress bar needs tqdm: pip install 'knnccv\[progress\]'"
+        ):
+            function(cv=Subsample(6), progress=True)
+    with pytest.raises(ImportError, match=r"needs pandas: pip install 'knnccv\[pandas\]'"):
+        result.to_frame()
