@@ -21,16 +21,18 @@ class EncodedLabels(NamedTuple):
     """Labels as codes 0 .. C-1 in sorted label order.
 
     ``codes`` int64 array of shape (n_items,); ``classes`` array of shape (n_classes,);
-    ``counts`` int64 array of shape (n_classes,).
+    ``counts`` int64 array of shape (n_classes,). ``pool``: the samples only train, so that all may train at
+    once; others are tested.
     """
 
     codes: Array
     classes: Array
     counts: Array
+    pool: bool = False
 
 
-def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
-    """Check class labels and encode them.
+def encode_labels(y: Any, n_items: int | None = None, test: str = "") -> EncodedLabels:
+    """Check class labels and encode them; messages name those of a test set ``y_test``.
 
     Raises
     ------
@@ -40,34 +42,51 @@ def encode_labels(y: Any, n_items: int | None = None) -> EncodedLabels:
         If they are not labels: numbers that are not whole, or objects that cannot be sorted together.
     """
     if np.ma.is_masked(y):
-        msg = "y holds masked entries; complete cross-validation needs a label for every sample"
+        msg = f"y{test} holds masked entries; complete cross-validation needs a label for every sample"
         raise ValueError(msg)
-    labels = of_one_kind(y)
+    labels = of_one_kind(y, test)
     if labels.ndim != 1:
-        msg = f"y must have shape (n_items,), got shape {labels.shape}"
+        msg = f"y{test} must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
     if n_items is not None and len(labels) != n_items:
-        msg = f"X has {n_items} samples, but y has {len(labels)} labels"
+        msg = f"X{test} has {n_items} samples, but y{test} has {len(labels)} labels"
         raise ValueError(msg)
     if labels.dtype.kind == "f":
-        _check_whole(labels)
+        _check_whole(labels, test)
     elif labels.dtype.kind == "c":
-        msg = f"y must hold class labels, got complex numbers ({labels.dtype})"
+        msg = f"y{test} must hold class labels, got complex numbers ({labels.dtype})"
         raise TypeError(msg)
     elif labels.dtype.kind in "mM" and np.isnat(labels).any():
-        msg = f"y[{int(np.argmax(np.isnat(labels)))}] is missing (NaT)"
+        msg = f"y{test}[{int(np.argmax(np.isnat(labels)))}] is missing (NaT)"
         raise ValueError(msg)
     try:
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
-        msg = f"the labels in y cannot be sorted together: they are of types {', '.join(kinds)}"
+        msg = f"the labels in y{test} cannot be sorted together: they are of types {', '.join(kinds)}"
         raise TypeError(msg) from error
     return EncodedLabels(
         np.ascontiguousarray(codes.reshape(-1), dtype=np.int64),
         classes,
         counts.astype(np.int64),
     )
+
+
+def encode_together(pool: EncodedLabels, tested: EncodedLabels) -> tuple[EncodedLabels, EncodedLabels]:
+    """Labels of a pool and of the samples tested, with the codes of the classes of both.
+
+    Raises
+    ------
+    TypeError
+        If the classes cannot be sorted together.
+    """
+    both = encode_labels([*pool.classes, *tested.classes], test=" and y_test")
+    codes = both.codes[: len(pool.classes)], both.codes[len(pool.classes) :]
+    first, second = (
+        labels_of(EncodedLabels(of, both.classes, both.counts), labels.codes)
+        for of, labels in zip(codes, (pool, tested), strict=True)
+    )
+    return first._replace(pool=True), second
 
 
 def task_of(labels: Array) -> tuple[str, str]:
@@ -107,7 +126,7 @@ def single_class(n_items: int) -> EncodedLabels:
     return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))
 
 
-def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
+def as_targets(y: Any, n_items: int, test: str = "") -> tuple[Array, Array]:
     """Check real targets; return them as float64 (n_items, n_outputs), and in the given shape.
 
     Raises
@@ -115,12 +134,12 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
     ValueError, TypeError
         If their shape or number is wrong, one is missing or not finite, or they are not real numbers.
     """
-    given = as_reals("y", y, "y must hold real numbers, (n_items,) or (n_items, n_outputs)")
+    given = as_reals(f"y{test}", y, f"y{test} must hold real numbers, (n_items,) or (n_items, n_outputs)")
     if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] == 0):
-        msg = f"y must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
+        msg = f"y{test} must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
         raise ValueError(msg)
     if len(given) != n_items:
-        msg = f"X has {n_items} samples, but y has {len(given)} targets"
+        msg = f"X{test} has {n_items} samples, but y{test} has {len(given)} targets"
         raise ValueError(msg)
     if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
         msg = f"targets must not exceed {LARGEST_TARGET:g} in absolute value, got {np.abs(given).max():g}"
@@ -129,23 +148,23 @@ def as_targets(y: Any, n_items: int) -> tuple[Array, Array]:
     return np.ascontiguousarray(given.reshape(n_items, -1)), given
 
 
-def _check_whole(labels: Array) -> None:
+def _check_whole(labels: Array, test: str) -> None:
     bad = ~np.isfinite(labels)
     if bad.any():
         at = int(np.argmax(bad))
-        msg = f"y[{at}] is {labels[at]}; every sample needs a label"
+        msg = f"y{test}[{at}] is {labels[at]}; every sample needs a label"
         raise ValueError(msg)
     bad = labels != np.floor(labels)
     if bad.any():
         at = int(np.argmax(bad))
         msg = (
-            f"y[{at}] is {labels[at]}: class labels must be whole numbers, strings or booleans; "
+            f"y{test}[{at}] is {labels[at]}: class labels must be whole numbers, strings or booleans; "
             "real targets are for the variant 'regression'"
         )
         raise TypeError(msg)
 
 
-def of_one_kind(y: Any) -> Array:
+def of_one_kind(y: Any, test: str = "") -> Array:
     """The labels as an array of one type; NumPy would turn a list of mixed types into text."""
     if isinstance(y, (list, tuple)):
         labels = np.empty(len(y), dtype=object)
@@ -162,18 +181,18 @@ def of_one_kind(y: Any) -> Array:
     kinds: dict[str, set[str]] = {}
     for at, label in enumerate(labels):
         if isinstance(label, (list, tuple, np.ndarray)):
-            msg = f"y must have shape (n_items,), got {label!r} at y[{at}]"
+            msg = f"y{test} must have shape (n_items,), got {label!r} at y{test}[{at}]"
             raise ValueError(msg)
         if isinstance(label, (set, frozenset, dict)):
-            msg = f"y[{at}] is a {type(label).__name__}, which is not a class label"
+            msg = f"y{test}[{at}] is a {type(label).__name__}, which is not a class label"
             raise TypeError(msg)
         if is_missing(label):
-            msg = f"y[{at}] is missing ({label!r}); every sample needs a label"
+            msg = f"y{test}[{at}] is missing ({label!r}); every sample needs a label"
             raise ValueError(msg)
         kinds.setdefault(_kind(label), set()).add(type(label).__name__)
     if len(kinds) > 1:
         types = ", ".join(sorted(set().union(*kinds.values())))
-        msg = f"the labels in y cannot be sorted together: they are of types {types}"
+        msg = f"the labels in y{test} cannot be sorted together: they are of types {types}"
         raise TypeError(msg)
     for at, label in enumerate(labels):
         if isinstance(label, np.generic):

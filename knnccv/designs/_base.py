@@ -32,6 +32,8 @@ class TrainingSets:
         usually empty.
     n_extra : int
         The number of strata with an extra sample.
+    held_out : int
+        1 if a tested sample is one of the `counts`; 0 if all these only train, and others are tested.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class TrainingSets:
     stratified: bool
     extra: tuple[int, ...] = ()
     n_extra: int = 0
+    held_out: int = 1
 
     @property
     def number(self) -> int:
@@ -71,7 +74,7 @@ class TrainingSets:
     @property
     def n_available(self) -> int:
         """Number of samples besides a tested one."""
-        return sum(self.counts) - 1
+        return sum(self.counts) - self.held_out
 
     @property
     def least_train(self) -> int:
@@ -90,6 +93,8 @@ class TrainingSets:
 
     def tested_share(self, n_classes: int) -> list[Fraction]:
         """Per class, the probability that a given sample of it is tested."""
+        if not self.held_out:
+            return [Fraction(1)] * n_classes
         more = Fraction(self.n_extra, max(len(self.extra), 1))
         shares = [
             (count - n_train - (more if stratum in self.extra else 0)) / Fraction(count or 1)

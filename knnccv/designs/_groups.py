@@ -42,7 +42,7 @@ class GroupTrainingSets(TrainingSets):
     @property
     def n_available(self) -> int:
         """Number of samples besides a tested one."""
-        return sum(self.sizes) - 1
+        return sum(self.sizes) - self.held_out
 
     @property
     def least_train(self) -> int:

@@ -49,11 +49,11 @@ class Subsample(OneKind):
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """Return one kind, with all samples as one stratum."""
         n_items = len(labels.codes)
-        size = _count(self.train_size, n_items)
-        if not 1 <= size <= n_items - 1:
+        size, most = _count(self.train_size, n_items), n_items - (not labels.pool)
+        if not 1 <= size <= most:
             given = "" if isinstance(self.train_size, Integral) else f" ({size} samples)"
             msg = (
-                f"train_size must be between 1 and {n_items - 1} for {n_items} samples, "
+                f"train_size must be between 1 and {most} for {n_items} samples, "
                 f"got {self.train_size}{given}"
             )
             raise ValueError(msg)
@@ -190,7 +190,7 @@ class StratifiedSubsample(OneKind):
         if sum(n_train) == 0:
             msg = f"per_class leaves the training set empty: {self.per_class!r}"
             raise ValueError(msg)
-        if n_train == counts:
+        if n_train == counts and not labels.pool:
             msg = f"per_class puts all {sum(counts)} samples into the training set: none is tested"
             raise ValueError(msg)
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)

@@ -80,18 +80,18 @@ def _depth_that_matters(problem: ScoringProblem) -> int:
     """Depth at which at least K of the samples passed are in every training set."""
     depth = 0
     for kind in problem.training_sets:
-        n_available = sum(kind.counts) - 1
-        left_out = n_available - sum(kind.n_train)
-        depth = max(depth, min(left_out + problem.nearest(kind), n_available))
+        left_out = kind.n_available - sum(kind.n_train)
+        depth = max(depth, min(left_out + problem.nearest(kind), kind.n_available))
     return depth
 
 
 def exact_labels(problem: ScoringProblem) -> Labels:
     """Classes as Python integers and targets as Fractions, as the kernel reads them in exact mode."""
-    values = np.empty(problem.values.shape, dtype=object)
+    given = problem.kernel_labels()
+    values = np.empty(given.values.shape, dtype=object)
     for at in np.ndindex(values.shape):
-        values[at] = Fraction(float(problem.values[at]))
-    return Labels(as_objects(problem.labels.codes), values)
+        values[at] = Fraction(float(given.values[at]))
+    return Labels(as_objects(given.classes), values)
 
 
 def rational(score: Any, problem: ScoringProblem, constraints: tuple[Constraints, ...]) -> Fraction:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._labels import EncodedLabels, as_targets, encode_labels, single_class
+from .._labels import EncodedLabels, as_targets, encode_labels, encode_together, labels_of, single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
@@ -34,6 +34,9 @@ class ScoringProblem:
     Fractions: the weight of a sample of a class in each kind; over all samples and kinds they sum to 1.
     ``values`` (n_items, n_outputs) are the real targets, (0, 0) for a rule of class labels. ``targets`` is
     y as an array.
+
+    ``pool`` are the labels of samples that only train, if there are any; all else describes the samples
+    that are tested. Kernels number the samples of the pool after these, and ``values`` hold theirs too.
     """
 
     variant: Variant
@@ -46,6 +49,7 @@ class ScoringProblem:
     average: Any
     values: Array
     targets: Array
+    pool: EncodedLabels | None = None
 
     @property
     def largest(self) -> float:
@@ -62,7 +66,7 @@ class ScoringProblem:
             kind.n_train,
             kind.counts,
             kind.stratified,
-            held_out=1,
+            held_out=kind.held_out,
             n_classes=len(self.labels.classes),
             number=number,
             extra=kind.extra,
@@ -142,7 +146,8 @@ class ScoringProblem:
 
     def kernel_labels(self) -> Labels:
         """Classes and targets of the samples, as the kernel reads them."""
-        return Labels(self.labels.codes, self.values)
+        pools = [] if self.pool is None else [self.pool.codes]
+        return Labels(np.concatenate([self.labels.codes, *pools]), self.values)
 
     def with_labels_of(self, source: Array) -> ScoringProblem:
         """The problem in which sample i has the label, or the targets, of sample ``source[i]``.
@@ -174,10 +179,12 @@ def validate_problem(
     average: Any,
     parameters: Mapping[str, Any],
     method: str | None = None,
+    pool: Pool | None = None,
 ) -> ScoringProblem:
     """Check all arguments that define a problem.
 
-    The rule needs kernels that see no distances, unless the `method` of `complete_cv` is given.
+    The rule needs kernels that see no distances, unless the `method` of `complete_cv` is given. With a
+    `pool`, y are the labels of the samples that are tested.
 
     Raises
     ------
@@ -198,21 +205,32 @@ def validate_problem(
         raise ValueError(msg)
     design = as_design(cv, stratified=rule.target != "values")
     values = np.empty((0, 0))
+    from_pool, test = None, "" if pool is None else "_test"
     if rule.target == "values":
-        values, targets = as_targets(y, n_items)
+        values, targets = as_targets(y, n_items, test)
         labels = single_class(n_items)
+        if pool is not None:
+            values, from_pool = _with_pool_targets(values, pool)
     else:
-        labels = encode_labels(y, n_items)
+        labels = encode_labels(y, n_items, test)
+        if pool is not None:
+            from_pool, labels = encode_together(encode_labels(pool.y, pool.n_items), labels)
         targets = labels.classes[labels.codes]
-        settings = dict(rule.for_classes(labels.classes, labels.counts, **settings))
+        trained = labels if from_pool is None else from_pool
+        settings = dict(rule.for_classes(labels.classes, trained.counts, **settings))
     check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
     unfit = design.stratifies and rule.target == "values"
-    training_sets = () if unfit else design.training_sets(labels)
+    training_sets: tuple[TrainingSets, ...] = ()
+    if not unfit:
+        training_sets = (
+            design.training_sets(labels) if from_pool is None else training_sets_of_pool(design, from_pool)
+        )
     if unfit or (rule.target == "values" and any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
-    weights = design.item_weights(labels, average) or weights_of(training_sets, labels, average)
+    weights = None if from_pool is not None else design.item_weights(labels, average)
+    weights = weights or weights_of(training_sets, labels, average)
     check_tested(average, weights, labels, design)
     problem = ScoringProblem(
         rule,
@@ -225,6 +243,7 @@ def validate_problem(
         average,
         values,
         targets,
+        from_pool,
     )
     for task in (task for kind in training_sets for task in problem.tasks_to_check(kind)):
         if not _has_other_way(rule, task, method):
@@ -233,6 +252,54 @@ def validate_problem(
     check_integer(f"n_nearest of variant {rule.name!r}", rule.n_nearest(**settings), 1)
     rule.check_targets(values, **settings)
     return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
+
+
+class Pool(NamedTuple):
+    """The samples that only train: their labels, as the caller gave them, and their number."""
+
+    y: Any
+    n_items: int
+
+
+def _with_pool_targets(values: Array, pool: Pool) -> tuple[Array, EncodedLabels]:
+    """The targets of the samples tested and of the pool after them; and the pool as one class."""
+    others, _ = as_targets(pool.y, pool.n_items)
+    if others.shape[1] != values.shape[1]:
+        msg = f"y_test has {values.shape[1]} outputs, but y has {others.shape[1]}"
+        raise ValueError(msg)
+    return np.concatenate([values, others]), single_class(pool.n_items)._replace(pool=True)
+
+
+def labels_of_pool(pool: EncodedLabels, rows: Array | None = None) -> EncodedLabels:
+    """The labels of a pool, or of some of its samples, by the classes that the pool has."""
+    own = np.flatnonzero(pool.counts)
+    codes = np.searchsorted(own, pool.codes)
+    whole = EncodedLabels(codes, pool.classes[own], pool.counts[own], pool=True)
+    return whole if rows is None else labels_of(whole, rows)._replace(pool=True)
+
+
+def training_sets_of_pool(
+    design: Design, pool: EncodedLabels, rows: Array | None = None
+) -> tuple[TrainingSets, ...]:
+    """The kinds of training sets of a pool, or of some of its samples.
+
+    The design sees the classes of the pool alone. A class that only the samples tested have is a stratum of
+    no sample.
+    """
+    kinds = design.training_sets(labels_of_pool(pool, rows))
+    own, n_classes = np.flatnonzero(pool.counts), len(pool.counts)
+
+    def in_strata(kind: TrainingSets) -> TrainingSets:
+        if not kind.stratified or len(own) == n_classes:
+            return replace(kind, held_out=0)
+        n_train, counts = np.zeros((2, n_classes), np.int64)
+        n_train[own], counts[own] = kind.n_train, kind.counts
+        extra = tuple(own[list(kind.extra)].tolist())
+        return replace(
+            kind, n_train=tuple(n_train.tolist()), counts=tuple(counts.tolist()), extra=extra, held_out=0
+        )
+
+    return tuple(map(in_strata, kinds))
 
 
 def _has_other_way(rule: Variant, task: Task, method: str | None) -> bool:
@@ -281,7 +348,8 @@ def weights_of(
     counts = [int(count) for count in labels.counts]
     shares = [kind.tested_share(n_classes) for kind in kinds]
     if average == "pooled":
-        each = [kind.probability / kind.n_test for kind in kinds]
+        n_items = sum(counts)
+        each = [kind.probability / (kind.n_test if kind.held_out else n_items) for kind in kinds]
         return tuple(tuple(one * share for share in row) for one, row in zip(each, shares, strict=True))
     tested = [
         sum(

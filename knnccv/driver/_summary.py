@@ -119,7 +119,7 @@ def _rounding(problem: ScoringProblem, kind: TrainingSets, depth: int) -> float:
     groups six times.
     """
     k = problem.nearest(kind)
-    walked = expected_position(sum(kind.counts) - 1, sum(kind.n_train), k)
+    walked = expected_position(sum(kind.counts) - kind.held_out, sum(kind.n_train), k)
     if kind.stratified:
         walked += depth / 8
     elif problem.leaves_groups and problem.ties == "random":

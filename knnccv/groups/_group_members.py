@@ -20,14 +20,18 @@ from ..sampling import place_of
 
 
 class DrawnGroups(NamedTuple):
-    """A training set of `n_train` random groups: the groups of the samples, and their number."""
+    """A training set of `n_train` random groups: the groups of the samples, and their number.
+
+    A list of ``n_others`` samples is complete.
+    """
 
     groups: Array
     n_groups: int
     n_train: int
+    n_others: int
 
 
-DRAWN_GROUPS = types.NamedTuple([INTEGERS, types.int64, types.int64], DrawnGroups)
+DRAWN_GROUPS = types.NamedTuple([INTEGERS, types.int64, types.int64, types.int64], DrawnGroups)
 
 
 @jit
@@ -39,7 +43,7 @@ def score_nearest_members(kernel, rows, labels, constraints, drawn, out, passed,
     more, see `_gain_of_urn`.
     """
     items, values, lengths, targets, average_ties = rows
-    groups, n_groups, n_train = drawn
+    groups, n_groups, n_train, _ = drawn
     unit = constraints.unit
     one = np.empty(1, labels.classes.dtype)
     end_of_one = np.arange(1, 2).astype(labels.classes.dtype)

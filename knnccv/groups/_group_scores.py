@@ -216,7 +216,11 @@ def group_scorer(
     n_nearest = problem.nearest(kind)
     sizes: tuple[int, ...] = (1,)
     outside, nearest = None, []
-    if kind.n_test_groups == 1:
+    n_groups, n_train, n_test = kind.counts[0], kind.n_train[0], kind.n_test_groups
+    if problem.pool is not None:  # the samples tested are a group of their own, which never trains
+        groups = np.concatenate([np.full(neighbors.n_items, n_groups), groups])
+        n_groups, n_test = n_groups + 1, n_test + 1
+    if n_test == 1:
         sizes = kind.train_sizes
         outside = outside_of(problem, n_nearest, groups)
     elif n_nearest > 1:
@@ -226,16 +230,15 @@ def group_scorer(
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or problem.variant.kernel_for(tasks[0])
     compile_kernel(kernel, f"variant {problem.variant.name!r}")
-    n_groups, n_train = kind.counts[0], kind.n_train[0]
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
-    may_miss = np.arange(n_groups) < kind.n_test_groups  # all of them may be test groups
+    may_miss = np.arange(n_groups) < n_test  # all of them may be test groups
     scorer = GroupScorer(
         neighbors,
         exact_labels(problem) if exact else problem.kernel_labels(),
         as_python(kernel) if exact else kernel,
         tuple(problem.constraints(task) for task in tasks),
         outside,
-        DrawnGroups(groups, n_groups, n_train),
+        DrawnGroups(groups, n_groups, n_train, kind.n_available),
         tuple(nearest),
         may_miss.astype(float) if exact else tie_tails,
         tie_tails,

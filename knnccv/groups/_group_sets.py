@@ -51,7 +51,7 @@ class SetSums(NamedTuple):
 def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
     """Add A_x of every row over the sets of groups that leave out its own; O(cases * cost of a kernel)."""
     items, values, lengths, targets, average_ties = rows
-    groups, n_groups, n_train = drawn
+    groups, n_groups, n_train, n_others = drawn
     n_nearest, size = cases
     unit = constraints.unit
     depth = items.shape[1]
@@ -68,7 +68,7 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
     for r in range(len(targets)):
         own_group = groups[targets[r]]
         length = lengths[r]
-        complete = length == len(groups) - 1
+        complete = length == n_others
         score = unit * 0
         unknown = unit * 0
         n_decided = n_kept = n_open = position = 0

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._labels import labels_of
+from .._labels import EncodedLabels, labels_of
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import SMALL_SHARE, Design, GroupTrainingSets, TrainingSets
@@ -24,8 +24,11 @@ from ..driver import (
     block_scorer,
     by_class,
     first_depth,
+    labels_of_pool,
     search_lists,
+    training_sets_of_pool,
     usable_lengths,
+    weights_of,
 )
 from ..groups import GroupScorer, group_scorer
 from ..inference import Halvings
@@ -163,7 +166,7 @@ class _Task:
             halving[of_row],
             side[of_row],
             # In the last lists the number that matters may depend on the classes of the neighbors.
-            len(self.place) if self.last else scorer.enough * self.growth,
+            self.lists.items.shape[1] if self.last else scorer.enough * self.growth,
         )
         weights = np.concatenate(
             [half.weights[:, self.codes[mine]] for half, (_, mine) in zip(halves, piece, strict=True)],
@@ -315,7 +318,12 @@ def _halves(problem: ScoringProblem, neighbors: Neighbors, halvings: Halvings) -
     halves = []
     for halving, half in np.ndindex(len(halvings.half_of), 2):
         rows = halvings.rows(halving, half)
-        key = _decides(problem, rows) or (halving, half)
+        if problem.pool is None:
+            key = _decides(problem, rows) or (halving, half)
+        else:
+            tested, drawn = _tested_and_drawn(problem, rows)
+            of_both = problem.labels.codes[tested], problem.pool.codes[drawn]
+            key = tuple(np.bincount(codes).tobytes() for codes in of_both)
         if key not in known:
             known[key] = _half(problem, neighbors, rows, scorers)
         halves.append(replace(known[key], halving=halving, half=half))
@@ -358,9 +366,11 @@ def _mean_train(kind: TrainingSets) -> float:
 
 def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
     """The problem of a half; labels and class codes are those of all samples."""
-    labels = labels_of(problem.labels, rows)
     try:
-        reduced = problem.over(_halved(problem, rows), labels)
+        if problem.pool is None:
+            reduced = problem.over(_halved(problem, rows), labels_of(problem.labels, rows))
+        else:
+            reduced = _over_half_of_pool(problem, problem.pool, *_tested_and_drawn(problem, rows))
         for kind in reduced.training_sets:
             for task in reduced.tasks_to_check(kind):
                 problem.variant.check(task, **problem.parameters)
@@ -371,6 +381,22 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
         )
         raise ValueError(msg) from error
     return reduced
+
+
+def _tested_and_drawn(problem: ScoringProblem, rows: Array) -> tuple[Array, Array]:
+    """The samples of a half that are tested, and those of the pool."""
+    n_tested = len(problem.labels.codes)
+    return rows[rows < n_tested], rows[rows >= n_tested] - n_tested
+
+
+def _over_half_of_pool(
+    problem: ScoringProblem, pool: EncodedLabels, tested: Array, drawn: Array
+) -> ScoringProblem:
+    """The problem of half of the samples tested, trained on half of the pool."""
+    design = problem.design.halved(labels_of_pool(pool), drawn)
+    kinds = training_sets_of_pool(design, pool, drawn)
+    weights = weights_of(kinds, labels_of(problem.labels, tested), problem.average)
+    return replace(problem, design=design, training_sets=kinds, item_weights=weights)
 
 
 def _halved(problem: ScoringProblem, rows: Array) -> Design:

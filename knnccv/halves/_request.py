@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._formatting import _listed
+from .._labels import EncodedLabels
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
@@ -65,8 +66,13 @@ def check_request(
     TypeError, ValueError
         If one is not allowed.
     """
+    if problem.pool is not None and (groups is not None or problem.leaves_groups):
+        msg = "groups and a test set have no standard error: halves are drawn from single samples"
+        raise ValueError(msg)
     codes = _groups(problem, groups)
     n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1
+    if problem.pool is not None:
+        n_units = min(n_units, len(problem.pool.codes))
     number = check_integer("n_halvings", n_halvings, 2)
     if n_units < 4:
         units = "samples" if codes is None else "groups"
@@ -215,13 +221,20 @@ def _texts(*limits: tuple[Any, str]) -> tuple[str, ...]:
 def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
     """Random halvings for the design of a problem."""
     stratified = any(kind.stratified for kind in problem.training_sets)
-    return draw_halvings(
-        request.n_halvings,
-        len(problem.labels.codes),
-        request.rng,
-        groups=request.groups,
-        classes=problem.labels.codes if stratified else None,
-    )
+
+    def drawn(
+        labels: EncodedLabels, groups: Array | None = None, *, by_class: bool = stratified
+    ) -> Halvings:
+        classes = labels.codes if by_class else None
+        return draw_halvings(
+            request.n_halvings, len(labels.codes), request.rng, groups=groups, classes=classes
+        )
+
+    if problem.pool is None:
+        return drawn(problem.labels, request.groups)
+    tested, pool = drawn(problem.labels, by_class=False), drawn(problem.pool)
+    half_of = np.concatenate([tested.half_of, pool.half_of], axis=1)
+    return Halvings(half_of, min(tested.n_units, pool.n_units), of_groups=False)
 
 
 def _groups(problem: ScoringProblem, groups: Any) -> Any:

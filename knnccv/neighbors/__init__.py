@@ -5,6 +5,7 @@ and every variant.
 
 - `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
 - `_between` has distances from queries to a gallery, or lists of its nearest items.
+- `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
 - `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
@@ -22,6 +23,7 @@ from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffle
 from ._inputs import check_features
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
 from ._neighbors import Neighbors, SupervisedDistanceWarning, as_neighbors, warn_label_leakage
+from ._queries import neighbors_in_pool
 from ._sources import (
     FEWEST_ITEMS,
     MOST_FEATURES,
@@ -57,6 +59,7 @@ __all__ = [
     "distinct_rows",
     "longest_short_list",
     "nearest_of",
+    "neighbors_in_pool",
     "ranking",
     "shuffled",
     "warn_label_leakage",

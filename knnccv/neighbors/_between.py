@@ -54,6 +54,8 @@ class Between(ABC):
         The gallery item that is the query itself, which is never found, or -1; None if there is none.
     given : bool
         Whether the distances were given, not computed.
+    measured : bool
+        Whether values of lists, or of given distances, are the distances.
     truncated : bool
         Whether only the nearest gallery items of every query are known; see `listed`.
     approximate : bool
@@ -65,6 +67,7 @@ class Between(ABC):
     metric: str
     same: Array | None
     given: bool = field(default=False, kw_only=True)
+    measured: bool = field(default=False, kw_only=True)
     approximate: bool = field(default=False, kw_only=True)
     truncated: ClassVar[bool] = False
 
@@ -238,7 +241,7 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
             raise ValueError(msg)
         same = check_same(queries, n_queries, n_gallery)
     compare = partial(_rows_of, matrix)
-    return ComparedBetween(n_queries, n_gallery, "precomputed", same, compare, given=True)
+    return ComparedBetween(n_queries, n_gallery, "precomputed", same, compare, given=True, measured=True)
 
 
 def _rows_of(matrix: Array, start: int, stop: int) -> Array:
@@ -288,7 +291,9 @@ def between_lists(
     checked = np.arange(n_queries) if mapping_of(indices) is None else spread_rows(0, n_queries)
     for start in range(0, len(checked), ROWS):
         lists.search(checked[start : start + ROWS], depth)
-    return ListedBetween(n_queries, size, "lists", identical, (lists,), depth, approximate=approximate)
+    return ListedBetween(
+        n_queries, size, "lists", identical, (lists,), depth, approximate=approximate, measured=measured
+    )
 
 
 def between(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Source(ABC):
     n_items: int
     max_depth: int
     description: str
-    ordered_by_index: ClassVar[bool] = True
+    ordered_by_index: bool = True
     compares_all: bool = True
     measured: bool = True
 

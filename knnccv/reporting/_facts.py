@@ -45,10 +45,10 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
     names = np.array(table.names, dtype=object)
     classes, target = None, None
     if study.task == "classification":
-        _, labels, counts = encode_labels(y)
+        encoded = encode_labels(y)
         classes = [
             {"label": str(label), "n_items": n_items, "share": n_items / table.n_items}
-            for label, n_items in zip(labels, counts, strict=True)
+            for label, n_items in zip(encoded.classes, encoded.counts, strict=True)
         ]
     else:
         target = {"min": y.min(), "max": y.max(), "mean": y.mean(), "variance": y.var()}

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
-from ..driver import check_distances, check_method, check_sampling, validate_problem
+from ..driver import Pool, check_distances, check_method, check_sampling, validate_problem
 from ..kernel import Variant
-from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool, warn_label_leakage
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 
@@ -34,6 +36,7 @@ def complete_cv(
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
     progress: bool = False,
+    test: Any = None,
     **parameters: Any,
 ) -> CompleteCV:
     """Mean score of a nearest-neighbor rule over all admissible training sets.
@@ -91,6 +94,12 @@ def complete_cv(
         ``docs/cluster.md``.
     progress : bool, default False
         Show a progress bar (needs tqdm) of the samples, and of those that need deeper lists.
+    test : pair (X_test, y_test), or array of shape (n_test,), optional
+        A fixed test set. X and y are then a pool that training sets are drawn from, and only the samples of
+        the test set are tested, by every training set; all of the pool may train. For distances, X of shape
+        (n_test, n_pool) with ``metric="precomputed"``, and for neighbors of `Neighbors.between` (queries:
+        the test set, gallery: the pool) `test` holds the labels alone. A class that only the test set has
+        is never predicted.
     **parameters
         The variant's parameters.
 
@@ -126,10 +135,16 @@ def complete_cv(
     check_tol(tol)
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
-    neighbors = as_neighbors(X, metric, metric_params)
+    pool = None
+    if test is None:
+        neighbors = as_neighbors(X, metric, metric_params)
+    else:
+        queries, tested = _split_test(test, X, metric)
+        neighbors, n_pool = neighbors_in_pool(X, queries, metric, metric_params)
+        y, pool = tested, Pool(y, n_pool)
     sampling = check_sampling(method, n_draws, random_state)
     problem = validate_problem(
-        y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method
+        y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool
     )
     check_method(problem, sampling.method, exact)
     check_distances(problem, neighbors, sampling.method)
@@ -146,3 +161,19 @@ def complete_cv(
     result = replace(result, seconds=time.perf_counter() - started)
     object.__setattr__(result, "_evaluation", evaluation)
     return result
+
+
+def _split_test(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
+    """The features and the labels of the samples tested; no features if X holds distances to the pool."""
+    if isinstance(X, Between) or (isinstance(metric, str) and metric == "precomputed"):
+        if isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0]):
+            msg = "test must hold the labels of the test set alone, as X has its distances; got a pair"
+            raise TypeError(msg)
+        return None, test
+    if not isinstance(test, tuple) or len(test) != 2:
+        msg = (
+            f"test must be a pair (X_test, y_test), got {type(test).__name__}; only with distances or "
+            "Neighbors.between in place of X it holds the labels alone"
+        )
+        raise TypeError(msg)
+    return test

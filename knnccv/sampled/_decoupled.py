@@ -223,11 +223,12 @@ def sampled_scores(
 def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Sampling) -> DrawScorer:
     """The scorer of a problem, compiled."""
     variant, of_groups, decide = problem.variant, problem.leaves_groups, problem.variant.decision()
-    strata = np.zeros(neighbors.n_items, np.int64)
+    classes = problem.kernel_labels().classes
+    strata = np.zeros(len(classes), np.int64)
     if of_groups:
         strata = cast(LeaveGroupsOut, problem.design).codes
     elif problem.training_sets[0].stratified:
-        strata = problem.labels.codes
+        strata = classes
     strata = np.require(strata, np.int64, ("C", "W"))
     kinds = []
     for number, kind in enumerate(problem.training_sets):

@@ -107,14 +107,14 @@ def open_strata(own, sets, state, left, need):
     for s in range(len(left)):
         left[s] = sets.counts[s]
         need[s] = sets.n_train[s]
-    left[own] -= 1
+    left[own] -= sets.held_out
     n_extra = sets.n_extra
     if n_extra == 0:
         return
     n_flagged = 0
     for flag in sets.extra:
         n_flagged += flag
-    if sets.extra[own] == 1:
+    if sets.extra[own] == 1 and sets.held_out == 1:
         spared = left[own] + 1 - need[own]
         with_own, without = n_extra * (spared - 1.0), (n_flagged - n_extra) * float(spared)
         n_flagged -= 1
@@ -122,7 +122,7 @@ def open_strata(own, sets, state, left, need):
             need[own] += 1
             n_extra -= 1
     for s in range(len(sets.extra)):
-        if sets.extra[s] == 1 and s != own:
+        if sets.extra[s] == 1 and (s != own or sets.held_out == 0):
             if uniform(state) * n_flagged < n_extra:
                 need[s] += 1
                 n_extra -= 1
@@ -140,13 +140,14 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
     of_groups, sets = urn.of_groups, urn.sets
     n_draws, wanted = chosen.shape
     n_slices, n_strata, reach = n_draws // 2, len(left), 0
+    n_available = len(urn.strata_of) - 1 if sets.held_out else sets.counts.sum()
     for row in range(n_draws):
         if stop[0]:
             break
         u = (row % n_slices + uniform(state)) / n_slices
         low, width, is_used_up = 0.0, 1.0, False  # u is in [low, low + width) by the decisions so far
         if n_strata == 1:
-            left[0], need[0] = sets.counts[0] - 1, sets.n_train[0]
+            left[0], need[0] = sets.counts[0] - sets.held_out, sets.n_train[0]
         elif row == 0 or sets.n_extra > 0:
             open_strata(own, sets, state, left, need)
         if of_groups:
@@ -193,7 +194,7 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
                     u = uniform(state)
                     low, width = 0.0, 1.0
         numbers[row] = found
-        if found < wanted and length < len(urn.strata_of) - 1:
+        if found < wanted and length < n_available:
             numbers[row] = MISSED
         reach = max(reach, i)
         if of_groups:

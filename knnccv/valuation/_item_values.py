@@ -395,7 +395,7 @@ def shapley_values(
     train. Without, every sample is tested on all others.
     """
     average_ties = ties == "random"
-    codes, _, counts = labels
+    codes, counts = labels.codes, labels.counts
     n_train, n_rows = len(codes), len(codes) if targets is None else len(targets)
     harmonic = np.append(0.0, np.cumsum(1.0 / np.maximum(np.arange(1, n_train + 1), n_neighbors)))
     training = Training(codes, counts, harmonic, n_neighbors, average_ties)
