@@ -1,6 +1,6 @@
 """`complete_cv` and its results.
 
-- `_complete_cv` is the public function.
+- `_complete_cv` is the public function; `_test_set` reads its argument `test`.
 - `_evaluation` combines the problem with the neighbors: it computes a result, and answers further questions
   from the same data by the packages below.
 - `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how

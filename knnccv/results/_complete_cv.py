@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
-from ..driver import Pool, check_distances, check_method, check_sampling, validate_problem
+from ..driver import check_distances, check_method, check_sampling, validate_problem
 from ..kernel import Variant
-from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool, warn_label_leakage
+from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
+from ._test_set import with_test_set
 
 
 def complete_cv(
@@ -135,13 +134,10 @@ def complete_cv(
     check_tol(tol)
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
-    pool = None
     if test is None:
-        neighbors = as_neighbors(X, metric, metric_params)
+        neighbors, pool = as_neighbors(X, metric, metric_params), None
     else:
-        queries, tested = _split_test(test, X, metric)
-        neighbors, n_pool = neighbors_in_pool(X, queries, metric, metric_params)
-        y, pool = tested, Pool(y, n_pool)
+        neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
     sampling = check_sampling(method, n_draws, random_state)
     problem = validate_problem(
         y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool
@@ -161,19 +157,3 @@ def complete_cv(
     result = replace(result, seconds=time.perf_counter() - started)
     object.__setattr__(result, "_evaluation", evaluation)
     return result
-
-
-def _split_test(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
-    """The features and the labels of the samples tested; no features if X holds distances to the pool."""
-    if isinstance(X, Between) or (isinstance(metric, str) and metric == "precomputed"):
-        if isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0]):
-            msg = "test must hold the labels of the test set alone, as X has its distances; got a pair"
-            raise TypeError(msg)
-        return None, test
-    if not isinstance(test, tuple) or len(test) != 2:
-        msg = (
-            f"test must be a pair (X_test, y_test), got {type(test).__name__}; only with distances or "
-            "Neighbors.between in place of X it holds the labels alone"
-        )
-        raise TypeError(msg)
-    return test

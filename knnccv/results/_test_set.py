@@ -1,0 +1,43 @@
+"""The argument `test` of `complete_cv`: a test set, whose neighbors are all in a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..driver import Pool
+from ..neighbors import Between, Neighbors, neighbors_in_pool
+
+
+def with_test_set(
+    X: Any, y: Any, test: Any, metric: Any, metric_params: Mapping[str, Any] | None
+) -> tuple[Neighbors, Any, Pool]:
+    """The neighbors that the samples of the test set have in the pool X, their labels, and the pool's.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `test` is no pair (X_test, y_test), or no labels where X holds distances; or if the data do not
+        fit together.
+    """
+    queries, tested = _split(test, X, metric)
+    neighbors, n_pool = neighbors_in_pool(X, queries, metric, metric_params)
+    return neighbors, tested, Pool(y, n_pool)
+
+
+def _split(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
+    """The features and the labels of the samples tested; no features if X holds distances to the pool."""
+    if isinstance(X, Between) or (isinstance(metric, str) and metric == "precomputed"):
+        if isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0]):
+            msg = "test must hold the labels of the test set alone, as X has its distances; got a pair"
+            raise TypeError(msg)
+        return None, test
+    if not isinstance(test, tuple) or len(test) != 2:
+        msg = (
+            f"test must be a pair (X_test, y_test), got {type(test).__name__}; only with distances or "
+            "Neighbors.between in place of X it holds the labels alone"
+        )
+        raise TypeError(msg)
+    return test
