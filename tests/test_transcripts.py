@@ -7,7 +7,7 @@ import pytest
 from transcripts import answer, differences, pieces
 
 HERE = Path(__file__).parent
-LONG = ("reporting/conclusions.txt", "reporting/page.txt", "plot/pictures.txt", "sklearn/answers.txt")
+LONG = ("reporting/conclusions.txt", "reporting/page.txt", "plot/pictures.txt")
 NAMES = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*.txt"))
 TRANSCRIPTS = [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in NAMES]
 

@@ -357,6 +357,15 @@ def cluster():
 
 
 @pytest.mark.slow
+def all_workers(cluster):
+    """Wait for both workers; on a busy machine the cluster may have given up starting one again."""
+    try:
+        cluster.wait_for_workers(2, timeout=60)
+    except TimeoutError:
+        cluster.restart(timeout=120)
+        cluster.wait_for_workers(2, timeout=60)
+
+
 class TestCluster:
     def test_everything(self, cluster):
         check_everything(cluster)
@@ -426,7 +435,7 @@ class TestCluster:
             near, (_, y, expected) = in_dask(100) if where == "dask" else in_files(tmp_path), listed()
         for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
             monkeypatch.setattr(pool, name, 0.05 if where == "metric" else 0.005)
-        cluster.wait_for_workers(2)
+        all_workers(cluster)
         victims = list(cluster.run(os.getpid).values())[:n_killed]
         n_done = 0
         kept, scatter, scattered = pool.WorkerPool._results, cluster.scatter, []

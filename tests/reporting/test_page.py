@@ -196,7 +196,6 @@ def test_long_lists_are_cut_and_counted(limit):
     assert whole.indices("suspicious label") == everything["indices"]["suspicious"]
 
 
-@pytest.mark.slow
 def test_without_influence_scores_and_neighbors_decide(limit):
     X, y = clouds(60, step=1.5)
     X += y[:, None]
@@ -212,7 +211,6 @@ def test_without_influence_scores_and_neighbors_decide(limit):
     assert "only the 0 lowest were compared" in notes_of(found, "Of ")[0]
 
 
-@pytest.mark.slow
 def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     """The plurality of 15 hardly ever says the rare class."""
     rng = np.random.default_rng(1)
