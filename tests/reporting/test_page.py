@@ -177,7 +177,6 @@ def notes_of(found, beginning):
     return [note for note in found["method"]["notes"] if note.startswith(beginning)]
 
 
-@pytest.mark.slow
 def test_long_lists_are_cut_and_counted(limit):
     X, y = clouds(40, seed=10, step=1.0)
     whole = quick_report(X, y, n_neighbors=[1])
