@@ -77,7 +77,7 @@ class QuerySource(Source):
         return values if self.distance is None else self.distance(values)
 
     def checksum(self) -> int:
-        """Of the prepared data."""
+        """Of the distances that the caller still holds; features are copied."""
         return 0 if self.table is None else checksum_of(self.table)
 
 
@@ -101,8 +101,9 @@ def neighbors_in_pool(
     if isinstance(X, Neighbors):
         msg = f"pass Neighbors.between(X_test, X) and the labels of the test set alone, got {X!r}"
         raise TypeError(msg)
+    given = None
     if isinstance(metric, str) and metric == "precomputed":
-        X = between_distances(X)
+        given, X = X, between_distances(X)
     elif not isinstance(X, Between):
         if not (hasattr(X, "tocsr") or hasattr(queries, "tocsr")):
             return _of_features(X, queries, metric, metric_params)
@@ -114,12 +115,12 @@ def neighbors_in_pool(
     if isinstance(X, ListedBetween):
         source = QuerySource(X.engines, X.first, n_queries, X.depth, X.metric)
         source.ordered_by_index = not any(engine.holds_lists for engine in X.engines)
-        source.measured = X.measured
     else:
         assert isinstance(X, ComparedBetween)
         engine = BruteForce(n_queries + n_pool, _Comparison(X), n_pool)
         source = QuerySource((engine,), n_pool, n_queries, n_pool, X.metric)
-        source.measured = X.measured
+    source.measured = X.measured
+    source.table = None if given is None else np.asarray(given)
     return Neighbors(source, approximate=X.approximate), n_pool
 
 
@@ -146,10 +147,8 @@ class _Comparison:
 
     def __call__(self, rows: Array) -> Array:
         values = np.full((len(rows), self.n_pool + 1), np.inf)
-        rows = rows - self.n_pool
-        if len(rows) and (np.diff(rows) == 1).all():
-            values[:, :-1] = self.between.block(int(rows[0]), int(rows[-1]) + 1)
-        else:
-            for at, row in enumerate(rows.tolist()):
-                values[at, :-1] = self.between.block(row, row + 1)
+        at = 0
+        for run in np.split(rows - self.n_pool, np.flatnonzero(np.diff(rows) != 1) + 1):
+            values[at : at + len(run), :-1] = self.between.block(int(run[0]), int(run[-1]) + 1)
+            at += len(run)
         return values
