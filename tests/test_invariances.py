@@ -283,7 +283,13 @@ def test_blocks(answers, monkeypatch):
     assert not differing(answers, "blocks", n_jobs=3)
 
 
-@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("pandas", "read only", "strided", "single precision"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("lists", "Fortran order", "integers", "objects")),
+    ],
+)
 def test_containers(kind, answers):
     samples, labels = CONTAINERS[kind]
     assert not differing(answers, kind, change=lambda X, y: (samples(X), labels(y)))

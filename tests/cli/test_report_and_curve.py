@@ -204,6 +204,7 @@ def test_the_bundled_data_and_the_default_points():
         assert numbers("curve t.csv --target label --variant nn", table)["train_sizes"] == sizes
 
 
+@pytest.mark.slow
 def test_intervals():
     found = surface(*wine(), [1, 5], [80, 140])
     low, high = found.confidence_interval(0.9, random_state=3)

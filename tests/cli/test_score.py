@@ -242,6 +242,7 @@ def test_numbers_of_few_and_many_training_sets_and_runs():
     )
 
 
+@pytest.mark.slow
 def test_both_kinds_of_luck_and_a_comparison():
     features, y = wine()
     question = "score --variant nn --repeats 0 --interval 0.8 --seed 3 --rope 0.02"

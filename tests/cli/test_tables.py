@@ -202,6 +202,7 @@ def test_dates_in_text_are_refused_and_what_resembles_them_is_not():
             assert table(csv("x kind c", range(4), cells, "abab"), "--target c").categorical == [1], cell
 
 
+@pytest.mark.slow
 def test_files_that_unpack_to_too_much():
     zeros = bytes(2**23)
     far = excel(Data=[("x",), *[()] * 49_998, (*[None] * 701, 1)])

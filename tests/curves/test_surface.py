@@ -141,6 +141,7 @@ def test_cells_of_tied_data_are_complete_cv(variant, options):
                 assert (np.abs(found.scores - scores) <= found.error_bound + bounds).all(), where
 
 
+@pytest.mark.slow
 def test_many_neighbors_and_far_positions(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(500, 1))

@@ -274,6 +274,7 @@ class TestFaceArchives:
             monkeypatch.setenv("KNNCCV_DATA_URL", server.url)
             return datasets.fetch_orl(size=(2, 2))
 
+    @pytest.mark.slow
     def test_forms(self, monkeypatch, mirror, cache, images):
         forms = [
             ("", pack_zip),
@@ -296,6 +297,7 @@ class TestFaceArchives:
         (cache / "orl" / "att_faces.zip").unlink()
         self.fetch(pack_zip({**images, "thumbnails/s1/1.pgm": b"P5"}), monkeypatch)
 
+    @pytest.mark.slow
     def test_bad_archives(self, monkeypatch, cache, images):
         monkeypatch.setattr(_download, "MAX_BYTES", 2**23)
         altered = {**images, "s17/4.pgm": flipped(images["s17/4.pgm"], -1)}

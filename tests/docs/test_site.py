@@ -121,6 +121,7 @@ def test_the_picture_of_the_architecture_shows_the_contract_and_the_page_explain
     assert set(re.findall(r"`(\w+)`", " ".join(titles))) == {name for level in levels for name in level}
 
 
+@pytest.mark.slow
 def test_every_path_and_every_name_on_the_pages_exists():
     for page in (DOCS / "architecture.md", DOCS / "mathematics.md", ROOT / "CONTRIBUTING.md"):
         for path, name in LINKS["references"](page.read_text(encoding="utf-8")):
@@ -173,6 +174,7 @@ def imports(folder):
     return found
 
 
+@pytest.mark.slow
 def test_modules_are_as_long_and_import_what_the_page_says():
     (limit,) = re.findall(r"^- No Python file .* has more than (\d+) lines\.$", ARCHITECTURE, re.MULTILINE)
     for path, _ in imports("knnccv") + imports("registry"):

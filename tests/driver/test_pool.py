@@ -167,6 +167,7 @@ def test_the_whole_pool_is_one_training_set():
         assert (found.score, found.n_train_sets) == (pytest.approx(wanted), 1)
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_that_of_new_pools_and_test_sets():
     """The scores of 60 pools and test sets scatter as their standard errors say: within a third, as of so
     few the scatter is known to a tenth."""

@@ -382,6 +382,7 @@ def told_by(ask, way_out=""):
     return str(caught[0].message), answer
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     X, y = tied()

@@ -364,6 +364,7 @@ def test_equal_items_tie_and_rows_without_direction_are_last():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_memory_mapped_features_are_read_in_pieces(metric, tmp_path, monkeypatch):
     monkeypatch.setattr("knnccv.neighbors._between.PIECE", 256)

@@ -366,6 +366,7 @@ def all_workers(cluster):
         cluster.wait_for_workers(2, timeout=60)
 
 
+@pytest.mark.slow
 class TestCluster:
     def test_everything(self, cluster):
         check_everything(cluster)

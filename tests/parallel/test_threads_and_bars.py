@@ -93,6 +93,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
     function = {**BARS, **COUNTERS}[name]

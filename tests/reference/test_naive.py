@@ -189,6 +189,7 @@ def test_random_ties_are_the_mean_over_row_orders(variant, params):
         assert naive.complete(D, y, variant, design, **params) == naive.mean(by_index)
 
 
+@pytest.mark.slow
 def test_score_is_the_weighted_sum_of_the_items():
     D, y = problem(6, 7, 3, 3)
     designs = (

@@ -225,6 +225,7 @@ def test_warm_compiles_everything():
     run(code, "-W", "error")
 
 
+@pytest.mark.slow
 def test_blas_gets_its_threads_back():
     """Several callers at once limit it and leave in any order."""
 

@@ -122,6 +122,7 @@ def test_regression_is_scikit_learns():
     assert (folds.bias2 + folds.variance).mean() == pytest.approx(folds.score, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [Subsample(50), KFold(5)], ids=str)
 def test_targets_may_be_moved_scaled_and_set_side_by_side(design):
     rng = np.random.default_rng(0)

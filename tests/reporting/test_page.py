@@ -31,7 +31,9 @@ def page_of(found):
 @pytest.mark.parametrize(
     "kind",
     [
-        *({"kind": "regression"}, {"kind": "mixed"}, {"kind": "hostile"}, {"n_shown": 0}),
+        *({"kind": "mixed"}, {"n_shown": 0}),
+        pytest.param({"kind": "regression"}, marks=pytest.mark.slow),
+        pytest.param({"kind": "hostile"}, marks=pytest.mark.slow),
         pytest.param({}, marks=pytest.mark.slow),
         pytest.param(MANY, marks=pytest.mark.slow),
         pytest.param({"n_features": 300}, marks=pytest.mark.slow),
@@ -128,6 +130,7 @@ def test_pictures_show_the_numbers():
     assert "ties" not in charts  # differences by rounding are no ties
 
 
+@pytest.mark.slow
 def test_numbers_of_a_regression():
     found = answer("regression")
     curve = found["settings"]["curves"][0]
@@ -195,6 +198,7 @@ def test_long_lists_are_cut_and_counted(limit):
     assert whole.indices("suspicious label") == everything["indices"]["suspicious"]
 
 
+@pytest.mark.slow
 def test_without_influence_scores_and_neighbors_decide(limit):
     X, y = clouds(60, step=1.5)
     X += y[:, None]
@@ -210,6 +214,7 @@ def test_without_influence_scores_and_neighbors_decide(limit):
     assert "only the 0 lowest were compared" in notes_of(found, "Of ")[0]
 
 
+@pytest.mark.slow
 def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     """The plurality of 15 hardly ever says the rare class."""
     rng = np.random.default_rng(1)
@@ -225,6 +230,7 @@ def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
     assert listed < set(wrong.tolist())
 
 
+@pytest.mark.slow
 def test_a_matrix_that_takes_long_is_that_of_a_part(limit):
     limit("errors", affordable_confusion=lambda *_: 25)
     X, y = clouds(30, 3)
@@ -259,6 +265,7 @@ def test_matrices_that_are_left_out(limit):
     assert "a pass for each of 3 classes" in found["no_confusion"]
 
 
+@pytest.mark.slow
 def test_settings_are_compared_on_a_part(limit):
     X, y = clouds(40)
     y[np.setdiff1d(np.arange(40), rows := np.sort(np.random.default_rng(0).choice(40, 20, False)))[0]] = 7

@@ -106,6 +106,7 @@ def test_bounds():
     assert (low, high) == pytest.approx((400 - off, 400 + off))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mirrored")
 @pytest.mark.parametrize("draw", [0, 1])
 def test_the_losses_of_a_sample_by_hand(draw):

@@ -216,6 +216,7 @@ def fast(*names):
     )
 
 
+@pytest.mark.slow
 @fast(*LOST)
 def test_a_failing_download_leaves_the_other_parts(
     name, data_folder, only_this_machine, capsys, monkeypatch, tmp_path
@@ -245,6 +246,7 @@ def test_a_failing_download_leaves_the_other_parts(
     assert verdicts.count("not computed") == n_lost
 
 
+@pytest.mark.slow
 @fast("tr-table1", *SLOW)
 def test_files_of_a_reproduction(name, quick):
     report, folder, _ = quick(name)

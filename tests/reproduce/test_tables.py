@@ -32,6 +32,7 @@ def verdicts(report, word):
 
 
 class TestTechnicalReport:
+    @pytest.mark.slow
     def test_verdicts_follow_from_the_numbers(self, quick):
         report, _, table = quick("tr-table1")
         for line in table:
@@ -51,6 +52,7 @@ class TestTechnicalReport:
         assert "Experiment 4, Exact: knnccv 94.12 differs from the printed 94.0 by +0.12" in said
         assert "in the order of the file, the exact accuracy is 60.6109" in said
 
+    @pytest.mark.slow
     def test_the_spread_of_a_mean_of_trials(self, quick):
         data = fetch_liver_disorders()
         how = {"ties": "index", "n_repeats": 250, "random_state": _tr1999.SEED, "rank": 5}

@@ -132,6 +132,7 @@ def test_the_walk_for_ties_equals_the_one_without():
             assert np.abs(fair[name].per_item - mean).max() < 1e-13, (shots, rank, name)
 
 
+@pytest.mark.slow
 def test_a_large_gallery_without_a_draw():
     """All forms of one ranking, from the definition."""
     rng = np.random.default_rng(5)

@@ -188,6 +188,7 @@ def test_grid_is_the_best_of_all_settings(n_w_k):
         agrees(rib, measure.lists, y, naive_rib.exhaustive(measure, n_w_k))
 
 
+@pytest.mark.slow
 def test_the_path_of_a_search():
     rows, y = table(1, 60)
     rib = RIBClassifier(nominal=[1, 3], random_state=3, patience=6).fit(rows, y)
@@ -258,6 +259,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["hvdm", "hvdm fixed", "heom"])
 def test_unusual_tables(metric):
     metric, *kind = metric.split()

@@ -438,6 +438,7 @@ OPTIONS = [
 FORMLESS = ("hamming_loss", "zero_one_loss", "mutual_info_score")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [[-1, 1], ["a", "b", "c"]], ids=str)
 def test_options_are_as_in_scikit_learn(classes):
     some = classes[1:]
@@ -509,6 +510,7 @@ def test_functions_without_make_scorer_have_no_tables():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_runs_score_as_cross_val_score(n_classes):
     rng = np.random.default_rng(7)

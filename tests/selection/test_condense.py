@@ -166,6 +166,7 @@ def test_lists_that_are_too_short():
     assert condense(approximate, y, "nn", Subsample(12), n_prototypes=100).error_bound == math.inf
 
 
+@pytest.mark.slow
 def test_criteria_that_end_the_search():
     X, y = clusters()
     assert len(condense(X, y, n_prototypes=50).sample_indices) == 50

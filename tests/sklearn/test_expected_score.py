@@ -39,6 +39,7 @@ def test_seeds_and_random_states_of_the_caller_do_not_matter_and_are_unchanged(m
     assert (everybodys.get_state()[1] == world).all()
 
 
+@pytest.mark.slow
 def test_splits_that_are_always_the_same_are_run():
     groups, estimator = np.arange(30) % 7, make_pipeline(StandardScaler(), KNN(3))
     few = ms.PredefinedSplit(np.repeat([0, 1, -1], [4, 8, 18]))
@@ -77,6 +78,7 @@ def test_a_single_run_has_no_standard_error_and_costs_of_runs_are_those_of_close
     assert runs.score == pytest.approx(expected_score(KNN(3), X, names, **asked).score)
 
 
+@pytest.mark.slow
 def test_pooled_runs_weigh_folds_by_their_size():
     few, y = X[:14], Y[:14]
     groups = np.repeat([0, 1, 2, 3], [1, 2, 4, 7])
