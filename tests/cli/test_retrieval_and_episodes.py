@@ -142,6 +142,7 @@ def test_a_matrix_on_disk_is_not_read_at_once(monkeypatch):
     assert found["scores"]["ap"]["score"] == whole["ap"].score
 
 
+@pytest.mark.slow
 def test_luck_of_the_identities_and_another_model():
     options = "--per-identity 2 --scores cmc,ap --max-rank 5 --compare other.npz"
     found = retrieval(f"{options} --jackknife")

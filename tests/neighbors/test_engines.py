@@ -121,6 +121,7 @@ def test_the_score_does_not_depend_on_the_algorithm():
             assert len(scores) == 1, (variant, cv, ties)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 12])
 def test_engines_read_files_and_single_precision_in_place_and_can_be_pickled(d, tmp_path):
     y = np.arange(1300) % 3
