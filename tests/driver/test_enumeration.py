@@ -96,7 +96,7 @@ def check_confusion(question, average, floating, rational):
     assert (matrix * worth).sum() == pytest.approx(floating.score, abs=1e-12), question.where
 
 
-@over_seeds(5, 30)
+@over_seeds(5, 15)
 def test_every_rule_design_tie_rule_and_average(seeds):
     for seed in seeds:
         for q, question in enumerate(questions(seed, RULES, every=5)):
@@ -133,7 +133,7 @@ def tied_groups(seed):
     return case, pairs
 
 
-@over_seeds(4, 20)
+@over_seeds(4, 12)
 def test_many_ties_among_groups_of_many_sizes(seeds):
     for seed in seeds:
         case, pairs = tied_groups(seed)
@@ -142,7 +142,7 @@ def test_many_ties_among_groups_of_many_sizes(seeds):
             check_rational(question, "pooled")
 
 
-@over_seeds(4, 20)
+@over_seeds(4, 12)
 def test_runs_without_groups_are_classifications_of_their_splits(seeds):
     """Each of the runs that are drawn has the score that its training set gives."""
     for seed in seeds:
@@ -160,7 +160,7 @@ def test_runs_without_groups_are_classifications_of_their_splits(seeds):
                 assert score == pytest.approx(float(right / n_tested), abs=1e-12), question.where
 
 
-@over_seeds(3, 20)
+@over_seeds(3, 9)
 def test_the_range_over_orders_of_ties(seeds):
     for seed in seeds:
         tied = 4 * seed + 1 + seed % 2  # a kind of problem in which many tie

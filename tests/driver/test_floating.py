@@ -94,9 +94,9 @@ def test_the_ways_to_sum_votes_are_taken():
 
 
 def questions_of_hundreds():
-    X, y = smooth(400, 3)
-    few = smooth(150, 3)  # the fractions of votes grow long: 400 samples take a minute
-    groups = np.random.default_rng(5).integers(0, 20, 400)
+    X, y = smooth(250, 3)
+    few = smooth(100, 3)  # the fractions of votes grow long: 250 samples take half a minute
+    groups = np.random.default_rng(5).integers(0, 20, 250)
     for X_y, name, parameters in [
         ((X, y), "nn", {}),
         ((X, y), "nn", {"loss": LOSS}),

@@ -77,7 +77,7 @@ def enumerated(D, y, t, kinds, variant, ties, average, parameters):
     return naive.mean(per_item)
 
 
-@over_seeds(12, 300)
+@over_seeds(12, 36)
 def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:

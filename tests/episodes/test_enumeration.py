@@ -110,19 +110,19 @@ def compare(seed, votes):
     assert r.tied == sum(problem.ties_of(x, votes) for x in range(len(y))), note
 
 
-@over_seeds(40, 200)
+@over_seeds(40, 120)
 def test_the_nearest_support(seeds):
     for seed in seeds:
         compare(seed, votes=False)
 
 
-@over_seeds(24, 120)
+@over_seeds(24, 72)
 def test_votes(seeds):
     for seed in seeds:
         compare(seed, votes=True)
 
 
-@over_seeds(12, 60)
+@over_seeds(12, 36)
 def test_descriptions(seeds):
     for seed in seeds:
         problem = Problem(3 * seed + 1)
@@ -140,7 +140,7 @@ def test_descriptions(seeds):
         assert found.standard_error == pytest.approx(np.std(found.scores, ddof=1) / 3**0.5), seed
 
 
-@over_seeds(16, 80)
+@over_seeds(16, 48)
 def test_short_lists_bracket_the_score(seeds):
     for seed in seeds:
         problem = Problem(3 * seed)

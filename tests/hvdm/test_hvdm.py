@@ -46,7 +46,7 @@ def mixed_table(seed, n_items=None, most_values=5):
     return rows, labels, nominal
 
 
-@over_seeds(15, 60)
+@over_seeds(15, 45)
 def test_distances_are_the_written_out_sums(seeds):
     for seed in seeds:
         rows, labels, nominal = mixed_table(seed)
@@ -63,7 +63,7 @@ def test_distances_are_the_written_out_sums(seeds):
         assert (np.lexsort((items, distances), axis=1) == np.arange(len(rows))).all(), seed
 
 
-@over_seeds(10, 60)
+@over_seeds(10, 30)
 def test_leaving_an_item_out_is_a_refit_without_it(seeds):
     for seed in seeds:
         rows, labels, nominal = mixed_table(seed)
@@ -110,7 +110,7 @@ def large_table(seed, n_items=1100):
     return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
 
 
-@over_seeds(1, 10)
+@over_seeds(1, 6)
 def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seeds):
     for seed in seeds:
         X, labels, nominal = large_table(seed)

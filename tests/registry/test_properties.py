@@ -269,7 +269,7 @@ def check_against_general_kernels(monkeypatch, X, y, design, k):
     return found
 
 
-@over_seeds(4, 30)
+@over_seeds(4, 12)
 @pytest.mark.usefixtures("contested")
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
@@ -277,7 +277,7 @@ def test_votes_equal_the_enumeration(seeds):
         check_votes(seed, BY_CLASS)
 
 
-@over_seeds(8, 60)
+@over_seeds(8, 24)
 @pytest.mark.usefixtures("contested")
 def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
     for seed in seeds:

@@ -63,7 +63,7 @@ def moments(distances, y, listed, average, ties, k):
     return found
 
 
-@over_seeds(8, 40)
+@over_seeds(8, 24)
 def test_errors_their_parts_and_predictions_equal_the_enumeration(seeds):
     """Parts are those of the mean prediction over all training sets, not the mean of each size's."""
     for seed in seeds:
@@ -183,7 +183,7 @@ def some_design(rng, case, seed, kinds, needed):
     return pairs[int(rng.integers(len(pairs)))] if pairs else None
 
 
-@over_seeds(3, 30)
+@over_seeds(3, 9)
 def test_weighted_votes_equal_the_enumeration(seeds):
     for seed, form, kinds in product(seeds, WEIGHTS, (FIXED, STRATIFIED)):
         check_weighted_votes(seed, form, kinds)
@@ -224,7 +224,7 @@ def check_weighted_votes(seed, form, kinds):
         assert abs(found.score - expected) <= found.error_bound + 1e-14, (seed, pair[0], asked)
 
 
-@over_seeds(3, 30)
+@over_seeds(3, 9)
 def test_weighted_errors_equal_the_enumeration(seeds):
     """ "pairs": weights of the pair that are divided by K."""
     for seed, form in product(seeds, [*WEIGHTS, "pairs"]):

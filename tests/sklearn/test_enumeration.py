@@ -148,7 +148,7 @@ def smallest_k(outcomes, k):
     return min(k, *(len(train) for _, some in outcomes for train, _ in some))
 
 
-@over_seeds(3, 20)
+@over_seeds(3, 9)
 def test_scores_are_those_of_all_outcomes_with_ties(seeds):
     """Accuracy, balanced accuracy, costs, squared errors; in folds and pooled; within the stated error."""
     for seed in seeds:
@@ -194,7 +194,7 @@ def test_scores_are_those_of_all_outcomes_with_ties(seeds):
                     assert told == (True, 0.0, ties, isinstance(cv, EVERY)), where
 
 
-@over_seeds(3, 20)
+@over_seeds(3, 9)
 def test_the_closed_form_of_groups_is_the_mean_of_the_list(seeds, monkeypatch):
     """Of one neighbor, if all classifications have equal weight or all groups one size."""
     for seed in seeds:

@@ -87,7 +87,7 @@ def plain_run(X, y, ks, splits):
     return np.mean(outside), np.mean(inside), chosen
 
 
-@over_seeds(2, 10)
+@over_seeds(2, 6)
 def test_ties_follow_the_order_of_rows_in_a_plain_loop(seeds):
     """Tied distances, tied votes, and candidates that tie."""
     for seed in seeds:
