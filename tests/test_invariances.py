@@ -75,6 +75,7 @@ CONTAINERS = {
     "integers": (lambda X: X.astype(np.int8), lambda y: y),
     "objects": (lambda X: X.astype(object), lambda y: y.astype(object)),
 }
+SLOW = ("lists", "Fortran order", "integers", "objects")
 
 
 def retrieval(function, **more):
@@ -285,10 +286,7 @@ def test_blocks(answers, monkeypatch):
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        *("pandas", "read only", "strided", "single precision"),
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("lists", "Fortran order", "integers", "objects")),
-    ],
+    [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in CONTAINERS],
 )
 def test_containers(kind, answers):
     samples, labels = CONTAINERS[kind]
