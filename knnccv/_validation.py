@@ -122,7 +122,18 @@ def as_reals(name: str, values: Any, must: str) -> Array:
 
 
 def rectangular(values: Any, must: str) -> Array:
-    """Return the values as an array of any type; ValueError, beginning with `must`, if they are ragged."""
+    """Return the values as an array of any type.
+
+    Raises
+    ------
+    ValueError
+        Beginning with `must`, if they are ragged.
+    TypeError
+        If they are a table that has not been computed.
+    """
+    if hasattr(values, "collect") and not hasattr(values, "__array__"):
+        msg = f"call collect() first: a {type(values).__name__} holds no values yet"
+        raise TypeError(msg)
     try:
         return np.asarray(values)
     except ValueError as error:

@@ -12,6 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn import model_selection
 from sklearn.neighbors import KNeighborsClassifier
@@ -74,8 +76,10 @@ CONTAINERS = {
     "single precision": (lambda X: X.astype(np.float32), lambda y: y.astype(np.float32)),
     "integers": (lambda X: X.astype(np.int8), lambda y: y),
     "objects": (lambda X: X.astype(object), lambda y: y.astype(object)),
+    "polars": (lambda X: pl.DataFrame(X, schema=["a", "b", "c"]), lambda y: pl.Series(y)),
+    "pyarrow": (lambda X: pa.table(dict(zip("abc", X.T, strict=True))), lambda y: pa.chunked_array([y])),
 }
-SLOW = ("lists", "Fortran order", "integers", "objects")
+SLOW = ("lists", "Fortran order", "integers", "objects", "pyarrow")
 
 
 def retrieval(function, **more):
@@ -297,7 +301,7 @@ def test_containers(kind, answers):
 def test_the_report():
     X, y = problem(real=False)
     one = bits(numbers(knnccv.report(X, y, n_jobs=1).to_dict()))
-    for kind in ("lists", "pandas", "objects"):
+    for kind in ("lists", "pandas", "polars", "pyarrow", "objects"):
         samples, labels = CONTAINERS[kind]
         assert bits(numbers(knnccv.report(samples(X), labels(y), n_jobs=2).to_dict())) == one
 
@@ -308,6 +312,31 @@ def test_names_of_classes(names, answers):
         return X, np.array(names)[y] if y.dtype == int else y
 
     assert not differing(answers, "names", change=named)
+
+
+LABELS = {
+    "pandas": (
+        pd.Series,
+        lambda y: pd.Series(y).astype("category"),
+        lambda y: pd.Series(y).convert_dtypes(),
+    ),
+    "polars": (pl.Series, lambda y: pl.Series(y.astype(str), dtype=pl.Categorical)),
+    "pyarrow": (pa.array, lambda y: pa.array(y).dictionary_encode(), lambda y: pa.chunked_array([y])),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize(
+    "names", [["b", "a", "c"], pytest.param([True, False, False], marks=pytest.mark.slow)]
+)
+def test_labels_of_tables(kind, names):
+    X, y = problem(real=False)
+    y = np.array(names)[y]
+    called = ENTRIES["complete_cv HEOM"], ENTRIES["surface"], ENTRIES["expected_score"]
+    for call in called:
+        answer = bits(numbers(call(X, y, 1)))
+        for labels in LABELS[kind]:
+            assert bits(numbers(call(CONTAINERS[kind][0](X), labels(y), 1))) == answer, call
 
 
 def test_order_of_rows():

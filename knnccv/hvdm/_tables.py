@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,11 +93,12 @@ class Columns:
         if hasattr(X, "tocsr"):
             msg = "X is a sparse matrix; pass X.toarray()"
             raise TypeError(msg)
-        if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):
+        self._others = () if is_frame(X) else _columns_of_others(X)
+        if not (self._others or is_frame(X)) and hasattr(X, "to_pandas"):
             X = X.to_pandas()
         self._is_frame = is_frame(X)
-        self._source: Any = X if self._is_frame else as_array(X)
-        self.names = tuple(X.columns) if self._is_frame else None
+        self._source: Any = X if self._is_frame or self._others else as_array(X)
+        self.names = tuple(X.columns) if self._is_frame else tuple(one.name for one in self._others) or None
         if len(self._source.shape) != 2:
             msg = f"X must have shape (n_items, n_features), got shape {self._source.shape}"
             raise ValueError(msg)
@@ -108,10 +109,14 @@ class Columns:
 
     def dtype(self, column: int) -> Any:
         """Return the type of a column."""
+        if self._others:
+            return self._others[column].values.dtype
         return self._source.dtypes.iloc[column] if self._is_frame else self._source.dtype
 
     def looks_nominal(self, column: int) -> bool:
         """Check whether a data frame's column is categorical, text, bool or of objects."""
+        if self._others:
+            return self._others[column].is_nominal
         if not self._is_frame:
             return False
         from pandas.api import types
@@ -119,10 +124,23 @@ class Columns:
         dtype = self.dtype(column)
         # pandas counts bool as numeric; here it is nominal. Dates are neither: see `numbers`.
         kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
-        return str(dtype) == "category" or any(is_kind(dtype) for is_kind in kinds)
+        return self.is_category(column) or any(is_kind(dtype) for is_kind in kinds)
+
+    def is_category(self, column: int) -> bool:
+        """Check whether a data frame's column is of a type for categories."""
+        if self._others:
+            return self._others[column].is_category
+        return str(self.dtype(column)) == "category"
+
+    @property
+    def converted(self) -> bool:
+        """Whether the table is of another library than pandas, which converts it by `to_pandas`."""
+        return bool(self._others)
 
     def given(self, column: int) -> Array:
         """Return a column as pandas or NumPy converts it."""
+        if self._others:
+            return self._others[column].values
         source = self._source.iloc if self._is_frame else self._source
         return np.asarray(source[:, column])
 
@@ -171,6 +189,38 @@ class Columns:
         return found, list(values.tolist())
 
 
+class _Column(NamedTuple):
+    """A column of another library than pandas: numbers, or objects with None for missing values."""
+
+    name: str
+    values: Array
+    is_nominal: bool
+    is_category: bool
+
+
+def _columns_of_others(X: Any) -> tuple[_Column, ...]:
+    """The columns of a table of polars, PyArrow, …; none if `X` is no such table."""
+    if not hasattr(X, "to_pandas"):
+        return ()
+    import narwhals
+
+    frame = narwhals.from_native(X, eager_only=True, pass_through=True)
+    if frame is X:
+        return ()
+    found = []
+    for column in frame.iter_columns():
+        kind = column.dtype
+        # Integers with missing values would be rounded.
+        if kind.is_float() or (kind.is_integer() and "128" not in str(kind) and not column.null_count()):
+            values = column.to_numpy()
+        else:
+            values = np.fromiter(column.to_list(), object, len(column))
+        is_nominal = not (kind.is_numeric() or kind.is_temporal())
+        is_category = isinstance(kind, (narwhals.Categorical, narwhals.Enum))
+        found.append(_Column(column.name, values, is_nominal, is_category))
+    return tuple(found)
+
+
 def is_frame(X: Any) -> bool:
     """Return True if a table is a data frame of pandas."""
     return hasattr(X, "iloc") and hasattr(X, "columns")
@@ -181,7 +231,7 @@ def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
 
     Parameters
     ----------
-    X : pandas.DataFrame or array of shape (n_items, n_columns)
+    X : data frame of any library, or array, of shape (n_items, n_columns)
         The table.
     nominal : sequence of column names or numbers, or bool mask, optional
         Nominal columns, in addition to those that the dtypes of a data frame imply.

@@ -219,7 +219,7 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
     table, setting = study.table, study.best_setting
     is_cut = table.n_items < table.n_given
     numbers = [each for each, nominal in zip(table.columns, table.categorical, strict=True) if not nominal]
-    lines, columns, options = list(reading) or [GIVEN], "X", ""
+    lines, columns, options = list(reading) or [GIVEN, *table.converting], "X", ""
     if is_cut:
         seed, kept = study.random_state, table.n_items
         lines += [
@@ -229,7 +229,8 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
     if table.is_mixed:
         distance = "from knnccv.hvdm import HEOM"
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
-        objects = (labels is not None or is_cut) and any(each.dtype.kind == "O" for each in numbers)
+        in_frame = labels is not None or is_cut or table.converting
+        objects = in_frame and any(each.dtype.kind == "O" for each in numbers)
         if not reading and (has_misleading_labels(labels or ()) or objects):
             columns = "np.asarray(X, dtype=object)"
         nominal = np.flatnonzero(table.categorical).tolist()

@@ -49,6 +49,8 @@ class TableInput:
         The number of rows of that table.
     columns : tuple of length n_features
         The columns as they were given.
+    converting : tuple of str
+        Lines of Python that make a data frame of pandas of `X`, if it is a table of another library.
     """
 
     X: Array
@@ -60,6 +62,7 @@ class TableInput:
     task_reason: str
     indices: Array
     n_given: int
+    converting: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -113,7 +116,7 @@ def read_input(
     names = _names(feature_names, table)
     given = tuple(table.given(j) for j in range(n_features))
     mask = chosen_columns("categorical", categorical, names, n_features)
-    mask |= [str(table.dtype(j)) == "category" for j in range(n_features)]
+    mask |= [table.is_category(j) for j in range(n_features)]
     numbers = np.empty((n_items, n_features))
     for j, (column, name) in enumerate(zip(given, names, strict=True)):
         mask[j] = mask[j] or _holds_names(column, name)
@@ -136,7 +139,9 @@ def read_input(
     elif len(encode_labels(labels, n_items).classes) < 2:
         msg = f"y must have at least 2 classes, but every label is {shown(labels[0])}"
         raise ValueError(msg)
-    return TableInput(numbers, names, mask, given, labels, chosen, reason, np.arange(n_items), n_items)
+    converting = ("X = X.to_pandas()",) if table.converted else ()
+    rows = np.arange(n_items)
+    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting)
 
 
 def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:
@@ -169,7 +174,7 @@ def _holds_names(column: Array, name: str) -> bool:
 
 def _labels(y: Any, n_items: int) -> Array:
     """The target as an array, without missing values."""
-    values = as_array(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    values = as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

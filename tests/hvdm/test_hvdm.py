@@ -11,6 +11,8 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from features import by_brute_force, engine
 from seeds import over_seeds
@@ -328,6 +330,8 @@ LARGE = {
     "nullable": lambda big: pd.DataFrame({0: pd.array([big, None], "Int64"), 1: [1, 2]}),
     "unsigned": lambda big: pd.DataFrame({0: pd.array([None, big], "UInt64"), 1: [1, 2]}),
     "pyarrow": lambda big: pd.DataFrame({0: pd.array([big, 1], "int64[pyarrow]"), 1: [1, 2]}),
+    "polars": lambda big: pl.DataFrame({"a": [big, None], "b": [1, 2]}),
+    "table": lambda big: pa.table({"a": [None, big], "b": [1, 2]}),
 }
 
 
@@ -403,17 +407,32 @@ def test_values_of_another_type_cause_a_warning():
         assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
 
 
-@pytest.mark.peers
-def test_polars():
-    polars = pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
-    table = polars.DataFrame(
-        {"n": [1, None, 3], "f": [0.5, 1.5, None], "t": ["x", None, "y"], "b": [True, False, None]}
-    )
+CELLS = {
+    "n": [1, None, 3],
+    "f": [0.5, 1.5, None],
+    "t": ["x", None, "y"],
+    "b": [True, False, None],
+    "c": ["u", "v", None],
+}
+DICTIONARY = pa.array(CELLS["c"]).dictionary_encode()
+OTHERS = {
+    "polars": pl.DataFrame(CELLS).with_columns(pl.col("c").cast(pl.Categorical)),
+    "polars, enum": pl.DataFrame(CELLS).with_columns(pl.col("c").cast(pl.Enum(["v", "u"]))),
+    "pyarrow": pa.table(CELLS | {"c": DICTIONARY}),
+    "batch": pa.record_batch(CELLS | {"c": DICTIONARY}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_tables_of_other_libraries(name):
+    table = OTHERS[name]
     schema, found = learn(table)
-    assert schema.nominal.tolist() == [False, False, True, True]
-    assert schema.names == ("n", "f", "t", "b")
+    assert schema.nominal.tolist() == [False, False, True, True, True]
+    assert schema.names == tuple("nftbc")
     np.testing.assert_array_equal(found.numbers, [[1, math.nan, 3], [0.5, 1.5, math.nan]])
-    assert found.codes.tolist() == [[1, 0, 2], [1, 2, 0]]
+    assert found.codes.tolist() == [[1, 0, 2], [1, 2, 0], [1, 2, 0]]
+    (again,) = read(schema, pd.DataFrame(CELLS))
+    assert again.codes.tolist() == found.codes.tolist()
     with pytest.raises(ValueError, match="column 0 of X has the name 'f'"):
-        read(schema, table[["f", "n", "t", "b"]])
+        read(schema, table.select(["f", "n", "t", "b", "c"]))
+    assert HVDM().fit(table, pl.Series(["a", "b", "a"])).pairwise(table).shape == (3, 3)
