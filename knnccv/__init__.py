@@ -18,8 +18,8 @@ _NAMES = {
     "designs": "Design KFold LeaveGroupsOut LeaveOut RebalancedLeaveOneOut StratifiedKFold "
     "StratifiedSubsample Subsample TrainingSets",
     "driver": "SlowComputationWarning",
-    "inference": "Comparison Comparisons ConfidenceInterval InferenceWarning StandardError compare "
-    "compare_all",
+    "inference": "Comparison Comparisons ConfidenceInterval InferenceWarning PredictionScores "
+    "StandardError compare compare_all predictions_on",
     "influence": "Influence",
     "kernel": "Variant",
     "montecarlo": "MonteCarloCV PermutationTest ScreenedCV monte_carlo_cv permutation_test screened_cv",
@@ -71,9 +71,11 @@ if TYPE_CHECKING:
         Comparisons,
         ConfidenceInterval,
         InferenceWarning,
+        PredictionScores,
         StandardError,
         compare,
         compare_all,
+        predictions_on,
     )
     from .influence import Influence
     from .kernel import Variant

@@ -10,7 +10,8 @@ and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 - `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
 - `_interval` has standard errors and intervals, and the methods that return them. The jackknife's standard
   error, from scores without one unit at a time, is for few-shot and retrieval.
-- `_comparison` compares two results on the same halves, `_ranking` several.
+- `_comparison` compares two results on the same halves, or one with another classifier's scores, which
+  `_predictions` reads; `_ranking` compares several results.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from ._interval import (
     unequal_errors,
     unit_deviations,
 )
+from ._predictions import PredictionScores, predictions_on
 from ._ranking import Comparisons, compare_all
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Halvings",
     "InferenceWarning",
     "KeptHalves",
+    "PredictionScores",
     "Probabilities",
     "ScoredHalves",
     "StandardError",
@@ -60,6 +63,7 @@ __all__ = [
     "draw_halvings",
     "has_one_bound",
     "jackknife_error",
+    "predictions_on",
     "unequal_errors",
     "unit_deviations",
 ]

@@ -16,11 +16,13 @@ from knnccv import (
     ConfidenceInterval,
     InferenceWarning,
     KFold,
+    LeaveOut,
     StratifiedKFold,
     Subsample,
     compare,
     compare_all,
     complete_cv,
+    predictions_on,
     surface,
 )
 from knnccv.inference import Comparison, HalfScores, confidence_interval
@@ -309,6 +311,70 @@ def test_a_difference_that_halves_do_not_show_is_not_judged():
         assert math.isnan(compare(*folds, n_halvings=5).pvalue)
         table = compare_all(dict(zip("ab", folds, strict=True)), n_halvings=5)
     assert table.not_worse() == table.names
+
+
+PREDICTED = {
+    "accuracy": ("knn", {}, None),
+    "balanced": ("knn", {"average": "class"}, None),
+    "loss": ("knn", {"loss": [[0, 1], [5, 0]]}, [[0, 1], [5, 0]]),
+    "squared": ("regression", {}, "squared"),
+    "outputs": ("regression", {}, "squared"),
+}
+
+
+@pytest.mark.parametrize("kind", PREDICTED)
+def test_predictions_on_all_splits_score_what_the_exact_result_says(kind):
+    """The same rule by scikit-learn on every split; and constant predictions, with the variance by hand."""
+    rule, more, loss = PREDICTED[kind]
+    X, _ = samples(9, seed=3)
+    y = {"squared": X[:, 1], "outputs": X[:, :2]}.get(kind, np.array(list("bbabaabaa")))
+    peer = neighbors.KNeighborsRegressor(3) if loss == "squared" else neighbors.KNeighborsClassifier(3)
+    if kind == "loss":  # the vote that costs least is not scikit-learn's
+        peer, more = neighbors.KNeighborsClassifier(1), more | {"n_neighbors": 1}
+    result = complete_cv(X, y, rule, LeaveOut(2), ties="index", **({"n_neighbors": 3} | more))
+    splits = list(model_selection.LeavePOut(2).split(X))
+    found = predictions_on(splits, [peer.fit(X[a], y[a]).predict(X[b]) for a, b in splits], y, loss=loss)
+    np.testing.assert_allclose(found.per_item, result.per_item, rtol=1e-12, atol=1e-12)
+    if kind != "balanced":
+        assert found.split_scores.mean() == pytest.approx(result.score)
+    same = compare(result, found)
+    assert (same.difference, same.pvalue) == (pytest.approx(0, abs=1e-14), 1)
+    assert same.scores == pytest.approx((result.score,) * 2)
+
+    fixed = [np.broadcast_to(y[2], (3, *y.shape[1:]))] * 3
+    other = predictions_on(model_selection.KFold(3).split(X), fixed, y, loss=loss, name="fixed")
+    first, second = compare(result, other), compare(other, result)
+    gap = result.per_item - other.per_item
+    mean = result.weights @ gap
+    variance = 2 * 9 / 8 * (result.weights**2 @ (gap - mean) ** 2) + other.split_error**2
+    assert first.difference == -second.difference == pytest.approx(mean)
+    assert first.standard_error == second.standard_error == pytest.approx(math.sqrt(variance))
+    assert first.names == second.names[::-1]
+    assert first.names[1] == "fixed"
+    assert first.pvalue == pytest.approx(2 * stats.t(8).sf(abs(mean) / math.sqrt(variance)))
+    groups = np.arange(9) // 2
+    sums = np.bincount(groups, result.weights * (gap - mean))
+    by_group = compare(result, other, groups=groups)
+    assert by_group.standard_error == pytest.approx(
+        math.sqrt(2 * 5 / 4 * (sums**2).sum() + other.split_error**2)
+    )
+    assert by_group.degrees_of_freedom == 4
+
+
+def test_samples_that_no_split_tests_are_left_out_of_both_scores():
+    X, y = samples(20)
+    result = complete_cv(X, y, "nn", KFold(5))
+    splits = [(None, np.arange(12)), (None, [3, 2])]
+    given = [y[:12], 1 - y[[3, 2]]]
+    other = predictions_on(splits, given, y)
+    assert other.n_tested.tolist() == [1, 1, 2, 2] + [1] * 8 + [0] * 8
+    with pytest.warns(InferenceWarning, match="those of 12 samples only"):
+        found = compare(result, other)
+    assert found.scores == pytest.approx((result.per_item[:12].mean(), 11 / 12))
+    two = predictions_on([(None, [0, 1]), (None, [2, 3])], [y[:2], 1 - y[2:4]], y)
+    assert two.split_error == pytest.approx(math.sqrt((0.5 - 0.25 / 2) / 2))
+    pool = complete_cv(X, y, "nn", Subsample(10), test=(X[:7], y[:7]))
+    assert compare(pool, predictions_on([(None, range(7))], [y[:7]], y[:7])).scores[1] == 1
 
 
 def test_all_pairs_with_holm():
