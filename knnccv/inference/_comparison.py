@@ -274,7 +274,7 @@ def compare(
     the same training samples, which they do not show: this allowance is that of Nadeau and Bengio's
     correction if half of the samples train, a convention, as there is no unbiased estimate (Bengio and
     Grandvalet). The third part is the luck of the other's training sets, `PredictionScores.split_error`. In
-    simulations the standard error was 1.05 to 1.6 times the true one: see the guide.
+    simulations the standard error was 1.0 to 1.6 times the true one: see the guide.
 
     References
     ----------
