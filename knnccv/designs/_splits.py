@@ -80,6 +80,12 @@ class LeaveOut(OneKind):
     p : int, default 1
         Number of tested samples, 1 to n_items - 1.
 
+    References
+    ----------
+    For K neighbors and two classes: A. Celisse & T. Mary-Huard, Exact Cross-Validation for kNN, Journal de
+    la Société Française de Statistique 152, 2011; what it estimates: Theoretical Analysis of
+    Cross-Validation for Estimating the Risk of the k-Nearest Neighbor Classifier, JMLR 18, 2018.
+
     Examples
     --------
     >>> from knnccv import LeaveOut

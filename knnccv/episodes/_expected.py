@@ -106,6 +106,11 @@ def expected_episodes(
     than i, and e the elementary symmetric polynomial. Time: all distances, and a few nanoseconds for each.
     Memory: a block of rows.
 
+    References
+    ----------
+    Intervals of sampled episodes miss the luck of the data, which `jackknife` shows: R. Lafargue et al.,
+    Oops, I Sampled it Again: Reinterpreting Confidence Intervals in Few-Shot Learning, 2024.
+
     Examples
     --------
     >>> from knnccv.datasets import load_wine

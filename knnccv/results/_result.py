@@ -280,6 +280,11 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             If the rule predicts no class (regression, "rank", "confidence"), `average` is none of the above
             or does not suit the classes, or the result was pickled or copied.
 
+        References
+        ----------
+        G. Forman & M. Scholz, Apples-to-Apples in Cross-Validation Studies: Pitfalls in Classifier
+        Performance Measurement, SIGKDD Explorations 12, 2010.
+
         Examples
         --------
         >>> from knnccv import StratifiedSubsample, complete_cv
