@@ -172,9 +172,9 @@ def item_values(
     values of one tested sample's training set sum to the share of right ones among its K nearest.
 
     Other values are not computed here: of weighted votes (J. T. Wang, Mittal & Jia, "Efficient Data Shapley
-    for Weighted Nearest Neighbor Algorithms", AISTATS 2024), of neighbors within a radius (J. T. Wang et al.,
-    "A Privacy-Friendly Approach to Data Valuation", NeurIPS 2023), and Banzhaf's average over all subsets
-    (J. T. Wang & Jia, "Data Banzhaf", AISTATS 2023).
+    for Weighted Nearest Neighbor Algorithms", AISTATS 2024), of neighbors within a radius (J. T. Wang et
+    al., "A Privacy-Friendly Approach to Data Valuation", NeurIPS 2023), and Banzhaf's average over all
+    subsets (J. T. Wang & Jia, "Data Banzhaf", AISTATS 2023).
 
     Examples
     --------

@@ -322,7 +322,15 @@ PREDICTED = {
 }
 
 
-@pytest.mark.parametrize("kind", PREDICTED)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "balanced",
+        "loss",
+        "outputs",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("accuracy", "squared")),
+    ],
+)
 def test_predictions_on_all_splits_score_what_the_exact_result_says(kind):
     """The same rule by scikit-learn on every split; and constant predictions, with the variance by hand."""
     rule, more, loss = PREDICTED[kind]
