@@ -97,7 +97,7 @@ def predictions_on(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from knnccv import StratifiedKFold, compare, complete_cv, predictions_on
     >>> from knnccv.datasets import load_wine
-    >>> X, y = load_wine()[:2]
+    >>> X, y = load_wine().X, load_wine().y
     >>> splits = list(RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0).split(X, y))
     >>> predicted = [GaussianNB().fit(X[train], y[train]).predict(X[test]) for train, test in splits]
     >>> bayes = predictions_on(splits, predicted, y, name="naive Bayes")
@@ -145,8 +145,8 @@ def predictions_on(
     per_item = np.full(n_items, np.nan)
     np.divide(np.bincount(rows, scores, n_items), n_tested, out=per_item, where=n_tested > 0)
     split_scores = np.add.reduceat(scores, np.cumsum([0, *sizes[:-1]])) / sizes
-    excess = -scores.var() * np.mean(1 / np.array(sizes))
+    excess = 0.0
     if len(sizes) > 1:
-        excess += split_scores.var(ddof=1)
+        excess = split_scores.var(ddof=1) - scores.var(ddof=1) * np.mean(1 / np.array(sizes))
     split_error = math.sqrt(max(excess, 0.0) / len(sizes))
     return PredictionScores(per_item, n_tested, split_scores, split_error, labels, measure, matrix, name)

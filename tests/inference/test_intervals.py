@@ -376,7 +376,7 @@ def test_samples_that_no_split_tests_are_left_out_of_both_scores():
         found = compare(result, other)
     assert found.scores == pytest.approx((result.per_item[:12].mean(), 11 / 12))
     two = predictions_on([(None, [0, 1]), (None, [2, 3])], [y[:2], 1 - y[2:4]], y)
-    assert two.split_error == pytest.approx(math.sqrt((0.5 - 0.25 / 2) / 2))
+    assert two.split_error == pytest.approx(math.sqrt((0.5 - 1 / 6) / 2))
     pool = complete_cv(X, y, "nn", Subsample(10), test=(X[:7], y[:7]))
     assert compare(pool, predictions_on([(None, range(7))], [y[:7]], y[:7])).scores[1] == 1
 
