@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
 from .._validation import check_choice, check_integer
-from ..designs import Design, KFold
+from ..designs import Design, KFold, LeaveGroupsOut
 from ..driver import InexactError
 from ..inference import InferenceWarning
 from ..tuning import as_list
@@ -165,7 +165,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _simplest(self, grid: list[dict[str, Any]], scores: Array, best: float) -> int:
         """The candidate of the largest K, and then the best score, within one standard error of the best."""
         try:
-            width = float(self._expected().standard_error(groups=self._groups))
+            width = float(self._expected().standard_error(groups=self._units))
         except ValueError as error:
             msg = f"pass rule='best'; 'one-standard-error' needs the standard error of the best score: {error}"
             raise ValueError(msg) from error
@@ -176,6 +176,11 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _sign(self) -> float:
         """Expected costs are minimized."""
         return -1.0 if is_costs(self.scoring) else 1.0
+
+    @property
+    def _units(self) -> Any:
+        """The groups that halves of the samples keep together; `LeaveGroupsOut` has its own."""
+        return None if isinstance(self.cv, LeaveGroupsOut) else self._groups
 
     @property
     def _scoring(self) -> Any:
@@ -218,8 +223,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     @cached_property
     def best_score_interval_(self) -> tuple[float, float]:
         """The 95 % confidence interval of `best_score_`, computed when it is first asked for."""
+        check_is_fitted(self, "best_estimator_")
         try:
-            low, high = self._expected().confidence_interval(groups=self._groups)
+            low, high = self._expected().confidence_interval(groups=self._units)
         except ValueError as error:
             warnings.warn(f"best_score_interval_ is nan: {error}", InferenceWarning, stacklevel=2)
             return float("nan"), float("nan")
@@ -297,6 +303,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             As `fit` and `expected_score`.
         """
+        if isinstance(self.cv, LeaveGroupsOut):
+            msg = f"pass cv=LeaveOneGroupOut() and the groups: those of {self.cv!r} are not of a training set"
+            raise ValueError(msg)
         if cv is None:
             folds = StratifiedKFold if is_classifier(self) else PlainFolds
             cv = (folds if groups is None else GroupKFold)(FOLDS, shuffle=True)

@@ -33,7 +33,7 @@ from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, in_words
 
-AT_ONCE: dict[str, dict[str, str]] = {
+SURFACES: dict[str, dict[str, str]] = {
     "accuracy": {"variant": "knn"},
     "squared": {"variant": "regression"},
     "brier": {"variant": "confidence", "score": "brier"},
@@ -82,11 +82,11 @@ def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Ar
         if not isinstance(law, FoldLaw) or rule.weights is not None or rule.by_distance or request.pooled:
             return None
         design, kinds = law.design, law.design.training_sets(request.labels)
-        if measure.kind not in AT_ONCE or design.leaves_groups or any(kind.stratified for kind in kinds):
+        if measure.kind not in SURFACES or design.leaves_groups or any(kind.stratified for kind in kinds):
             return None
         check_size(rule.n_neighbors, request.least_train)
         options: dict[str, Any] = {"ties": law.ties, "tol": request.tol, "n_jobs": request.n_jobs}
-        options |= {"train_sizes": [kind.least_train for kind in kinds], **AT_ONCE[measure.kind]}
+        options |= {"train_sizes": [kind.least_train for kind in kinds], **SURFACES[measure.kind]}
         columns = request.y.reshape(len(request.y), -1).T if rule.regression else [request.y]
         found = [surface(rule.neighbors, column, n_neighbors, **options).scores for column in columns]
         means = np.mean(found, axis=0) @ [float(kind.probability) for kind in kinds]

@@ -233,6 +233,8 @@ def _score(
             why_not = "steps are fitted to every training set"
         elif type(request.prepared.estimator).__name__ == "GridSearchCV":
             why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
+        elif hasattr(request.prepared.estimator, "_as_grid_search"):
+            why_not = "the rule is chosen within every training set"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
 
@@ -261,6 +263,8 @@ def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
     from sklearn.model_selection import GridSearchCV
     from sklearn.neighbors import KNeighborsClassifier
 
+    if hasattr(search, "_as_grid_search"):
+        search = search._as_grid_search()
     usual = type(search) is GridSearchCV and search.scoring in (None, "accuracy")
     if not usual or search.refit is not True:
         return None
