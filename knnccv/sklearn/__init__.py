@@ -20,8 +20,6 @@ from ._splitters import WholeData
 if TYPE_CHECKING:
     from ._cv_estimators import KNeighborsClassifierCV, KNeighborsRegressorCV
 
-_ESTIMATORS = ("KNeighborsClassifierCV", "KNeighborsRegressorCV")
-
 __all__ = [
     "ExpectedScore",
     "KNeighborsClassifierCV",
@@ -33,13 +31,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ESTIMATORS:
+    if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     needs_sklearn()
-    value = getattr(importlib.import_module("._cv_estimators", __name__), name)
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module("._cv_estimators", __name__), name)
 
 
 def __dir__() -> list[str]:

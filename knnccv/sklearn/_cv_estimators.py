@@ -15,8 +15,15 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
-from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, StratifiedKFold, check_cv
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneOut,
+    ParameterGrid,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.model_selection import KFold as PlainFolds
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -25,7 +32,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array
-from .._validation import check_choice, check_integer
+from .._validation import as_reals, check_choice, check_integer
 from ..designs import Design, KFold, LeaveGroupsOut
 from ..driver import InexactError
 from ..inference import InferenceWarning
@@ -98,13 +105,13 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             If the data or a parameter is not allowed; the message says what is allowed.
         """
         check_choice("rule", self.rule, RULES)
-        real = is_regressor(self)
+        real = isinstance(self, RegressorMixin)
         options = {"multi_output": real, "y_numeric": real, "ensure_min_samples": 2}
         X, y = validate_data(self, X, y, accept_sparse="csr", **options)
         if not real:
             check_classification_targets(y)
             self.classes_ = np.unique(y)
-        vars(self).pop("best_score_interval_", None)
+        self.__dict__.pop("best_score_interval_", None)
         self._groups = groups
         grid, scores, errors = self._scores(X, y)
         slack = SLACK * np.abs(scores).max()
@@ -128,63 +135,52 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any, y: Array) -> tuple[list[dict[str, Any]], Array, Array]:
         """The candidates, their scores, and the standard errors of those that are not exact."""
         scorer, target = self._scorer(len(y)), as_target(self, X, y)
-        ks = None if self.n_neighbors is None else as_list("n_neighbors", self.n_neighbors)
-        for k in ks or ():
-            check_integer("n_neighbors", k, 1)
-        metrics = as_list("metric", self.metric)
-        scalings, weights = as_list("scaling", self.scaling), as_list("weights", self.weights)
-        found: dict[tuple[int, ...], tuple[float, float]] = {}
-        for (m, metric), (s, scaling) in product(enumerate(metrics), enumerate(scalings)):
+        ks = self.n_neighbors
+        if ks is None:
+            ks = range(
+                1, min(MOST_NEIGHBORS, request_of(scorer, Prepared(self, X), X, target).least_train) + 1
+            )
+        axes = {name: as_list(name, getattr(self, name)) for name in ("metric", "scaling", "weights")}
+        axes["n_neighbors"] = ks = [check_integer("n_neighbors", k, 1) for k in as_list("n_neighbors", ks)]
+        table = np.zeros((2, *(len(axes[name]) for name in sorted(axes))))
+        for (m, metric), (s, scaling) in product(enumerate(axes["metric"]), enumerate(axes["scaling"])):
             prepared = prepare(self._estimator(metric, 1, scaling, "uniform"), X, target, transductive=True)
             if prepared.reason:
-                msg = f"scaling must be None here, got {scaling!r} with metric={metric!r}: {prepared.reason}"
+                msg = f"scaling must be None, got {scaling!r} with metric={metric!r}: {prepared.reason}"
                 raise ValueError(msg)
             with suppress(InexactError):  # of which the answer has to tell
                 near = read_rule(prepared.estimator, prepared.X).neighbors
                 prepared = replace(prepared, neighbors=near)
-            least = request_of(scorer, prepared, X, target).least_train
-            ks = ks or list(range(1, min(MOST_NEIGHBORS, least) + 1))
-            for w, weight in enumerate(weights):
-                rules = [clone(prepared.estimator).set_params(n_neighbors=k, weights=weight) for k in ks]
+            for w, weight in enumerate(axes["weights"]):
+                rules = [self._estimator(metric, k, None, weight) for k in ks]
                 asked = [request_of(scorer, replace(prepared, estimator=one), X, target) for one in rules]
                 at_once = scores_at_once(asked[int(np.argmax(ks))], scorer.scoring, ks)
-                for i in np.argsort(ks)[::-1].tolist():  # the deepest lists first
-                    if at_once is None:
-                        answer = _answer(scorer, asked[i])
-                        found[m, i, s, w] = answer.score, answer.std_error
-                    else:
-                        found[m, i, s, w] = float(at_once[i]), 0.0
-        order = sorted(found)  # as scikit-learn's ParameterGrid has them
-        grid = [
-            {"metric": metrics[m], "n_neighbors": int(ks[i]), "scaling": scalings[s], "weights": weights[w]}
-            for m, i, s, w in order
-        ]
-        scores, errors = np.array([found[at] for at in order]).T
-        return grid, self._sign * scores, errors
+                if at_once is not None:
+                    table[0, m, :, s, w] = at_once
+                    continue
+                for i in np.argsort(ks)[::-1]:  # the deepest lists first
+                    answer = _answer(scorer, asked[i])
+                    table[:, m, i, s, w] = answer.score, answer.std_error
+        scores, errors = table.reshape(2, -1)
+        return list(ParameterGrid(axes)), scores, errors
 
     def _simplest(self, grid: list[dict[str, Any]], scores: Array, best: float) -> int:
-        """The candidate of the largest K, and then the best score, within one standard error of the best."""
+        """Of the candidates within a standard error of the best, the largest K, the best score."""
         try:
-            width = float(self._expected().standard_error(groups=self._units))
+            width = float(self._of_best("standard_error"))
         except ValueError as error:
-            msg = f"pass rule='best'; 'one-standard-error' needs the standard error of the best score: {error}"
+            msg = f"pass rule='best': there is no standard error of the best score, as {error}"
             raise ValueError(msg) from error
         near = np.flatnonzero(scores >= best - width).tolist()
         return int(max(near, key=lambda at: (grid[at]["n_neighbors"], scores[at])))
 
     @property
-    def _sign(self) -> float:
-        """Expected costs are minimized."""
-        return -1.0 if is_costs(self.scoring) else 1.0
-
-    @property
-    def _units(self) -> Any:
-        """The groups that halves of the samples keep together; `LeaveGroupsOut` has its own."""
-        return None if isinstance(self.cv, LeaveGroupsOut) else self._groups
-
-    @property
     def _scoring(self) -> Any:
-        return "neg_mean_squared_error" if self.scoring is None and is_regressor(self) else self.scoring
+        """What is maximized."""
+        if is_costs(self.scoring):
+            return -as_reals("scoring", self.scoring, "scoring as a matrix of costs must hold real numbers")
+        real = isinstance(self, RegressorMixin)
+        return "neg_mean_squared_error" if self.scoring is None and real else self.scoring
 
     def _scorer(self, n_items: int) -> ccv_scorer:
         cv = KFold(min(FOLDS, n_items)) if self.cv is None else self.cv
@@ -213,24 +209,26 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         found = self.best_estimator_
         return found[-1] if isinstance(found, Pipeline) else found
 
-    def _expected(self) -> ExpectedScore:
-        """The expected score of the fitted rule, on the samples that it has."""
+    def _of_best(self, question: str) -> Any:
+        """The luck of the data: a method of the expected score of the fitted rule, on its samples."""
         last = self._last()
-        X, y = last._fit_X, last.classes_[last._y] if is_classifier(self) else last._y
+        X, y = last._fit_X, last.classes_[last._y] if isinstance(self, ClassifierMixin) else last._y
         scorer = self._scorer(len(y))
-        return _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
+        found = _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
+        return getattr(found, question)(
+            groups=None if isinstance(self.cv, LeaveGroupsOut) else self._groups
+        )
 
     @cached_property
     def best_score_interval_(self) -> tuple[float, float]:
         """The 95 % confidence interval of `best_score_`, computed when it is first asked for."""
         check_is_fitted(self, "best_estimator_")
         try:
-            low, high = self._expected().confidence_interval(groups=self._units)
+            low, high = self._of_best("confidence_interval")
         except ValueError as error:
             warnings.warn(f"best_score_interval_ is nan: {error}", InferenceWarning, stacklevel=2)
             return float("nan"), float("nan")
-        low, high = sorted((self._sign * low, self._sign * high))
-        return low, high
+        return float(low), float(high)
 
     def _seen(self, X: Any) -> Any:
         """X as the last step gets it."""
@@ -253,7 +251,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         """
         return np.asarray(self._last().predict(self._seen(X)))
 
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    def kneighbors(self, X: Any = None, n_neighbors: Any = None, return_distance: bool = True) -> Any:
         """The nearest fitted samples, as ``KNeighborsClassifier.kneighbors``, after the scaling.
 
         Parameters
@@ -273,7 +271,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         return self._last().kneighbors(seen, n_neighbors, return_distance)
 
     def tuned_score(
-        self, X: Any, y: Any, *, cv: Any = None, groups: Any = None, n_repeats: int = 20, random_state: Any = 0
+        self, X: Any, y: Any, *, cv: Any = None, groups: Any = None, **options: Any
     ) -> ExpectedScore:
         """The expected score of the whole procedure, with the choice within every training set.
 
@@ -286,17 +284,16 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             As for `fit`. The groups are for the splits within the training sets, too.
         cv : splitter of scikit-learn, optional
             The outer splits. Default: 5 shuffled folds, stratified for a classifier, or of `groups`.
-        n_repeats : int, default 20
-            Runs of the outer splits, each with other random numbers.
-        random_state : int, numpy Generator or None, default 0
-            Seed of the runs.
+        **options
+            Further arguments of `expected_score`, such as ``n_repeats=20``, the number of runs of the outer
+            splits, and ``random_state``, their seed.
 
         Returns
         -------
         ExpectedScore
             `score`, and its standard error `std_error`: the luck of the splits that were drawn. With
             ``cv=LeaveOneOut()`` of scikit-learn, a list of `n_neighbors`, equal weights, no scaling and
-            accuracy, the score is that of 1,000 runs of `knnccv.tuned_score`. For costs: their expectation.
+            accuracy, the score is that of 1,000 runs of `knnccv.tuned_score`.
 
         Raises
         ------
@@ -304,18 +301,20 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             As `fit` and `expected_score`.
         """
         if isinstance(self.cv, LeaveGroupsOut):
-            msg = f"pass cv=LeaveOneGroupOut() and the groups: those of {self.cv!r} are not of a training set"
+            msg = f"pass groups, and LeaveOneGroupOut() as cv: {self.cv!r} has the groups of all samples"
             raise ValueError(msg)
         if cv is None:
-            folds = StratifiedKFold if is_classifier(self) else PlainFolds
+            folds = StratifiedKFold if isinstance(self, ClassifierMixin) else PlainFolds
             cv = (folds if groups is None else GroupKFold)(FOLDS, shuffle=True)
-        options: dict[str, Any] = {"n_repeats": n_repeats, "random_state": random_state}
-        return expected_score(clone(self), X, y, cv=cv, scoring=self._scoring, groups=groups, **options)
+        options |= {"cv": cv, "scoring": self._scoring, "groups": groups}
+        found: ExpectedScore = expected_score(clone(self), X, y, **options)
+        return found
 
     def _as_grid_search(self) -> Any:
-        """The same choice as a grid search, where `tuned_score` has that; otherwise the estimator itself."""
-        plain = (self.rule, self.scaling, self.weights) == ("best", None, "uniform")
-        if not plain or type(self.cv) is not LeaveOneOut or self.n_neighbors is None or not is_classifier(self):
+        """The same choice as a grid search, where `tuned_score` serves it; otherwise the estimator."""
+        asked = (self._rule, self.rule, self.scaling, self.weights, type(self.cv))
+        plain = asked == (KNeighborsClassifier, "best", None, "uniform", LeaveOneOut)
+        if not plain or self.n_neighbors is None:
             return self
         names = ("metric", "n_neighbors")
         grid = {name: as_list(name, getattr(self, name)) for name in names}
@@ -323,7 +322,82 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
 
 
 class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[misc]
-    """K nearest neighbors DOC"""
+    """K nearest neighbors that choose K, the metric, the scaling and the weights by the exact score.
+
+    As `RidgeCV` is to `Ridge`: a search without luck of the splits, whose candidates share their neighbors.
+    The choice is that of ``GridSearchCV`` with `ccv_scorer` and `WholeData`.
+
+    Parameters
+    ----------
+    n_neighbors : int or sequence of int, optional
+        The K to choose from. Default: 1 to 30, or to the size of the smallest training set.
+    metric : str, callable or list of them, default "euclidean"
+        The metrics to choose from, as of `KNeighborsClassifier`; "precomputed" for square distances.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"}, transformer, or list of these, default None
+        The scalings of columns to choose from: scikit-learn's scalers, or any transformer that uses no
+        labels. For the scores a scaler is fitted once, to all samples without labels, as by `tuned_score`
+        of knnccv and ``transductive=True``, so that they are exact. So is the chosen one.
+        The method `tuned_score` fits it within every training set.
+    weights : {"uniform", "distance"}, callable or list of them, default "uniform"
+        The weights of the neighbors to choose from. With "distance" and many neighbors the scores are
+        estimates, from training sets that are drawn for each sample.
+    cv : int, design, splitter or iterable of splits, optional
+        What the scores are the exact means over: a design of knnccv, or any `cv` of `expected_score`; an
+        integer is a number of folds over all shuffles, stratified.
+        Default: ``KFold(5)`` of knnccv, five folds without strata, or as many as there are samples. Without
+        strata or groups the scores of all K come from one pass over the neighbors; otherwise every K takes
+        a pass.
+    scoring : str, scorer or array of shape (n_classes, n_classes), optional
+        A single scoring, as for `expected_score`. Default: accuracy. Scores that have no
+        closed form are means over random runs.
+    rule : {"best", "one-standard-error"}, default "best"
+        "best": the best score, the first of equals. "one-standard-error": of all candidates whose score is
+        within one standard error of the best, those with the largest K, which are the smoothest, and of
+        these the best score. It is the standard error of the best score (Breiman and others, 1984), its
+        `standard_error`: the luck of the data. `Surface.best` takes that of the difference to the best,
+        which is smaller.
+    n_jobs : int, optional
+        Threads of the search (default: all processors), and jobs of the chosen estimator (default: one).
+        The scores do not depend on it.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen "metric", "n_neighbors", "scaling" and "weights".
+    best_index_ : int
+        Its number in `cv_results_`.
+    best_score_ : float
+        Its mean score over all splits; minus the expected cost
+        for a matrix of costs. It is **optimistic**, since it
+        was chosen for its score: report `tuned_score`.
+    best_score_interval_ : tuple of two floats
+        The 95 % confidence interval of `best_score_` for the population: the luck of the data, without that
+        of the choice. It is computed when it is first asked for. nan, with a warning that says why, where
+        `best_score_` is not exact or the samples are too few.
+    best_estimator_ : KNeighborsClassifier or Pipeline
+        The chosen estimator, fitted to all samples; a pipeline if it is scaled.
+    n_neighbors_ : int
+        The chosen K.
+    cv_results_ : dict of arrays of shape (n_candidates,)
+        As of ``GridSearchCV``, in its order: "params", "param_metric", …, "mean_test_score" and
+        "rank_test_score" (equal scores have equal ranks); "std_error" is the standard error of scores that
+        are not exact, otherwise 0.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_, feature_names_in_
+        The number of columns, and their names if X has any.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_wine
+    >>> from knnccv.sklearn import KNeighborsClassifierCV
+    >>> wine = load_wine()
+    >>> model = KNeighborsClassifierCV(scaling=[None, "standard"]).fit(wine.X, wine.y)
+    >>> model.n_neighbors_, model.best_params_["scaling"], round(model.best_score_, 4)
+    (30, 'standard', 0.9728)
+    >>> model.predict(wine.X[:3])
+    array([1, 1, 1])
+    """
 
     _rule = KNeighborsClassifier
 
@@ -343,7 +417,41 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
 
 
 class KNeighborsRegressorCV(RegressorMixin, _NeighborsCV):  # type: ignore[misc]
-    """K nearest neighbors DOC"""
+    """K nearest neighbors that choose K, the metric, the scaling and the weights by the exact score.
+
+    As `RidgeCV` is to `Ridge`: a search without luck of the splits, whose candidates share their neighbors.
+    The choice is that of ``GridSearchCV`` with `ccv_scorer` and `WholeData`.
+
+    Parameters
+    ----------
+    n_neighbors, metric, scaling, weights, rule, n_jobs
+        As in `KNeighborsClassifierCV`.
+    cv : int, design, splitter or iterable of splits, optional
+        As in `KNeighborsClassifierCV`, but an integer is a number of folds without strata.
+    scoring : str or scorer, optional
+        As in `KNeighborsClassifierCV`. Default: "neg_mean_squared_error"; the mean over several outputs.
+
+    Attributes
+    ----------
+    best_params_, best_index_, best_score_, best_score_interval_, n_neighbors_, cv_results_
+        As in `KNeighborsClassifierCV`.
+    best_estimator_ : KNeighborsRegressor or Pipeline
+        The chosen estimator, fitted to all samples.
+    n_features_in_, feature_names_in_
+        The number of columns, and their names if X has any.
+
+    Examples
+    --------
+    >>> from knnccv.datasets import load_diabetes
+    >>> from knnccv.sklearn import KNeighborsRegressorCV
+    >>> patients = load_diabetes()
+    >>> model = KNeighborsRegressorCV().fit(patients.X, patients.y)
+    >>> model.n_neighbors_, round(model.best_score_)
+    (13, -4166)
+    >>> low, high = model.best_score_interval_
+    >>> low < model.best_score_ < high
+    True
+    """
 
     _rule = KNeighborsRegressor
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._formatting import magnitude
-from .._labels import EncodedLabels, encode_labels, single_class
+from .._labels import EncodedLabels, encode_labels
 from .._parallel import counted
 from .._typing import Array
 from ..curves import surface
@@ -116,7 +116,7 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
     if measure.kind == "balanced":
         average = "class" if request.pooled else "pooled"
         design = design if request.pooled else _balanced_design(request, measure, law)
-    labels = single_class(len(request.y)) if rule.regression else encode_labels(request.y)
+    labels = request.labels
     check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
     undefined = _undefined(measure, law, labels)
     if undefined > request.tol:

@@ -431,8 +431,6 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Compute the expected score of the estimator's rule over all splits of these samples."""
-        from sklearn.base import is_regressor
-
         target = as_target(estimator, X, y)
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
         try:

@@ -254,7 +254,7 @@ class Request:
         law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
         return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
 
-    @property
+    @cached_property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression."""
         return single_class(len(self.y)) if self.regression else encode_labels(self.y)
