@@ -77,8 +77,10 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        scalings = self.scaling if isinstance(self.scaling, list | tuple) else [self.scaling]
+        pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise, tags.input_tags.positive_only = pairwise, pairwise
+        tags.input_tags.sparse = not pairwise and all(one in (None, "maxabs") for one in scalings)
         tags.target_tags.multi_output = isinstance(self, RegressorMixin)
         return tags
 
