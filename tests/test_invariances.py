@@ -186,7 +186,7 @@ BUT = {
     "item_values": ["blocks"],  # added up by blocks
     "described_episodes": ["names"],  # described by the names of the classes
     **dict.fromkeys(  # labels which scikit-learn refuses
-        ("rib.RIBClassifier", "KNeighborsClassifierCV", "KNeighborsClassifierCV stratified"), ["objects"]
+        ("rib.RIBClassifier", "KNeighborsClassifierCV", "KNeighborsClassifierCV stratified"), ("objects",)
     ),
 }
 """Checks that do not apply."""

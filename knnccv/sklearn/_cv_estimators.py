@@ -139,9 +139,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         scorer, target = self._scorer(len(y)), as_target(self, X, y)
         ks = self.n_neighbors
         if ks is None:
-            ks = range(
-                1, min(MOST_NEIGHBORS, request_of(scorer, Prepared(self, X), X, target).least_train) + 1
-            )
+            least = request_of(scorer, Prepared(self, X), X, target).least_train
+            ks = range(1, min(MOST_NEIGHBORS, least) + 1)
         axes = {name: as_list(name, getattr(self, name)) for name in ("metric", "scaling", "weights")}
         axes["n_neighbors"] = ks = [check_integer("n_neighbors", k, 1) for k in as_list("n_neighbors", ks)]
         table = np.zeros((2, *(len(axes[name]) for name in sorted(axes))))
@@ -217,9 +216,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         X, y = last._fit_X, last.classes_[last._y] if isinstance(self, ClassifierMixin) else last._y
         scorer = self._scorer(len(y))
         found = _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
-        return getattr(found, question)(
-            groups=None if isinstance(self.cv, LeaveGroupsOut) else self._groups
-        )
+        groups = None if isinstance(self.cv, LeaveGroupsOut) else self._groups  # these have groups
+        return getattr(found, question)(groups=groups)
 
     @cached_property
     def best_score_interval_(self) -> tuple[float, float]:
@@ -234,7 +232,6 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
 
     def _seen(self, X: Any) -> Any:
         """X as the last step gets it."""
-        check_is_fitted(self, "best_estimator_")
         X, found = validate_data(self, X, accept_sparse="csr", reset=False), self.best_estimator_
         return found[:-1].transform(X) if isinstance(found, Pipeline) else X
 
@@ -269,8 +266,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         distances, indices : ndarray of shape (n_rows, n_neighbors)
             The indices alone if `return_distance` is False.
         """
-        seen = None if X is None else self._seen(X)
-        return self._last().kneighbors(seen, n_neighbors, return_distance)
+        return self._last().kneighbors(None if X is None else self._seen(X), n_neighbors, return_distance)
 
     def tuned_score(
         self, X: Any, y: Any, *, cv: Any = None, groups: Any = None, **options: Any
