@@ -183,7 +183,7 @@ def test_scores_of_scorings_are_those_of_the_scorer():
 def test_the_rule_of_one_standard_error_and_the_interval():
     X, y = data(3, 60, n_classes=6)
     X[:, 0] += y
-    ks = list(range(1, 20))
+    ks = list(range(1, 20, 3))
     best = KNeighborsClassifierCV(ks).fit(X, y)
     simple = KNeighborsClassifierCV(ks, rule="one-standard-error").fit(X, y)
     exact = [complete_cv(X, y, "knn", KFold(5), n_neighbors=k) for k in ks]
@@ -306,6 +306,10 @@ def test_the_tuned_score_repeats_the_choice():
     runs = plain.tuned_score(X, Y, random_state=2)
     nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)
     assert (runs.score, runs.n_runs) == (nested.score, 1000)
+
+
+@pytest.mark.slow
+def test_the_tuned_score_of_costs_and_values():
     costs = KNeighborsClassifierCV([1, 3], scoring=np.array([[0, 5], [1, 0]]))
     assert costs.tuned_score(X, Y, n_repeats=2).score < 0 > costs.fit(X, Y).best_score_
     real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_repeats=2)
