@@ -36,7 +36,7 @@ from knnccv.episodes import Episodes, described_episodes, expected_episodes, sam
 from knnccv.hvdm import HEOM
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, condensed_cv, search_weights, select_features
-from knnccv.sklearn import ccv_scorer, expected_score
+from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, ccv_scorer, expected_score
 
 N_ITEMS = 61  # a prime: an array of this length has an entry for every sample
 SHUFFLED = np.random.default_rng(1).permutation(N_ITEMS)
@@ -119,6 +119,14 @@ def fitted(X, y, n_jobs):
     return found.predict_proba(X)
 
 
+def chosen(estimator, *arguments, **more):
+    def call(X, y, n_jobs):
+        found = estimator(*arguments, **more, n_jobs=n_jobs).fit(X, y).cv_results_
+        return found["mean_test_score"], found["rank_test_score"]
+
+    return call
+
+
 def partial(function, *arguments, **more):
     return lambda X, y, n_jobs: function(X, y, *arguments, **more, n_jobs=n_jobs)
 
@@ -144,6 +152,9 @@ FAIR = {
     "item_values influence": partial(knnccv.item_values, "influence"),
     "select_features": partial(select_features, "knn", KFold(4)),
     "search_weights": partial(search_weights, "knn", KFold(4)),
+    "KNeighborsClassifierCV": chosen(KNeighborsClassifierCV, [1, 3], metric=["euclidean", "manhattan"]),
+    "KNeighborsClassifierCV stratified": chosen(KNeighborsClassifierCV, [1, 3], cv=3),
+    "KNeighborsRegressorCV": chosen(KNeighborsRegressorCV, [1, 3]),
     "expected_episodes": partial(expected_episodes, Episodes(2, 2), jackknife="class"),
     "described_episodes": partial(described_episodes, DESCRIBED),
     "expected_retrieval": retrieval(expected_retrieval, ties="random"),
@@ -178,10 +189,12 @@ DRAWN = {
 BUT = {
     "item_values": ["blocks"],  # added up by blocks
     "described_episodes": ["names"],  # described by the names of the classes
-    "rib.RIBClassifier": ["objects"],  # which scikit-learn refuses
+    **dict.fromkeys(  # labels which scikit-learn refuses
+        ("rib.RIBClassifier", "KNeighborsClassifierCV", "KNeighborsClassifierCV stratified"), ("objects",)
+    ),
 }
 """Checks that do not apply."""
-REAL = {"surface regression", "loo_curve regression", "loo_identity"}
+REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression", "loo_identity"}
 for rule, setting in RULES.items():
     for design in DESIGNS:
         strata = isinstance(design, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._labels import EncodedLabels, encode_labels, single_class
+from .._labels import EncodedLabels
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, LeaveGroupsOut
@@ -54,11 +54,10 @@ class Question:
     rule: Rule
     inside: Nearest | None
 
-    @cached_property
+    @property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression."""
-        y = self.request.y
-        return single_class(len(y)) if self.rule.regression else encode_labels(y)
+        return self.request.labels
 
     @cached_property
     def problem(self) -> ScoringProblem:

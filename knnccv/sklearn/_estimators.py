@@ -128,8 +128,8 @@ def check_size(n_neighbors: int, n_train: int) -> None:
         raise ValueError(msg)
 
 
-def read_rule(estimator: Any, X: Any) -> Rule:
-    """Return the rule of an estimator, if it can be averaged exactly.
+def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rule:
+    """Return the rule of an estimator, if it can be averaged exactly; its `neighbors`, if they are known.
 
     Raises
     ------
@@ -159,7 +159,8 @@ def read_rule(estimator: Any, X: Any) -> Rule:
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
         weights = None
-    return Rule(k, regression, by_distance, _neighbors_of(estimator, X), weights)
+    near = _neighbors_of(estimator, X) if neighbors is None else neighbors
+    return Rule(k, regression, by_distance, near, weights)
 
 
 def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
@@ -243,6 +244,8 @@ class Prepared:
     reason: str = ""
     steps: tuple[Any, ...] = ()
     """The steps of a pipeline that are fitted to every training set, with its last."""
+    neighbors: Neighbors | None = None
+    """The neighbors of X, if they are known."""
 
     def inside(self, n_jobs: int | None) -> tuple[Rule, Callable[[Array], tuple[Array, Array]] | None]:
         """The rule, and how its nearest training samples are found if columns are scaled within the folds.
@@ -278,7 +281,7 @@ class Prepared:
         """The estimator's rule; its neighbors are searched once for all scorings."""
         if self.reason:
             raise InexactError(self.reason)
-        return read_rule(self.estimator, self.X)
+        return read_rule(self.estimator, self.X, self.neighbors)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:

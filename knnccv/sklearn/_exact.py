@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from .._formatting import magnitude
-from .._labels import EncodedLabels, encode_labels, single_class
+from .._labels import EncodedLabels, encode_labels
 from .._parallel import counted
 from .._typing import Array
+from ..curves import surface
 from ..designs import Design
 from ..driver import InexactError
 from ..results import CompleteCV, SampledCV, complete_cv
@@ -31,6 +33,12 @@ from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, in_words
 
+SURFACES: dict[str, dict[str, str]] = {
+    "accuracy": {"variant": "knn"},
+    "squared": {"variant": "regression"},
+    "brier": {"variant": "confidence", "score": "brier"},
+}
+"""The arguments of `surface` for the kinds of measures that it computes for all K at once."""
 LARGEST = 36.1
 """The largest log loss of a sample."""
 
@@ -64,6 +72,28 @@ def exact_score(request: Request, scoring: Any) -> ExpectedScore:
         return run_listed(request, scoring, tuple(request.cv.split(request.X, request.y, request.groups)))
 
 
+def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Array | None:
+    """The exact scores of several K, of which the rule has the largest, from one pass over the lists.
+
+    None if the splits, the scoring or the weights need one pass for each K.
+    """
+    with suppress(InexactError):
+        law, (rule, measure) = request.law, _read(request, scoring)
+        if not isinstance(law, FoldLaw) or rule.weights is not None or rule.by_distance or request.pooled:
+            return None
+        design, kinds = law.design, law.design.training_sets(request.labels)
+        if measure.kind not in SURFACES or design.leaves_groups or any(kind.stratified for kind in kinds):
+            return None
+        check_size(rule.n_neighbors, request.least_train)
+        options: dict[str, Any] = {"ties": law.ties, "tol": request.tol, "n_jobs": request.n_jobs}
+        options |= {"train_sizes": [kind.least_train for kind in kinds], **SURFACES[measure.kind]}
+        columns = request.y.reshape(len(request.y), -1).T if rule.regression else [request.y]
+        found = [surface(rule.neighbors, column, n_neighbors, **options).scores for column in columns]
+        means = np.mean(found, axis=0) @ [float(kind.probability) for kind in kinds]
+        return np.array([measure(mean) for mean in means.tolist()])
+    return None
+
+
 def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
     rule = request.prepared.rule
     if not rule.regression and request.y.ndim != 1:
@@ -86,7 +116,7 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
     if measure.kind == "balanced":
         average = "class" if request.pooled else "pooled"
         design = design if request.pooled else _balanced_design(request, measure, law)
-    labels = single_class(len(request.y)) if rule.regression else encode_labels(request.y)
+    labels = request.labels
     check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
     undefined = _undefined(measure, law, labels)
     if undefined > request.tol:
@@ -299,7 +329,7 @@ def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[flo
     by_costs = not rule.regression and measure.kind != "brier"
     costs = each if measure.costs is None else measure.costs
     targets = y.reshape(len(y), -1).astype(float) if rule.regression else each[codes]
-    least = min(int(np.sort(law.sizes)[:n_train].sum()) for _, n_train, _ in law.parts)
+    least = asked.request.least_train
     check_size(k, least)
     depth = 4 * k * len(y) // max(least, 1) + 16
     splits, total, weight = law.splits(), 0.0, 0.0

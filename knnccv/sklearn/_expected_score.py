@@ -11,13 +11,14 @@ from numbers import Integral
 from typing import Any
 
 from .._parallel import check_pool, one_bar
+from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
 from ..neighbors import ALIASES, NAMES
 from ..tuning import Inner, tuned_score
 from ._by_runs import control_once, score_by_runs
-from ._estimators import as_target, metric_of, missing_parameters, needs_sklearn, prepare
+from ._estimators import Prepared, as_target, metric_of, missing_parameters, needs_sklearn, prepare
 from ._exact import exact_score
 from ._request import AVERAGES, INEXACT, ExpectedScore, Request
 from ._runs import sample
@@ -232,6 +233,8 @@ def _score(
             why_not = "steps are fitted to every training set"
         elif type(request.prepared.estimator).__name__ == "GridSearchCV":
             why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
+        elif hasattr(request.prepared.estimator, "_as_grid_search"):
+            why_not = "the rule is chosen within every training set"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
 
@@ -260,6 +263,8 @@ def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
     from sklearn.model_selection import GridSearchCV
     from sklearn.neighbors import KNeighborsClassifier
 
+    if hasattr(search, "_as_grid_search"):
+        search = search._as_grid_search()
     usual = type(search) is GridSearchCV and search.scoring in (None, "accuracy")
     if not usual or search.refit is not True:
         return None
@@ -426,24 +431,36 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Compute the expected score of the estimator's rule over all splits of these samples."""
-        from sklearn.base import is_regressor
-
         target = as_target(estimator, X, y)
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
-        cv = self.cv
-        if isinstance(cv, Integral):
-            cv = (KFold if is_regressor(estimator) else StratifiedKFold)(int(cv))
-        n_draws = self.n_draws if self.method == "auto" else 0
-        options = (self.groups, self.average, self.tol, self.n_jobs, self.random_state, n_draws, self.ties)
-        request = Request(prepared, X, target, cv, *options)
         try:
-            score = exact_score(request, self.scoring).score
+            score = answer_of(self, request_of(self, prepared, X, target)).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
-            if self.method == "exact":
-                raise ValueError(msg) from error
-            try:
-                score = score_by_runs(request, self.scoring, self.n_runs, str(error)).score
-            except InexactError:
-                raise ValueError(msg) from error
+            raise ValueError(msg) from error
         return -score if is_costs(self.scoring) else score
+
+
+def request_of(scorer: ccv_scorer, prepared: Prepared, X: Any, y: Array) -> Request:
+    """What a scorer asks of an estimator."""
+    from sklearn.base import is_regressor
+
+    cv = scorer.cv
+    if isinstance(cv, Integral):
+        cv = (KFold if is_regressor(prepared.estimator) else StratifiedKFold)(int(cv))
+    n_draws = scorer.n_draws if scorer.method == "auto" else 0
+    options = (scorer.groups, scorer.average, scorer.tol, scorer.n_jobs, scorer.random_state, n_draws)
+    return Request(prepared, X, y, cv, *options, scorer.ties)
+
+
+def answer_of(scorer: ccv_scorer, request: Request) -> ExpectedScore:
+    """The score that a scorer gives; InexactError, with the reason that there is no exact one, if none."""
+    try:
+        return exact_score(request, scorer.scoring)
+    except InexactError as why_not:
+        if scorer.method == "exact":
+            raise
+        try:
+            return score_by_runs(request, scorer.scoring, scorer.n_runs, str(why_not))
+        except InexactError:
+            raise why_not from None

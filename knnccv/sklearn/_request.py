@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from .._formatting import bound_text, plain_fields
+from .._labels import EncodedLabels, encode_labels, single_class
 from .._typing import Array
 from .._validation import fixed_seed
+from ..driver import InexactError
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
 from ._estimators import Prepared
 from ._scoring import Measure
-from ._splitters import FoldLaw, Law, in_words, law_of
+from ._splitters import FoldLaw, GroupLaw, Law, in_words, law_of, reseeded
 
 AVERAGES = ("folds", "pooled")
 INEXACT: dict[str, Any] = {"exact": False, "error_bound": None}
@@ -251,6 +253,24 @@ class Request:
         """The distribution of the splits; InexactError if there is no closed form."""
         law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
         return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
+
+    @cached_property
+    def labels(self) -> EncodedLabels:
+        """The classes; a single one for a regression."""
+        return single_class(len(self.y)) if self.regression else encode_labels(self.y)
+
+    @property
+    def least_train(self) -> int:
+        """The size of the smallest training set."""
+        try:
+            law = self.law
+        except InexactError:
+            law = tuple(reseeded(self.cv, 0).split(np.zeros(len(self.y)), self.y, self.groups))
+        if isinstance(law, tuple):
+            return min(len(train) for train, _ in law)
+        if isinstance(law, GroupLaw):
+            return min(int(np.sort(law.sizes)[:n_train].sum()) for _, n_train, _ in law.parts)
+        return min(kind.least_train for kind in law.design.training_sets(self.labels))
 
     @cached_property
     def seed(self) -> int:

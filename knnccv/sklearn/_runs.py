@@ -114,6 +114,7 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
         If the scores of folds cannot be pooled, a training set is too small, or a score is not finite.
     """
     from sklearn.model_selection import cross_val_score
+    from sklearn.utils.validation import has_fit_parameter
 
     if request.pooled and not _is_mean(request, scoring):
         msg = (
@@ -128,7 +129,9 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
     scorer = for_sklearn(scoring, request.y)
-    options = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
+    options: dict[str, Any] = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
+    if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
+        options["params"] = {"groups": np.asarray(request.groups)}
     ask = partial(cross_val_score, estimator, request.prepared.X, request.y, **options)
     parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
     scores: Array = np.concatenate(parts)

@@ -9,6 +9,6 @@
 from __future__ import annotations
 
 from ._nested import Inner
-from ._tuned_score import SCALINGS, TunedScore, scaled, standardized, tuned_score
+from ._tuned_score import SCALINGS, TunedScore, as_list, scaled, standardized, tuned_score
 
-__all__ = ["SCALINGS", "Inner", "TunedScore", "scaled", "standardized", "tuned_score"]
+__all__ = ["SCALINGS", "Inner", "TunedScore", "as_list", "scaled", "standardized", "tuned_score"]

@@ -1,0 +1,316 @@
+"""KNeighborsClassifierCV and KNeighborsRegressorCV: the choice, the chosen rule, and its honest score."""
+
+import itertools
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from bridge import THREE_CLASSES, X, Y, data
+from scipy.sparse import csr_matrix
+from seeds import over_seeds
+from sklearn import datasets
+from sklearn import model_selection as ms
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import knnccv
+from knnccv import KFold, LeaveGroupsOut, LeaveOut, StratifiedSubsample, Subsample, complete_cv
+from knnccv.inference import InferenceWarning
+from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, WholeData, ccv_scorer
+
+KS = [1, 2, 5, 9]
+MSE = "neg_mean_squared_error"
+
+
+def searched(X, y, grid, scorer, rule=None):
+    """scikit-learn's own search by the same scores, which trains and scores every candidate by itself."""
+    rule = KNeighborsClassifier() if rule is None else rule
+    found = ms.GridSearchCV(rule, grid, scoring=scorer, cv=WholeData(), error_score="raise")
+    return found.fit(X, y)
+
+
+def scores(model):
+    return model.cv_results_["mean_test_score"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(KNeighborsClassifierCV(), KNeighborsRegressorCV(), KNeighborsClassifierCV(metric="precomputed")),
+        KNeighborsClassifierCV([1, 3], scaling=["standard", None], cv=2, weights=["uniform", "distance"]),
+        KNeighborsRegressorCV(3, scaling="minmax", cv=3, n_jobs=1),
+    ],
+)
+def test_scikit_learn_checks_the_estimators(model):
+    found = check_estimator(model, on_skip=None, on_fail=None)
+    assert [each["check_name"] for each in found if each["status"] == "failed"] == []
+
+
+@over_seeds(1, 10)
+def test_scores_are_means_over_all_training_sets(seeds):
+    """Every training set of scikit-learn's own estimators, one by one."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X, y, values = rng.normal(size=(6, 2)), rng.permutation(np.arange(6) % 3), rng.normal(size=(6, 2))
+        metrics, ks = ["euclidean", "manhattan"], [3, 1]
+        both = {
+            KNeighborsClassifierCV: (KNeighborsClassifier, y),
+            KNeighborsRegressorCV: (KNeighborsRegressor, values),
+        }
+        for kind, (peer, target) in both.items():
+            model = kind(ks, metric=metrics, cv=Subsample(4)).fit(X, target)
+            wanted = []
+            for metric, k in itertools.product(metrics, ks):
+                found = []
+                for train in map(list, itertools.combinations(range(6), 4)):
+                    test = [i for i in range(6) if i not in train]
+                    told = (
+                        peer(k, metric=metric, algorithm="kd_tree")
+                        .fit(X[train], target[train])
+                        .predict(X[test])
+                    )
+                    right = told == target[test] if target is y else -np.square(told - target[test])
+                    found.append(right.mean())
+                wanted.append(np.mean(found))
+            np.testing.assert_allclose(scores(model), wanted, rtol=1e-10, err_msg=str(seed))
+            assert model.best_index_ == np.argmax(wanted)
+            assert model.cv_results_["rank_test_score"][model.best_index_] == 1
+
+
+def table(name):
+    if name == "synthetic":
+        return datasets.make_classification(400, 8, n_informative=5, n_classes=3, random_state=1)
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return (X[:120], y[:120]) if name == "digits" else (X, y)
+
+
+TABLES = ["iris", "wine", "breast_cancer", "digits", "diabetes", "synthetic"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_the_choice_is_that_of_a_grid_search(name):
+    X, y = table(name)
+    real = name == "diabetes"
+    model = (KNeighborsRegressorCV if real else KNeighborsClassifierCV)(
+        metric=["euclidean", "chebyshev"]
+    ).fit(X, y)
+    grid = {"n_neighbors": range(1, 31), "metric": ["euclidean", "chebyshev"]}
+    rule = KNeighborsRegressor() if real else KNeighborsClassifier()
+    found = searched(X, y, grid, ccv_scorer(KFold(5), MSE if real else None), rule)
+    assert {name: model.best_params_[name] for name in found.best_params_} == found.best_params_
+    np.testing.assert_allclose(scores(model), found.cv_results_["mean_test_score"], rtol=1e-11)
+    assert model.best_score_ == pytest.approx(found.best_score_, rel=1e-11)
+    for one, other in zip(model.cv_results_["params"], found.cv_results_["params"], strict=True):
+        assert one == {**other, "scaling": None, "weights": "uniform"}
+    np.testing.assert_array_equal(model.predict(X), found.predict(X))
+    assert model.score(X, y) == found.best_estimator_.score(X, y)
+    if not real:
+        np.testing.assert_array_equal(model.predict_proba(X), found.predict_proba(X))
+
+
+DESIGNS = [
+    5,
+    KFold(4),
+    LeaveOut(2),
+    StratifiedSubsample(0.5),
+    ms.ShuffleSplit(test_size=0.3),
+    ms.LeaveOneOut(),
+    ms.KFold(3),
+]
+
+
+@pytest.mark.parametrize("designs", [DESIGNS[:2], pytest.param(DESIGNS[2:], marks=pytest.mark.slow)])
+def test_scores_of_designs_are_those_of_the_scorer(designs):
+    X, y = THREE_CLASSES
+    for cv in designs:
+        found = searched(X, y, {"n_neighbors": KS}, ccv_scorer(cv))
+        model = KNeighborsClassifierCV(KS, cv=cv).fit(X, y)
+        np.testing.assert_allclose(scores(model), found.cv_results_["mean_test_score"], rtol=1e-11)
+        assert model.n_neighbors_ == found.best_params_["n_neighbors"], cv
+
+
+def test_scores_of_scalings_and_weights_are_those_of_the_scorer():
+    X, y = THREE_CLASSES
+    scaled = {None: "passthrough", "minmax": MinMaxScaler(), "robust": RobustScaler()}
+    model = KNeighborsClassifierCV(
+        KS[:2], scaling=[*scaled, StandardScaler(with_mean=False)], weights=["distance", "uniform"]
+    ).fit(X * [1, 3, 9], y)
+    scaled["own"] = StandardScaler(with_mean=False)
+    for name, step in scaled.items():
+        grid = {
+            "kneighborsclassifier__n_neighbors": KS[:2],
+            "kneighborsclassifier__weights": ["distance", "uniform"],
+        }
+        pipeline = make_pipeline(step, KNeighborsClassifier())
+        found = searched(X * [1, 3, 9], y, grid, ccv_scorer(KFold(5), transductive=True), pipeline)
+        mine = [
+            i
+            for i, p in enumerate(model.cv_results_["params"])
+            if p["scaling"] == name or (name == "own" and hasattr(p["scaling"], "fit"))
+        ]
+        np.testing.assert_allclose(scores(model)[mine], found.cv_results_["mean_test_score"], rtol=1e-11)
+
+
+@pytest.mark.slow
+def test_scores_of_scorings_are_those_of_the_scorer():
+    X, y = THREE_CLASSES
+    for scoring in (
+        "balanced_accuracy",
+        "neg_brier_score",
+        "f1_macro",
+        np.array([[0, 1, 2], [2, 0, 1], [1, 1, 0]]),
+    ):
+        grid = {"n_neighbors": [1, 4]}
+        found = searched(X, y, grid, ccv_scorer(knnccv.StratifiedKFold(3), scoring))
+        model = KNeighborsClassifierCV([1, 4], cv=3, scoring=scoring).fit(X, y)
+        np.testing.assert_allclose(scores(model), found.cv_results_["mean_test_score"], rtol=1e-11)
+        assert (model.cv_results_["std_error"] > 0).all() == (
+            isinstance(scoring, str) and scoring == "f1_macro"
+        )
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_the_rule_of_one_standard_error_and_the_interval():
+    X, y = data(3, 60, n_classes=6)
+    X[:, 0] += y
+    ks = list(range(1, 20, 3))
+    best = KNeighborsClassifierCV(ks).fit(X, y)
+    simple = KNeighborsClassifierCV(ks, rule="one-standard-error").fit(X, y)
+    exact = [complete_cv(X, y, "knn", KFold(5), n_neighbors=k) for k in ks]
+    top = max(exact, key=float)
+    least = top.score - top.standard_error()
+    chosen = max(k for k, one in zip(ks, exact, strict=True) if one.score >= least)
+    assert best.n_neighbors_ == ks[exact.index(top)] < simple.n_neighbors_ == chosen
+    assert simple.best_score_ == pytest.approx(exact[ks.index(chosen)].score, abs=1e-12)
+    assert least - 1e-12 <= simple.best_score_ < best.best_score_
+    assert simple.best_estimator_.n_neighbors == chosen
+    assert best.best_score_interval_ == pytest.approx(tuple(top.confidence_interval()))
+    again = pickle.loads(pickle.dumps(clone(best).fit(X, y)))
+    assert again.best_score_interval_ == best.best_score_interval_
+    again.set_params(n_neighbors=[1]).fit(X, y)
+    assert again.best_score_interval_ == pytest.approx(tuple(exact[0].confidence_interval()))
+    assert not hasattr(clone(best), "best_score_interval_")
+    unknown = KNeighborsClassifierCV([1, 3], scoring="f1_macro").fit(X, y)
+    with pytest.warns(InferenceWarning, match="best_score_interval_ is nan: .* needs an exact score"):
+        assert np.isnan(unknown.best_score_interval_).all()
+
+
+def test_equal_scores_have_equal_ranks_and_the_first_wins():
+    X = np.zeros((20, 2))
+    X[:10] += 100
+    y = np.arange(20) // 10
+    model = KNeighborsClassifierCV([3, 1, 2], weights=["distance", "uniform"], cv=LeaveOut()).fit(X, y)
+    assert model.cv_results_["rank_test_score"].tolist() == [1] * 6
+    assert model.best_params_ == {
+        "metric": "euclidean",
+        "n_neighbors": 3,
+        "scaling": None,
+        "weights": "distance",
+    }
+    frame = pd.DataFrame(model.cv_results_)
+    assert frame["param_n_neighbors"].tolist() == [3, 3, 1, 1, 2, 2]
+
+
+def test_the_chosen_rule_answers():
+    X, y = THREE_CLASSES
+    names = np.array(["low", "middle", "high"])[y]
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with sklearn.config_context(transform_output="pandas"):
+        model = KNeighborsClassifierCV([3, 1], scaling="standard").fit(frame, names)
+        told, near = model.predict(frame), model.kneighbors(frame[:4])
+    scaler, rule = model.best_estimator_
+    peer = KNeighborsClassifier(model.n_neighbors_).fit(StandardScaler().fit_transform(X), names)
+    assert type(scaler) is StandardScaler
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.classes_.tolist() == ["high", "low", "middle"] == rule.classes_.tolist()
+    assert told.tolist() == peer.predict(StandardScaler().fit_transform(X)).tolist()
+    np.testing.assert_allclose(near[0], peer.kneighbors(StandardScaler().fit(X).transform(X[:4]))[0])
+    assert (
+        model.kneighbors(n_neighbors=2, return_distance=False).tolist()
+        == peer.kneighbors(None, 2, False).tolist()
+    )
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["b", "a", "c"]])
+    for ask in ("predict", "predict_proba", "kneighbors"):
+        with pytest.raises(NotFittedError):
+            getattr(KNeighborsClassifierCV(), ask)(X)
+
+
+def test_kinds_of_samples():
+    wanted = scores(KNeighborsClassifierCV([1, 4]).fit(X, Y)).tolist()
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    for seen in (csr_matrix(X), fixed, np.asfortranarray(X), X.astype(object)):
+        model = KNeighborsClassifierCV([1, 4], n_jobs=3).fit(seen, Y)
+        np.testing.assert_allclose(scores(model), wanted, rtol=1e-12)
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    model = KNeighborsClassifierCV([1, 4], metric="precomputed").fit(distances, Y)
+    np.testing.assert_allclose(scores(model), wanted, rtol=1e-12)
+    assert model.predict(distances[:3]).shape == (3,)
+    assert len(ms.cross_val_score(model, distances, Y, error_score="raise")) == 5
+    pair = KNeighborsClassifierCV().fit([[0.0], [1.0]], [0, 1])
+    assert (pair.n_neighbors_, pair.best_score_) == (1, 0)
+    alone = KNeighborsClassifierCV(cv=Subsample(1)).fit(X, Y)
+    assert [one["n_neighbors"] for one in alone.cv_results_["params"]] == [1]
+    assert (
+        KNeighborsClassifierCV(cv=LeaveOut()).fit(X[:9], Y[:9]).cv_results_["params"][-1]["n_neighbors"]
+        == 8
+    )
+    assert KNeighborsClassifierCV([5]).fit(X, np.ones(30)).best_score_ == pytest.approx(1, abs=1e-11)
+    same = KNeighborsClassifierCV([1, 5], scaling="standard").fit(np.ones((20, 2)), np.arange(20) % 2)
+    assert same.best_score_ < 0.5
+
+
+GROUPS = np.arange(30) % 10
+
+
+def test_groups_are_routed():
+    whole = KNeighborsClassifierCV([1, 3], cv=LeaveGroupsOut(GROUPS)).fit(X, Y)
+    model = KNeighborsClassifierCV([1, 3], cv=ms.LeaveOneGroupOut())
+    np.testing.assert_allclose(scores(model.fit(X, Y, groups=GROUPS)), scores(whole), rtol=1e-12)
+    outer = ms.GroupKFold(3)
+    wanted = []
+    for train, test in outer.split(X, Y, GROUPS):
+        fitted = clone(model).fit(X[train], Y[train], groups=GROUPS[train])
+        wanted.append(fitted.score(X[test], Y[test]))
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = ms.cross_validate(model, X, Y, params={"groups": GROUPS}, cv=outer, error_score="raise")
+        assert found["test_score"].tolist() == wanted
+        assert model.tuned_score(X, Y, groups=GROUPS, cv=outer).score == pytest.approx(np.mean(wanted))
+    assert model.tuned_score(X, Y, groups=GROUPS, cv=outer).score == pytest.approx(np.mean(wanted))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)  # few groups
+        low, high = whole.best_score_interval_
+        assert low < whole.best_score_ < high
+
+
+def test_the_tuned_score_repeats_the_choice():
+    model = KNeighborsClassifierCV([1, 3, 7], scaling=[None, "standard"])
+    splits = list(ms.StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
+    wanted = [clone(model).fit(X[train], Y[train]).score(X[test], Y[test]) for train, test in splits]
+    assert model.tuned_score(X, Y, cv=splits).score == pytest.approx(np.mean(wanted))
+    found = model.tuned_score(X, Y, n_repeats=2, random_state=5)
+    assert found.score == model.tuned_score(X, Y, n_repeats=2, random_state=5).score
+    assert (found.n_repeats, found.exact, found.std_error > 0) == (2, False, True)
+    plain = KNeighborsClassifierCV([1, 3, 7], cv=ms.LeaveOneOut(), metric=["euclidean", "chebyshev"])
+    runs = plain.tuned_score(X, Y, random_state=2)
+    nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)
+    assert (runs.score, runs.n_runs) == (nested.score, 1000)
+
+
+@pytest.mark.slow
+def test_the_tuned_score_of_costs_and_values():
+    costs = KNeighborsClassifierCV([1, 3], scoring=np.array([[0, 5], [1, 0]]))
+    assert costs.tuned_score(X, Y, n_repeats=2).score < 0 > costs.fit(X, Y).best_score_
+    real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_repeats=2)
+    assert real.score < 0
