@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _write_anything()
     try:
-        args = build_parser().parse_args(argv)
+        args, unknown = build_parser().parse_known_args(argv)
+        if unknown:
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         from ._cli.commands import run
 
         status = run(args)

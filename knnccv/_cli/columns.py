@@ -230,6 +230,11 @@ class Columns:
         refuse(not -self.width <= index < self.width, wrong)
         return index % self.width
 
+    def find_all(self, wanted: str) -> list[int]:
+        """The numbers of the columns in a list with commas between, or of the one of this name."""
+        parts = [wanted] if wanted in (self.names or ()) else wanted.split(",")
+        return [self.find(part if len(parts) == 1 else part.strip()) for part in parts]
+
     def listing(self, wanted: str | None = None) -> str:
         """The columns that exist, for the end of a message."""
         if self.names is None:

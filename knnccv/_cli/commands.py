@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         options.add_options(parser, command["groups"], shared)
-        parser.set_defaults(command=name)
+        parser.set_defaults(command=name, parser=parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -44,7 +44,9 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
         return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
     how = Format(*(getattr(args, name) for name in Format._fields))
     columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
-    return read_table(args.file, args.target, how, mixed=mixed, **columns)
+    return read_table(
+        args.file, args.target, how, mixed=mixed, every_target=args.keep_missing_target, **columns
+    )
 
 
 def check_options(args: Namespace) -> None:

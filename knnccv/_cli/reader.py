@@ -9,6 +9,8 @@ unpacked within bounds, since a small one may fill the memory, and what damaged 
 from __future__ import annotations
 
 import bz2
+import codecs
+import copy
 import csv
 import gzip
 import importlib
@@ -21,7 +23,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -123,6 +125,25 @@ class File:
     scan: Scan
     notes: list[str] = field(default_factory=list)
 
+    def with_values(self, column: int) -> File:
+        """The file without the records that lack a value in a column, which a note says."""
+        gaps = self.frame.iloc[:, column].isna().to_numpy()
+        if not gaps.any():
+            return self
+        kept, scan, name = (~gaps).nonzero()[0], copy.copy(self.scan), self.columns.name(column)
+        scan.gaps = [gap for gap in scan.gaps if not gaps[gap[0]]]
+        label, first = self.frame.columns[column], self.record(int(gaps.argmax()))[0]
+        left_out = f"{gaps.sum()} of {len(gaps)} rows have no value in the column {name!r} and are left out"
+        return File(
+            self.columns,
+            self.form,
+            self.frame.iloc[kept],
+            self.call and f"{self.call}.dropna(subset=[{label!r}])",
+            lambda at: self.record(int(kept[at])),
+            scan,
+            [*self.notes, f"{left_out}, the first of them {first}; --keep-missing-target refuses them"],
+        )
+
 
 def read_file(source: str, how: Format) -> File:
     """Read a file, or standard input for ``"-"``.
@@ -186,8 +207,8 @@ class Scan:
     ----------
     n_rows : int
         The number of samples.
-    marks : Counter of (int, str)
-        The marks of missing values by column.
+    gaps : list of (int, int, str)
+        The record, the column and the mark of every missing value.
     wrong : dict of int to (int, str)
         The first cell of a column, with its record, that pandas takes for a number and is none.
     options : dict
@@ -195,12 +216,12 @@ class Scan:
     """
 
     def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
-        self.n_rows, self.marks, self.wrong = 0, Counter[tuple[int, str]](), dict[int, tuple[int, str]]()
+        self.n_rows, self.gaps, self.wrong = 0, list[tuple[int, int, str]](), dict[int, tuple[int, str]]()
         misleads, others = how.marks.misleads if how.marks != Marks() else None, False
         for self.n_rows, cells in enumerate(records, 1):
             for j, cell in cells:
                 if len(cell) < 5 and cell.lower() in MISSING:
-                    self.marks[j, cell] += 1
+                    self.gaps.append((self.n_rows - 1, j, cell))
                 elif cell in OF_PANDAS:
                     others = True
                 elif misleads and misleads(cell):
@@ -208,7 +229,7 @@ class Scan:
         given = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
         self.options: dict[str, Any] = {key: value for key, value in given.items() if value}
         self.options |= {} if columns.names else {"header": None}
-        ours = sorted({cell for _, cell in self.marks})
+        ours = sorted({cell for *_, cell in self.gaps})
         if others:
             self.options |= {"keep_default_na": False, "na_values": ours}
         elif more := [cell for cell in ours if cell not in OF_PANDAS]:
@@ -216,7 +237,10 @@ class Scan:
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
-    pandas = import_pandas(name, "delimited text")
+    pandas, notes = import_pandas(name, "delimited text"), []
+    if how.encoding is None and (found := _encoding(blob)):
+        how = how._replace(encoding=found)
+        notes = [f"{name} is not UTF-8 and is read as {found}; --encoding names another"]
     try:
         text = blob.decode(how.encoding or "utf-8-sig")
     except LookupError:
@@ -257,7 +281,20 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
     _check_shape(columns, frame, scanned.n_rows)
-    return File(columns, "text", frame, _call("read_csv", name, options), record, scanned)
+    return File(columns, "text", frame, _call("read_csv", name, options), record, scanned, notes)
+
+
+def _encoding(blob: bytes) -> str:
+    """UTF-16 if a file begins so, the Windows code page cp1252 if it is no UTF-8; empty if neither."""
+    if blob.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        blob.decode("utf-8")
+    except UnicodeDecodeError:
+        with suppress(UnicodeDecodeError):
+            if not re.search(r"[\x00-\x08]", blob.decode("cp1252")):
+                return "cp1252"
+    return ""
 
 
 def _delimiter(given: str) -> str:

@@ -28,7 +28,7 @@ from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
 from ..results import CompleteCV, SampledCV, complete_cv
-from . import data
+from . import data, scorings
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
 from .output import TIES, Lines, computing, output_path, show, span, table_lines
@@ -49,6 +49,7 @@ AVERAGED = {"pooled": "classifications of a split", "item": "samples", "class": 
 def run(args: argparse.Namespace) -> int:
     """Print the exact score beside random runs."""
     check_design(args)
+    scorings.check_scorings(args)
     data.check_options(args)
     given = parameters(args)
     rule = data.rule_of(args.variant or "knn", given)
@@ -128,6 +129,8 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
             return found
 
         answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
+        if args.scoring is not None:
+            answer.scorings = scorings.scored(args, problem, given)
         if args.confusion:
             matrix = answer.found.confusion(normalize="true").astype(float)
             names = list(map(str, answer.found.classes))
@@ -180,6 +183,7 @@ class Answer:
     runs: MonteCarloCV | None = None
     comparison: Comparison | None = None
     luck: Any = None
+    scorings: Any = None
     is_optimistic: bool = False
 
     @property
@@ -227,6 +231,7 @@ class Answer:
             "comparison": self.comparison
             and self.comparison.to_dict(self.args.interval or LEVEL, self.rope),
             "baseline": self.baseline,
+            "scorings": self.scorings and {name: one.to_dict() for name, one in self.scorings.items()},
             "per_class": self.confusion and self.found.per_class(),
             "confusion": self.confusion,
             "per_item": self.args.per_item,
@@ -263,6 +268,10 @@ class Answer:
             yield "", f"exactly {ratio}" if len(ratio) <= 70 else long
         if self.luck:
             yield "", "\n".join(self._luck())
+        for name, one in (self.scorings or {}).items():
+            sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
+            certified = f"off by at most {bound_text(one.error_bound)}" if one.exact else sure
+            yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})"
         if found.tied:

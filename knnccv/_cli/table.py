@@ -126,6 +126,7 @@ def read_table(
     groups: str | None = None,
     mixed: bool = False,
     categorical: Sequence[str] = (),
+    every_target: bool = False,
 ) -> Table:
     """Read a table.
 
@@ -145,6 +146,8 @@ def read_table(
         Allow missing values and categorical columns among the features.
     categorical : sequence of str
         Columns of a mixed table that are categorical although they hold numbers.
+    every_target : bool, default False
+        Refuse a row without a target; otherwise it is left out, and a note says so.
 
     Raises
     ------
@@ -157,11 +160,11 @@ def read_table(
         If pandas, or the package that it needs for the file's format, is missing.
     """
     marks, file = how.marks, read_file(source, how)
-    columns, name, n_rows = file.columns, file.columns.source, len(file.frame)
+    columns, name = file.columns, file.columns.source
     must = f"--target must name the column of {name} that holds the labels"
     refuse(target is None, f"{must}{columns.listing()}")
     label = columns.find(str(target))
-    left_out = {columns.find(wanted) for wanted in drop}
+    left_out = {index for wanted in drop for index in columns.find_all(wanted)}
     grouping = None if groups is None else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
@@ -175,6 +178,11 @@ def read_table(
     refuse(not features, f"{name} has no feature: {none_left}")
     no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
     refuse(stray >= 0, no_feature)
+    for index in filter(file.scan.wrong.get, [*features, label, *([] if grouping is None else [grouping])]):
+        raise ValueError(_Reader(file, marks).complaint(*file.scan.wrong[index], index, mixed))
+    before, file = len(file.frame), file if every_target else file.with_values(label)
+    n_rows = len(file.frame)
+    below += " with a target" * (n_rows < before)
     refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
     table = _Reader(file, marks).table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
@@ -204,7 +212,7 @@ class _Reader:
         """The table; `named` are the columns declared as categorical, None if none is allowed."""
         mixed, columns = named is not None, self.columns
         for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
-            self.cells[i] = self._column(i, mixed)
+            self.cells[i] = self._column(i)
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
         coded = {i: self.cells[i].categorized() for i in categorical}
@@ -214,7 +222,7 @@ class _Reader:
             gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
             wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
             refuse(gaps == len(column), wrong)
-            marks = Counter({mark: n for (j, mark), n in self.file.scan.marks.items() if j == i and mark})
+            marks = Counter(mark for _, j, mark in self.file.scan.gaps if j == i and mark)
             marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
             missing += marks + Counter({"": gaps - marks.total()})
         return Table(
@@ -232,9 +240,7 @@ class _Reader:
             tuple(coded[i][1] if i in coded else None for i in features),
         )
 
-    def _column(self, index: int, mixed: bool) -> Cells:
-        if index in self.file.scan.wrong:
-            raise ValueError(self._complaint(*self.file.scan.wrong[index], index, mixed))
+    def _column(self, index: int) -> Cells:
         series = self.file.frame.iloc[:, index]
         code = getattr(series.dtype, "kind", "O")
         if code in "iuf":
@@ -277,7 +283,7 @@ class _Reader:
             wrong += [(at, i) for at in suspects[:1].tolist()]
         if wrong:
             at, index = min(wrong)
-            raise ValueError(self._complaint(at, self._shown(at, index), index, mixed))
+            raise ValueError(self.complaint(at, self._shown(at, index), index, mixed))
 
     def _shown(self, at: int, index: int) -> str:
         """A cell for messages; of a missing value its mark."""
@@ -290,12 +296,18 @@ class _Reader:
             shown = f" ({mark})" if (mark := self._shown(at, index)) else ""
             msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
             raise ValueError(msg)
+        texts = self.cells[index].texts or [""]
+        other = next((at for at, text in enumerate(texts) if math.isnan(number(text))), None)
+        if what == "target" and other is not None and all(map(readings, texts)):
+            where, remedy = self._place(other, index), self._remedy(readings(texts[other]))
+            msg = f"{where}: {texts[other]!r} is written like a number but read as a name{remedy}"
+            raise ValueError(msg)
         return self.cells[index].labels()
 
     def _place(self, at: int, index: int) -> str:
         return f"{self.columns.source}, {self.file.record(at)[0]}, column {self.columns.name(index)!r}"
 
-    def _complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
+    def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
         header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None

@@ -29,7 +29,7 @@ from ._study import (
     smallest_training_size,
 )
 from ._table import of_a_part
-from ._text import interval_text, percentage, quoted, rounded
+from ._text import percentage, quoted, rounded
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -167,25 +167,32 @@ def error_of_mean(y: Any, train_size: int) -> float:
 
 def _conclusion(study: Study, found: dict[str, Any]) -> str:
     best, simple = found["best"], found["baselines"][0]
-    amount, by_classes = study.said(best["score"]), study.average == "class"
-    interval, always, accuracies = "", "always answering ", ""
-    start = f"The {found['measure']} is {amount}"
-    if study.task == "regression":
-        always = ""
-    elif not by_classes:
-        start = f"{amount} of new samples are classified correctly"
-    if best["interval"]:
-        ends = interval_text(best["interval"]["low"], best["interval"]["high"], study.task)
-        interval = f"; {LEVEL:.0%} interval for the population {ends}"
+    regression, by_classes = study.task == "regression", study.average == "class"
+    said = (lambda score: rounded(math.sqrt(score))) if regression else study.said
+    amount, interval, simplest, more = said(best["score"]), "", f"the {simple['name']}", ""
+    start = f"{amount} of new samples are classified correctly"
+    if regression:
+        start = f"Predictions are off by about {amount} (the root of the {found['measure']})"
+        spread = float(np.var(study.y))
+        explained = 1 - best["score"] / spread if spread > 0 else 0.0
+        more = f"; the best explains {percentage(explained)} of the variance of the target" * (explained > 0)
+    else:
+        simplest = f"always answering {simplest}"
     if by_classes:
-        accuracies = (
+        start = f"The {found['measure']} is {amount}"
+        more = (
             f"; the accuracy of the best is {percentage(best['accuracy'])}, and that of the "
             f"{simple['name']} {percentage(simple['accuracy'])}"
         )
+    if ends := best["interval"]:
+        interval = f"; {LEVEL:.0%} interval for the population {said(ends['low'])} to {said(ends['high'])}"
+        reaches = ends["high"] >= simple["score"] if regression else ends["low"] <= simple["score"]
+        if reaches:
+            start = f"No setting is significantly better than {simplest}. {start}"
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
-        f"{study.said(study.default.score)} with the default setting and {study.said(simple['score'])} by "
-        f"{always}the {simple['name']}{accuracies}."
+        f"{said(study.default.score)} with the default setting and {said(simple['score'])} by "
+        f"{simplest}{more}."
     )
 
 

@@ -296,7 +296,7 @@ def test_every_command_prints_what_the_guide_shows(monkeypatch):
     page = (GUIDE / "command_line.md").read_text(encoding="utf-8")
     consoles = re.findall(r"^```console\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
     commands = re.findall(r"^\$ knnccv (.*)\n((?:[^$].*\n)*)", "".join(consoles), flags=re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 9
     monkeypatch.chdir(GUIDE)
     monkeypatch.setenv("COLUMNS", "80")
     assert Path("patients.csv").read_text(encoding="utf-8").startswith(consoles[0].split("\n", 1)[1])

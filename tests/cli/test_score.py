@@ -27,6 +27,8 @@ from command_line import (
     wine,
     write,
 )
+from sklearn import model_selection as ms
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
     KFold,
@@ -48,6 +50,7 @@ from knnccv.inference import Comparison
 from knnccv.neighbors import SupervisedDistanceWarning
 from knnccv.results import CompleteCV
 from knnccv.runs import SplitSpread
+from knnccv.sklearn import expected_score
 from knnccv.tuning import standardized
 from knnccv_variants.nearest import NN
 
@@ -443,3 +446,20 @@ def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
             knnccv(f"{question} --ties random", PLAIN)
     finally:
         unregister("by-rows")
+
+
+@pytest.mark.parametrize(
+    ("options", "estimator", "cv"),
+    [
+        ("", KNeighborsClassifier(), ms.StratifiedKFold(5, shuffle=True)),
+        ("--variant nn --train-size 0.5", KNeighborsClassifier(1), ms.ShuffleSplit(train_size=0.5)),
+        ("--leave-out 1 --n-neighbors 3", KNeighborsClassifier(3), ms.LeaveOneOut()),
+    ],
+)
+def test_other_scorings_are_those_of_the_bridge(options, estimator, cv):
+    wine, names = load_wine(), ["f1_macro", "balanced_accuracy"]
+    found = numbers(f"score --no-standardize --repeats 0 --scoring f1_macro,balanced_accuracy {options}")
+    theirs = expected_score(estimator, wine.X, wine.y, cv=cv, scoring=names, random_state=0)
+    for name in names:
+        assert found["scorings"][name]["score"] == theirs[name].score, name
+        assert found["scorings"][name]["std_error"] == theirs[name].std_error, name

@@ -193,7 +193,8 @@ class Check:
             assert scores["difference"] == expected
         simple, nearest = scores["baselines"]
         assert nearest["score"] == self.score(self.best, 1).score
-        self.said("scores", self.best["score"], scores["default"]["score"], simple["score"])
+        named = np.array([self.best["score"], scores["default"]["score"], simple["score"]])
+        self.said("scores", *(np.sqrt(named) if self.is_regression else named))
         if self.is_regression:
             assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
             return

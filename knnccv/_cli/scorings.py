@@ -1,0 +1,81 @@
+"""Other scorings of a table, by the names of scikit-learn: exact, or means over random runs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .data import Problem
+from .options import need, refuse
+from .table import Table
+
+REGRESSION = {"regression", "weighted_regression"}
+SERVED = {"nn", "knn", *REGRESSION, "weighted"}
+"""The rules that scikit-learn has too."""
+
+
+def check_scorings(args: argparse.Namespace) -> None:
+    """Raise ValueError if the other options do not suit ``--scoring``; no file is read yet."""
+    if args.scoring is None:
+        return
+    need("sklearn", "sklearn", "--scoring takes the names of scikit-learn's scorings")
+    rule = args.variant or "knn"
+    refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
+    mixed = "--scoring needs a metric of numbers; leave categories out with --drop"
+    refuse(args.metric in ("heom", "hvdm"), f"{mixed}, got --metric {args.metric}")
+    sizes = "--scoring has no scikit-learn splitter for --per-class"
+    refuse(args.per_class is not None, f"{sizes}; give --train-size with --stratify")
+
+
+def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -> dict[str, Any]:
+    """The expected score of the same rule and design, by the name of the scoring.
+
+    Raises
+    ------
+    ValueError
+        If scikit-learn has no scoring of a name, or it does not suit the labels.
+    """
+    from sklearn import neighbors
+
+    from ..sklearn import expected_score
+
+    name, how = problem.rule.name, {"metric": args.metric, "n_jobs": args.jobs}
+    if args.p is not None:
+        how["p"] = args.p
+    how["n_neighbors"] = 1 if name == "nn" else given.get("n_neighbors", 5)
+    others = given.keys() - {"n_neighbors", "weights"}
+    refuse(others, f"--scoring takes no --parameter {', '.join(sorted(others))}")
+    if "weighted" in name:
+        how["weights"] = given.get("weights", "distance")
+        known = how["weights"] in ("distance", "inverse")
+        refuse(not known, f"--scoring takes weights=inverse, as scikit-learn has, got {how['weights']!r}")
+        how["weights"] = "distance"
+    kind = neighbors.KNeighborsRegressor if name in REGRESSION else neighbors.KNeighborsClassifier
+    table = problem.table
+    return dict(
+        expected_score(
+            kind(**how),
+            table.X,
+            table.y,
+            cv=splitter_of(args, table, name not in REGRESSION),
+            scoring=[one.strip() for one in args.scoring.split(",")],
+            groups=table.groups,
+            random_state=args.seed,
+            n_jobs=args.jobs,
+        )
+    )
+
+
+def splitter_of(args: argparse.Namespace, table: Table, has_classes: bool) -> Any:
+    """scikit-learn's splitter of the design that the options describe."""
+    from sklearn import model_selection as ms
+
+    if table.groups is not None:
+        return ms.LeavePGroupsOut(args.leave_out or 1)
+    if args.train_size is not None:
+        kind = ms.StratifiedShuffleSplit if args.stratify else ms.ShuffleSplit
+        return kind(train_size=args.train_size)
+    if args.leave_out is not None:
+        return ms.LeavePOut(args.leave_out)
+    stratified = has_classes if args.stratify is None else args.stratify
+    return (ms.StratifiedKFold if stratified else ms.KFold)(args.cv or 5, shuffle=True)
