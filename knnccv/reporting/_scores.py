@@ -174,8 +174,8 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     if regression:
         start = f"Predictions are off by about {amount} (the root of the {found['measure']})"
         spread = float(np.var(study.y))
-        explained = 1 - best["score"] / spread if spread > 0 else 0.0
-        more = f"; the best explains {percentage(explained)} of the variance of the target" * (explained > 0)
+        share = 1 - best["score"] / spread if spread > 0 else 0.0
+        more = f"; the best explains {percentage(share)} of the variance of the target" * (share > 0)
     else:
         simplest = f"always answering {simplest}"
     if by_classes:
