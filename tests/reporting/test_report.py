@@ -48,7 +48,6 @@ def test_two_classes_with_ties_equal_rows_and_wrong_labels():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-@pytest.mark.slow
 def test_four_classes_of_which_some_are_tied():
     """With a sample that is rarely right and has few of its class nearby, but does no harm."""
     X, y = clouds(72, 4, seed=5, step=1.0)
@@ -71,7 +70,6 @@ def test_gaps_and_categories():
     numbers(X, np.nan_to_num(X[:, 1]) + 0.25, nominal=[0], n_neighbors=[1], categorical=[0])
 
 
-@pytest.mark.slow
 def test_groups_of_equal_rows():
     """Tied samples count by their share, also where the groups are longer than the first lists."""
     X = np.repeat(np.arange(3.0), 40)[:, None]
