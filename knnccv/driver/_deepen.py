@@ -40,6 +40,8 @@ class Work(Protocol):
 
 Take = Callable[[Array, int, tuple[Any, ...], Array], None]
 """``take(block, depth, found, is_open)`` gets the rows of a block and the results of their `Work`."""
+FIRST_WITHIN = 64
+"""Depth of the first lists where a radius says how deep they must be."""
 Begin = Callable[[Array, int, WorkerPool], None]
 """``begin(rows, depth, workers)`` is called before each round."""
 
@@ -136,6 +138,8 @@ def first_depth(
 
     `tails` are the `fixed_tail` of the training sets, where they are known.
     """
+    if problem.radius is not None:
+        return min(FIRST_WITHIN if problem.radius < np.inf else neighbors.max_depth, neighbors.max_depth)
     depth = 1
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:

@@ -50,7 +50,7 @@ class SlowComputationWarning(UserWarning):
 
 def hardest(problem: ScoringProblem, depth: int) -> float:
     """Rough bound of the seconds for one sample whose list, of this depth, is one tied group."""
-    if problem.ties != "random":
+    if problem.ties != "random" or problem.radius is not None:
         return 0.0
     n_classes = len(problem.labels.classes)
     seconds = 0.0

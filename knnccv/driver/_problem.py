@@ -56,6 +56,11 @@ class ScoringProblem:
         """Largest absolute score of one classification."""
         return self.variant.largest_for(self.values, **self.parameters)
 
+    @property
+    def radius(self) -> float | None:
+        """The distance within which all training samples decide; None if the nearest do."""
+        return self.variant.radius(**self.parameters)
+
     def nearest(self, kind: TrainingSets) -> int:
         """The number of nearest training samples that decide."""
         return min(self.variant.n_nearest(**self.parameters), kind.most_train)
@@ -120,7 +125,7 @@ class ScoringProblem:
     @property
     def is_loss(self) -> bool:
         """Return True if a smaller score is better."""
-        of_shares = self.parameters.get("score") in ("brier", "log_loss")
+        of_shares = self.parameters.get("score") in ("brier", "log_loss", "outliers")
         return self.variant.target == "values" or of_shares or self.parameters.get("loss") is not None
 
     def described(self) -> dict[str, Any]:

@@ -43,12 +43,15 @@ class Reach:
         The tail after every number of samples; None if it depends on their classes (stratified designs).
     untested : bool ndarray of shape (n_classes,)
         Classes whose samples are in every training set.
+    radius : float, or None
+        The distance within which all training samples decide; None if the `n_nearest` do.
     """
 
     constraints: Constraints
     n_nearest: int
     fixed_tail: Array | None
     untested: Array
+    radius: float | None = None
 
     def up_to(self, depth: int) -> Reach:
         """The same for lists up to this depth, without tails that they do not reach."""
@@ -64,6 +67,13 @@ class Reach:
         fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
 
+    def end_within(self, distances: Array, lengths: Array) -> Array:
+        """1 for lists that may go on within the radius, as they end before it and are not whole; or 0."""
+        last = distances[np.arange(len(lengths)), np.maximum(lengths, 1) - 1]
+        n_others = self.constraints.counts.sum() - self.constraints.held_out
+        ended: Array = (lengths >= n_others) | ((lengths > 0) & (last > self.radius))
+        return np.where(ended, 0.0, 1.0)
+
     def ties_that_matter(
         self, mixed: Array, lists: NeighborLists, rows: Array, labels: Labels, tol: float
     ) -> Array:
@@ -72,8 +82,8 @@ class Reach:
         `mixed` has the start of the first such group of every row, -1 for none: later ones are reached less
         often. All lists that are deep enough for `tol` give the same answer, whatever their depth.
         """
-        tied = mixed >= 0
-        unsure = np.flatnonzero(mixed >= self.n_nearest)  # fewer samples never decide
+        tied = (mixed >= 0) & (self.radius is None)
+        unsure = np.flatnonzero(tied & (mixed >= self.n_nearest))  # fewer samples never decide
         if len(unsure):
             items = lists.items if self.fixed_tail is not None else lists.items[unsure]
             tied[unsure] = self.tails(mixed[unsure], items, rows[unsure], labels) > tol / 2
@@ -85,7 +95,7 @@ def reach_of(problem: ScoringProblem, task: Task, constraints: Constraints, unte
     """How far lists matter for the training sets of a task."""
     nearest = min(problem.variant.n_nearest(**problem.parameters), task.train_size)
     tail = None if task.stratified else fixed_tail(task.n_available, task.train_size, nearest)
-    return Reach(constraints, nearest, tail, untested)
+    return Reach(constraints, nearest, tail, untested, problem.radius)
 
 
 @dataclass(frozen=True)
@@ -159,6 +169,8 @@ class BlockScorer:
             part.fill(block, scores[part.kinds], tails[part.kinds])
         for reach, score, tail in zip(self.reaches, scores, tails, strict=True):
             untested = reach.untested[self.labels.classes[rows]]
+            if reach.radius is not None and distances is not None:
+                tail[:] = reach.end_within(distances, lengths)
             unknown = np.flatnonzero(tail == np.inf)  # no kernel has filled them
             if len(unknown):
                 some = block.cut(unknown)

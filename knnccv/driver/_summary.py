@@ -118,6 +118,8 @@ def _rounding(problem: ScoringProblem, kind: TrainingSets, depth: int) -> float:
     training sample decides. A product along a stratified walk is rounded twice at every step, one over tied
     groups six times.
     """
+    if problem.radius is not None:  # laws of all samples within, each number a product of a few factors
+        return rounding_allowance(1, 2.0 * depth, problem.largest)
     k = problem.nearest(kind)
     walked = expected_position(sum(kind.counts) - kind.held_out, sum(kind.n_train), k)
     if kind.stratified:

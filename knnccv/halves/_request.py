@@ -104,7 +104,7 @@ def halves_of(
     deviations = np.empty(0)
     if has_one_bound(score_range_of(problem)):
         deviations = unit_deviations(result.per_item, result.weights, request.groups)
-    nearest = problem.variant.n_nearest(**problem.parameters)
+    nearest = problem.variant.n_nearest(**problem.parameters) if problem.radius is None else 1
     halves = halves_with_warnings(problem, neighbors, halvings, found, result.score, nearest)
     return replace(
         halves,

@@ -111,6 +111,14 @@ class Variant(ABC):
     def n_nearest(self, **parameters: Any) -> int:
         """The number of nearest training samples that decide the score (K, R)."""
 
+    def radius(self, **parameters: Any) -> float | None:
+        """The distance within which all training samples decide, for rules whose kernels see distances.
+
+        Lists are then searched up to this distance, instead of to the `n_nearest`, and ties do not matter.
+        Infinity: all samples are listed. None, the default: the `n_nearest` decide.
+        """
+        return None
+
     def check(self, task: Task, **parameters: Any) -> None:  # noqa: B027 (most rules have nothing to check)
         """Raise ValueError or TypeError if the parameters do not suit these training sets."""
 
