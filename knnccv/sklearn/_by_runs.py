@@ -54,6 +54,12 @@ class Question:
     rule: Rule
     inside: Nearest | None
 
+    def __post_init__(self) -> None:
+        """Raise InexactError if not the nearest decide."""
+        if self.rule.radius is not None:
+            msg = "all neighbors within a radius decide, whatever their number"
+            raise InexactError(msg)
+
     @property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression."""

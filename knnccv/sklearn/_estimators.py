@@ -21,7 +21,7 @@ import numpy as np
 
 from .._labels import encode_labels
 from .._typing import Array
-from .._validation import WRONG_WAY, check_integer
+from .._validation import WRONG_WAY, check_integer, check_real
 from ..driver import InexactError
 from ..neighbors import (
     ALIASES,
@@ -94,7 +94,7 @@ class Rule:
     Attributes
     ----------
     n_neighbors : int
-        K.
+        K; 0 for all neighbors within a radius.
     regression : bool
         Whether the values of the K neighbors are averaged; otherwise they vote.
     by_distance : bool
@@ -104,6 +104,10 @@ class Rule:
     weights : "inverse", callable or None
         The weights of the neighbors, for the variants "weighted" and "weighted_regression"; None if they
         are equal, or K is 1.
+    radius : float or None
+        The distance within which all neighbors count.
+    outlier_label : label, "most_frequent" or None
+        The prediction without neighbors within the radius.
     """
 
     n_neighbors: int
@@ -111,6 +115,8 @@ class Rule:
     by_distance: bool
     neighbors: Neighbors
     weights: Any = None
+    radius: float | None = None
+    outlier_label: Any = None
 
     @property
     def weights_in_words(self) -> str:
@@ -138,15 +144,22 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rul
     ValueError, TypeError
         If a parameter of the estimator or the data are not allowed.
     """
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn import neighbors
 
-    if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
-        msg = (
-            f"{type(estimator).__name__} is neither KNeighborsClassifier nor KNeighborsRegressor, nor a "
-            "pipeline of scikit-learn that ends with one of them"
-        )
+    kinds = [f"{rule}Neighbors{kind}" for rule in ("K", "Radius") for kind in ("Classifier", "Regressor")]
+    name = type(estimator).__name__
+    if name not in kinds or type(estimator) is not getattr(neighbors, name):
+        msg = f"{name} is none of {', '.join(kinds)}, nor a pipeline of scikit-learn that ends with one"
         raise InexactError(msg)
-    regression = type(estimator) is KNeighborsRegressor
+    regression = name.endswith("Regressor")
+    if name.startswith("Radius"):
+        if estimator.weights not in (None, "uniform"):
+            msg = (
+                f"votes within a radius are exact for weights='uniform', got weights={estimator.weights!r}"
+            )
+            raise InexactError(msg)
+        radius, label = check_real("radius", estimator.radius), getattr(estimator, "outlier_label", None)
+        return Rule(0, regression, False, _neighbors_of(estimator, X), None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
     weights = estimator.weights
     if callable(weights):

@@ -6,6 +6,7 @@ What has none raises InexactError with the reason. `expected_score` turns it int
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -101,6 +102,9 @@ def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
         raise InexactError(msg)
     is_nearest = rule.n_neighbors == 1 and not request.pooled
     measure = read_scoring(scoring, regression=rule.regression, y=request.y, is_nearest=is_nearest)
+    if measure.kind in ("brier", "log_loss") and rule.radius is not None:
+        msg = f"{measure.name} of votes within a radius has no closed form"
+        raise InexactError(msg)
     if measure.kind in ("brier", "log_loss") and rule.weights is not None:
         msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
         raise InexactError(msg)
@@ -190,8 +194,8 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     if measure.all_classes:
         msg = f"{measure.name} needs every class in every fold, which groups may not have"
         raise InexactError(msg)
-    if rule.weights is not None and not rule.by_distance:
-        msg = "weighted votes have no closed form if whole groups are left out"
+    if (rule.weights is not None and not rule.by_distance) or rule.radius is not None:
+        msg = "votes by the distances have no closed form if whole groups are left out"
         raise InexactError(msg)
     if law.n_splits <= MAX_SPLITS:
         mean, bound = _score_splits(Question(request, None, rule, None), measure, law)
@@ -228,11 +232,13 @@ def _complete(
     weighted = rule.weights is not None and (
         not rule.by_distance or complete_cv(rule.neighbors, y, "nn", **options | {"ties": "random"}).tied
     )
+    if isinstance(design, StratifiedShuffle) and (weighted or rule.radius is not None):
+        options["cv"] = replace(design, one_by_one=True)
+    if rule.radius is not None:
+        return _within_radius(request, rule, columns, **options)
     if weighted:
         variant = "weighted_regression" if rule.regression else "weighted"
         options |= {"n_neighbors": k, "weights": rule.weights}
-        if isinstance(design, StratifiedShuffle):
-            options["cv"] = replace(design, one_by_one=True)
         scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
         return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
     variant = "nn"
@@ -243,6 +249,35 @@ def _complete(
     elif k > 1 and not rule.by_distance:
         variant, options = "knn", options | {"n_neighbors": k}
     return [complete_cv(rule.neighbors, column, variant, **options) for column in columns]
+
+
+def _within_radius(
+    request: Request, rule: Rule, columns: Any, loss: Any = None, **options: Any
+) -> list[CompleteCV]:
+    """Return the scores of the neighbors within a radius, once per column of y.
+
+    Raises
+    ------
+    ValueError
+        If samples may have no neighbors, and this cannot count as an error.
+    """
+    ask: Any = partial(complete_cv, rule.neighbors, radius=rule.radius, **options)
+    variant, label = ("radius_regression" if rule.regression else "radius"), rule.outlier_label
+    if label is None:
+        share = ask(columns[0], variant, score="outliers").score
+        msg = (
+            "pass a larger radius, or an outlier_label to a classifier: scikit-learn has no score, as "
+            f"{share:.2g} of the tested samples have no neighbor within the radius {rule.radius}"
+        )
+        if share <= request.tol:
+            label = columns[0][0]  # hardly ever predicted
+        elif rule.regression or loss is not None:
+            raise ValueError(msg)
+        else:
+            warnings.warn(f"{msg}; here they count as errors", UserWarning, stacklevel=2)
+    if rule.regression:
+        return [ask(column, variant, outlier_value=float(label)) for column in columns]
+    return [ask(columns[0], variant, outlier_label=label, loss=loss)]
 
 
 def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int) -> CompleteCV:

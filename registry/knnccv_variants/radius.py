@@ -14,24 +14,23 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_real
-from knnccv.kernel import Tables, Task, Variant, inner, jit, read_as
+from knnccv.kernel import Tables, Task, inner, jit, read_as
 from knnccv.sampling import fill_binomial, fill_hypergeometric
 
-from ._shared import check_loss, largest_loss, loss_table, score_of
+from ._shared import NearestVariant, loss_table, score_of
 
 ALL = 2**31 - 1
 """More than any training set has: how many of its samples are within the radius is a matter of chance."""
-NO_LABEL, MOST_FREQUENT = -1, -2
+NO_LABEL, MOST_FREQUENT, ASKED = -1, -2, -3
+"""No class; the mode, or mean, of the training set; nothing, since the score is the probability of no neighbor."""
 TINY = 1e-30
 """Probabilities that are left out of sums of products."""
-OUTLIERS, NO_NEIGHBORS = "outliers", "share without neighbors"
 
 
 class RadiusFields(NamedTuple):
     """The integers that the functions read."""
 
-    outliers: int  # 1 if the score is the probability of no neighbor
-    fallback: int  # without neighbors: a class, `NO_LABEL` or `MOST_FREQUENT`; 0 for a value, not the mean
+    fallback: int  # what is predicted without neighbors; 0 for a number
 
 
 class RadiusNumbers(NamedTuple):
@@ -47,20 +46,14 @@ class OutlierLabel(NamedTuple):
     label: Any
     code: int
 
+    def __repr__(self) -> str:
+        return repr(self.label)
+
 
 @inner
 def _n_within(distances, constraints):
     """The number of listed samples within the radius."""
     return np.searchsorted(distances, read_as(RadiusNumbers, constraints.numbers).radius, "right")
-
-
-@inner
-def _none_drawn(marked, n_train, available):
-    """P(none of `marked` samples is in T), for `n_train` drawn of `available`."""
-    probability = 1.0
-    for i in range(marked):
-        probability *= max(available - n_train - i, 0) / (available - i)
-    return probability
 
 
 @inner
@@ -75,41 +68,41 @@ def _class_counts(items, labels, n_classes):
 @jit
 def radius_votes(order, distances, labels, target, constraints):
     """The share of the training sets that classify the sample correctly, or the mean loss."""
-    fields = read_as(RadiusFields, constraints.integers)
     own, losses, n_classes = labels.classes[target], constraints.table, constraints.n_classes
+    fallback = read_as(RadiusFields, constraints.integers).fallback
     n, n_train, available = (
         _n_within(distances, constraints),
         constraints.n_train,
         constraints.counts.copy(),
     )
-    available[own if len(available) > 1 else 0] -= constraints.held_out
+    stratified = len(available) > 1
+    available[own if stratified else 0] -= constraints.held_out
     if (available < n_train).any():  # a sample that is never tested
         return 0.0
+    if fallback == MOST_FREQUENT and stratified:
+        fallback = np.argmax(n_train)
     within = _class_counts(order.items[:n], labels, n_classes)
-    none = 1.0
-    for s in range(len(available)):
-        none *= _none_drawn(within[s] if len(available) > 1 else n, n_train[s], available[s])
-    if fields.outliers == 1:
+    none = 0.0
+    if fallback in (MOST_FREQUENT, ASKED):
+        none = expected_vote(within, available, n_train, own, losses[:0], ASKED)
+    if fallback == ASKED:
         return none
-    score = expected_vote(within, available, n_train, own, losses)
-    if fields.fallback >= 0:
-        score += none * score_of(losses, own, fields.fallback, 1.0)
-    elif fields.fallback == MOST_FREQUENT and len(available) > 1:
-        score += none * score_of(losses, own, np.argmax(n_train), 1.0)
-    elif fields.fallback == MOST_FREQUENT and none > TINY:
+    score = expected_vote(within, available, n_train, own, losses, fallback)
+    if none > 0:
         outside = _class_counts(order.items[n:], labels, n_classes)
-        score += none * expected_vote(outside, available - n, n_train, own, losses)
+        score += none * expected_vote(outside, available - n, n_train, own, losses, NO_LABEL)
     return score
 
 
 @jit
-def expected_vote(counts, available, n_train, own, losses):
+def expected_vote(counts, available, n_train, own, losses, fallback):
     """The expected score of the majority of the training samples among `counts` samples of every class.
 
     ``sum over t of P(t votes for c) P(no other class has more | t)``, for the sample's class or, with
-    losses, for all. No votes score 0. In strata the numbers of votes are independent. In training sets of
-    one size they are so given their total: then the terms are those of binomial numbers, with the same total
-    weighted by the ratio of its probabilities. O(counts^2), for three classes or more of one size O(counts^3).
+    losses, for all. No votes are a vote for `fallback`; if that is `ASKED`, the score is their probability.
+    In strata the numbers of votes are independent. In training sets of one size they are so given their
+    total: then the terms are those of binomial numbers, weighted by the ratio of the total's probabilities.
+    O(counts^2), for three classes or more without strata O(counts^3).
     """
     stratified = len(available) > 1
     laws = np.zeros((len(counts), counts.max() + 1))
@@ -137,11 +130,13 @@ def expected_vote(counts, available, n_train, own, losses):
         if len(losses) == 0 and winner != own:
             continue
         right = 0.0
-        for t in range(max(least[winner], 1), most[winner] + 1):
+        first = 0 if fallback in (winner, ASKED) else 1
+        last = 0 if fallback == ASKED else most[winner]
+        for t in range(max(least[winner], first), last + 1):
             product[0] = laws[winner, t]
             low = high = 0
             for c in range(len(counts)):
-                limit = min(most[c], t if winner < c else t - 1)
+                limit = min(most[c], t if winner < c else max(t - 1, 0))
                 if c == winner or counts[c] == 0:
                     continue
                 if stratified:
@@ -162,11 +157,10 @@ def expected_vote(counts, available, n_train, own, losses):
 @jit
 def radius_decide(items, distances, labels, target, constraints):
     """The score of one training set, of which all samples are given."""
-    fields = read_as(RadiusFields, constraints.integers)
+    predicted = read_as(RadiusFields, constraints.integers).fallback
     n = _n_within(distances, constraints)
-    if fields.outliers == 1:
+    if predicted == ASKED:
         return 1.0 if n == 0 else 0.0
-    predicted = fields.fallback
     if n > 0 or predicted == MOST_FREQUENT:
         voters = items[:n] if n > 0 else items
         predicted = np.argmax(_class_counts(voters, labels, constraints.n_classes))
@@ -176,25 +170,21 @@ def radius_decide(items, distances, labels, target, constraints):
 
 
 @inner
-def _bias2_and_variance(labels, items, target):
-    """The square of the mean difference from the target, and the variance; summed over the outputs."""
+def _bias2_and_variance(labels, items, target, value):
+    """The square of the mean difference from the target, and the variance; summed over the outputs.
+
+    Without items the mean is `value`.
+    """
     bias2 = variance = 0.0
     for o in range(labels.values.shape[1]):
-        mean = 0.0
+        own = labels.values[target, o]
+        mean = value - own if len(items) == 0 else 0.0
         for item in items:
-            mean += (labels.values[item, o] - labels.values[target, o]) / len(items)
+            mean += (labels.values[item, o] - own) / len(items)
         bias2 += mean * mean
         for item in items:
-            variance += (labels.values[item, o] - labels.values[target, o] - mean) ** 2 / len(items)
+            variance += (labels.values[item, o] - own - mean) ** 2 / len(items)
     return bias2, variance
-
-
-@inner
-def _error_of_value(labels, target, value):
-    error = 0.0
-    for o in range(labels.values.shape[1]):
-        error += (value - labels.values[target, o]) ** 2
-    return error
 
 
 @jit
@@ -203,43 +193,40 @@ def radius_errors(order, distances, labels, target, constraints):
 
     The mean of t of m targets, drawn without replacement, has the variance ``v (m - t) / (m - 1) / t``.
     """
-    fields, items = read_as(RadiusFields, constraints.integers), order.items
+    fallback = read_as(RadiusFields, constraints.integers).fallback
+    value = read_as(RadiusNumbers, constraints.numbers).value
     n, n_train = _n_within(distances, constraints), constraints.n_train[0]
     available = constraints.counts[0] - constraints.held_out
-    none = _none_drawn(n, n_train, available)
-    if fields.outliers == 1:
-        return none
     law = np.zeros(n + 1)
     fill_hypergeometric(law, n, n_train, available, 1.0)
-    bias2, variance = _bias2_and_variance(labels, items[:n], target)
+    if fallback == ASKED:
+        return law[0]
+    bias2, variance = _bias2_and_variance(labels, order.items[:n], target, value)
     error = 0.0
     for t in range(1, n + 1):
         error += law[t] * (bias2 + variance * (n - t) / max(n - 1, 1) / t)
-    if none > 0 and fields.fallback == 0:
-        error += none * _error_of_value(labels, target, read_as(RadiusNumbers, constraints.numbers).value)
-    elif none > 0:
-        bias2, variance = _bias2_and_variance(labels, items[n:], target)
+    if law[0] > 0:
+        others = order.items[n:] if fallback == MOST_FREQUENT else order.items[:0]
+        bias2, variance = _bias2_and_variance(labels, others, target, value)
         m = available - n
-        error += none * (bias2 + variance * (m - n_train) / max(m - 1, 1) / n_train)
+        error += law[0] * (bias2 + variance * (m - n_train) / max(m - 1, 1) / n_train)
     return error
 
 
 @jit
 def radius_errors_decide(items, distances, labels, target, constraints):
     """The squared error of one training set, of which all samples are given."""
-    fields = read_as(RadiusFields, constraints.integers)
+    fallback = read_as(RadiusFields, constraints.integers).fallback
     n = _n_within(distances, constraints)
-    if fields.outliers == 1:
+    if fallback == ASKED:
         return 1.0 if n == 0 else 0.0
-    if n == 0 and fields.fallback == 0:
-        return _error_of_value(labels, target, read_as(RadiusNumbers, constraints.numbers).value)
-    return _bias2_and_variance(labels, items[:n] if n > 0 else items, target)[0]
+    near = items if n == 0 and fallback == MOST_FREQUENT else items[:n]
+    return _bias2_and_variance(labels, near, target, read_as(RadiusNumbers, constraints.numbers).value)[0]
 
 
-class RadiusVariant(Variant):
+class RadiusVariant(NearestVariant):
     """What both rules share: all training samples within the radius decide."""
 
-    tie_rules = ("index", "random")
     fields = RadiusFields
 
     def n_nearest(self, **parameters: Any) -> int:
@@ -248,34 +235,49 @@ class RadiusVariant(Variant):
 
     def radius(self, **parameters: Any) -> float:
         """The radius; infinity where samples without neighbors ask all others."""
-        asks_all = self._fallback(**parameters) == MOST_FREQUENT and parameters["score"] != OUTLIERS
-        return math.inf if asks_all else float(parameters["radius"])
-
-    def _fallback(self, **parameters: Any) -> int:
-        """`RadiusFields.fallback`."""
-        raise NotImplementedError
+        return math.inf if _fallback(parameters) == MOST_FREQUENT else float(parameters["radius"])
 
     def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse a radius below 0, and an unknown score."""
+        """Refuse a radius below 0, an unknown score, and a loss that does not fit the classes."""
+        super().check(task, **parameters)
         if not 0 <= check_real("radius", parameters["radius"]) < math.inf:
             msg = f"radius must be a finite number of at least 0, got {parameters['radius']!r}"
             raise ValueError(msg)
-        check_choice("score", parameters["score"], (type(self).parameters["score"], OUTLIERS))
+        check_choice("score", parameters["score"], (type(self).parameters["score"], "outliers"))
 
     def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
         """True: the order of the samples does not matter."""
         return True
 
-    def score_range(self, **parameters: Any) -> tuple[float, float] | None:
-        """From 0 to 1 for outliers."""
-        return (0.0, 1.0) if parameters["score"] == OUTLIERS else super().score_range(**parameters)
+    def measure(self, **parameters: Any) -> str:
+        """Accuracy, the expected loss, the mean squared error, or the share without neighbors."""
+        if _fallback(parameters) == ASKED:
+            return "share without neighbors"
+        return "mean squared error" if parameters["score"] == "error" else super().measure(**parameters)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The radius, the losses, and what is predicted without neighbors."""
-        fields = RadiusFields(int(parameters["score"] == OUTLIERS), self._fallback(**parameters))
-        value = parameters.get("outlier_value", "mean")
-        numbers = RadiusNumbers(float(parameters["radius"]), 0.0 if value == "mean" else float(value))
-        return Tables(fields, numbers, table=loss_table(parameters.get("loss"), float))
+        fallback, loss = _fallback(parameters), parameters.get("loss")
+        if loss is not None and fallback in (NO_LABEL, ASKED):
+            msg = (
+                "pass an outlier_label that is one of the classes, or 'most_frequent': losses and confusion"
+                " matrices need a prediction for samples without neighbors, got outlier_label="
+                f"{parameters['outlier_label']!r} and score={parameters['score']!r}"
+            )
+            raise ValueError(msg)
+        value = parameters.get("outlier_value", 0.0) if fallback == 0 else 0.0
+        numbers = RadiusNumbers(float(parameters["radius"]), float(value))
+        return Tables(RadiusFields(fallback), numbers, table=loss_table(loss, float))
+
+
+def _fallback(parameters: Mapping[str, Any]) -> int:
+    """`RadiusFields.fallback`."""
+    if parameters["score"] == "outliers":
+        return ASKED
+    if "outlier_label" in parameters:
+        return int(parameters["outlier_label"].code)
+    value = parameters["outlier_value"]
+    return MOST_FREQUENT if isinstance(value, str) and value == "mean" else 0
 
 
 class Radius(RadiusVariant):
@@ -293,7 +295,7 @@ class Radius(RadiusVariant):
     loss : None or array of shape (n_classes, n_classes)
         As for ``"nn"``. It needs an `outlier_label` that is one of the classes, or "most_frequent".
     score : {"accuracy", "outliers"}
-        The accuracy or the expected loss; or the probability that no training sample is within the radius.
+        The accuracy, or the expected loss; or the probability that no training sample is within the radius.
     """
 
     name = "radius"
@@ -303,40 +305,20 @@ class Radius(RadiusVariant):
 
     def for_classes(self, classes: Array, counts: Array, **parameters: Any) -> Mapping[str, Any]:
         """The parameters with the class code of `outlier_label`."""
-        label, code = parameters["outlier_label"], NO_LABEL
+        label, code, known = parameters["outlier_label"], NO_LABEL, classes.tolist()
         label = label.label if isinstance(label, OutlierLabel) else label
-        if isinstance(label, str) and label == "most_frequent":
-            code = MOST_FREQUENT
-        elif np.ndim(label) > 0:
+        if np.ndim(label) > 0:
             msg = f"outlier_label must be one label, 'most_frequent' or None, got {label!r}"
             raise ValueError(msg)
-        elif label in classes.tolist():
-            code = classes.tolist().index(label)
+        if isinstance(label, str) and label == "most_frequent":
+            code = MOST_FREQUENT
+        elif label in known:
+            code = known.index(label)
         return {**parameters, "outlier_label": OutlierLabel(label, code)}
 
-    def _fallback(self, **parameters: Any) -> int:
-        return int(parameters["outlier_label"].code)
-
-    def check(self, task: Task, **parameters: Any) -> None:
-        """Refuse a radius below 0, an unknown score, and a loss that does not fit the classes."""
-        super().check(task, **parameters)
-        check_loss(parameters["loss"], task.n_classes)
-        if parameters["loss"] is not None and self._fallback(**parameters) == NO_LABEL:
-            msg = (
-                "pass an outlier_label that is one of the classes, or 'most_frequent': a loss needs a "
-                f"prediction for samples without neighbors, got {parameters['outlier_label'].label!r}"
-            )
-            raise ValueError(msg)
-
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, the expected loss, or the share without neighbors."""
-        if parameters["score"] == OUTLIERS:
-            return NO_NEIGHBORS
-        return "accuracy" if parameters["loss"] is None else "expected loss"
-
     def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss, 1 for an accuracy."""
-        return 1.0 if parameters["score"] == OUTLIERS else largest_loss(parameters["loss"])
+        """The largest absolute loss; 1 for an accuracy and the share without neighbors."""
+        return 1.0 if _fallback(parameters) == ASKED else super().largest_score(**parameters)
 
 
 class RadiusRegression(RadiusVariant):
@@ -362,31 +344,24 @@ class RadiusRegression(RadiusVariant):
     fixed_by_distance = radius_errors
     decide = radius_errors_decide
 
-    def _fallback(self, **parameters: Any) -> int:
-        return MOST_FREQUENT if parameters["outlier_value"] == "mean" else 0
-
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse a radius below 0, an unknown score, and an outlier value that is no number."""
         super().check(task, **parameters)
         value = parameters["outlier_value"]
         if isinstance(value, str) and value == "mean":
             return
-        if isinstance(value, str) or not abs(check_real("outlier_value", value)) < math.inf:
-            msg = f"outlier_value must be a finite number or 'mean', got {value!r}"
+        if not abs(check_real("outlier_value", value)) < math.inf:
+            msg = f"outlier_value must be 'mean' or a finite number, got {value!r}"
             raise ValueError(msg)
-
-    def measure(self, **parameters: Any) -> str:
-        """The mean squared error, or the share without neighbors."""
-        return NO_NEIGHBORS if parameters["score"] == OUTLIERS else "mean squared error"
 
     def score_range(self, **parameters: Any) -> tuple[float, float]:
         """At least 0."""
-        return super().score_range(**parameters) or (0.0, math.inf)
+        return 0.0, math.inf
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
         """The square of the diagonal of the box that holds all targets and predictions."""
-        if parameters["score"] == OUTLIERS:
+        if _fallback(parameters) == ASKED:
             return 1.0
-        if self._fallback(**parameters) == 0:
+        if _fallback(parameters) == 0:
             values = np.concatenate([values, np.full((1, values.shape[1]), parameters["outlier_value"])])
         return float((np.ptp(values, axis=0) ** 2).sum())
