@@ -48,6 +48,8 @@ RULES = {
     "weighted": {"n_neighbors": 2},
     "regression": {},
     "weighted_regression": {"n_neighbors": 2},
+    "radius": {"outlier_label": "most_frequent"},
+    "radius_regression": {},
 }
 DESIGNS = [
     *[Subsample(0.5), KFold(4), LeaveOut(2), LeaveGroupsOut(np.arange(N_ITEMS) // 3, 2)],

@@ -267,7 +267,7 @@ def _within_radius(
         share = ask(columns[0], variant, score="outliers").score
         msg = (
             "pass a larger radius, or an outlier_label to a classifier: scikit-learn has no score, as "
-            f"{share:.2g} of the tested samples have no neighbor within the radius {rule.radius}"
+            f"{100 * share:.3g} % of the tested samples have no neighbor within the radius {rule.radius}"
         )
         if share <= request.tol:
             label = columns[0][0]  # hardly ever predicted

@@ -350,7 +350,7 @@ class RadiusRegression(RadiusVariant):
         value = parameters["outlier_value"]
         if isinstance(value, str) and value == "mean":
             return
-        if not abs(check_real("outlier_value", value)) < math.inf:
+        if not abs(check_real("outlier_value other than 'mean'", value)) < math.inf:
             msg = f"outlier_value must be 'mean' or a finite number, got {value!r}"
             raise ValueError(msg)
 
