@@ -23,8 +23,8 @@ ALL = 2**31 - 1
 """More than any training set has: how many of its samples are within the radius is a matter of chance."""
 NO_LABEL, MOST_FREQUENT, ASKED = -1, -2, -3
 """No class; the mode or mean of the training set; nothing: the score is the probability of no neighbor."""
-TINY = 1e-30
-"""Probabilities that are left out of sums of products."""
+TINY = 1e-22
+"""Probabilities that sums of products leave out; far below the allowance for roundings."""
 
 
 class RadiusFields(NamedTuple):

@@ -64,7 +64,7 @@ def listed_score(case, y, rule, listed, average="pooled"):
     return naive.complete(case.distances, y, rule, listed, average, "index", n_nearest=len(y))
 
 
-@over_seeds(7, 200)
+@over_seeds(5, 200)
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
@@ -72,44 +72,42 @@ def test_votes_equal_the_enumeration(seeds):
             np.random.default_rng([seed, 7]).choice(case.distances.ravel())
         )  # some are just within
         for at, (design, listed) in enumerate(designs(case, seed), seed):
-            outlier = [None, FREQUENT, case.classes[at % len(case.classes)], 99][at % 4]
-            loss = case.loss if at % 4 in (1, 2) and at % 3 == 0 else None
             average = ("pooled", "item", "class")[at // 2 % 3]
             ask = partial(
                 complete_cv, case.distances, case.y, "radius", design, metric="precomputed", n_jobs=1
             )
             ask = partial(ask, radius=radius, average=average, ties=("index", "random")[at % 2])
-            found = ask(outlier_label=outlier, loss=loss)
-            expected = listed_score(case, case.y, vote_in(case, radius, outlier, loss), listed, average)
-            where = seed, design, outlier, average
-            assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
-            assert found.tied == 0, where
+            for outlier in (FREQUENT, (None, case.classes[at % len(case.classes)], 99)[at % 3]):
+                loss = case.loss if outlier in (FREQUENT, *case.classes) and at // 2 % 2 else None
+                found = ask(outlier_label=outlier, loss=loss)
+                expected = listed_score(case, case.y, vote_in(case, radius, outlier, loss), listed, average)
+                where = seed, design, outlier, average
+                assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
+                assert found.tied == 0, where
             if at % 2:
                 found = ask(score="outliers")
                 expected = listed_score(case, case.y, none_in(radius), listed, average)
                 assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
 
 
-@over_seeds(6, 200)
+@over_seeds(5, 200)
 def test_errors_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
         rng = np.random.default_rng([seed, 7])
         radius = float(rng.choice(case.distances.ravel()))
         targets = rng.integers(-3, 4, (len(case.y), 1 + seed % 2))
-        for at, (design, listed) in enumerate(designs(case, seed), seed):
+        pair = Subsample(2), naive.subsample(len(case.y), 2)
+        for design, listed in [*designs(case, seed), pair]:
             if not isinstance(design, Subsample | LeaveOut | KFold):
                 continue
             ask = partial(complete_cv, case.distances, targets, "radius_regression", design, radius=radius)
             ask = partial(ask, metric="precomputed", n_jobs=1)
-            outlier = ("mean", 2)[at // 2 % 2]
-            found = ask(outlier_value=outlier)
-            expected = listed_score(case, targets, error_in(radius, outlier), listed)
-            assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-10, (
-                seed,
-                design,
-                outlier,
-            )
+            for outlier in ("mean", 2):
+                found = ask(outlier_value=outlier)
+                expected = listed_score(case, targets, error_in(radius, outlier), listed)
+                where = seed, design, outlier
+                assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-10, where
             found = ask(score="outliers")
             expected = listed_score(case, targets, none_in(radius), listed)
             assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-10, (seed, design)
@@ -132,26 +130,27 @@ def subsets_that_win(counts, n_train, available):
     return Fraction(ways, math.comb(available, n_train))
 
 
-@pytest.mark.parametrize("counts", [(35, 40, 30), (0, 60, 55), (80, 3, 0), (30, 34, 36)])
-def test_many_votes_equal_the_sum_over_their_numbers(counts):
-    y = np.concatenate([np.repeat([0, 1, 2], counts), np.arange(20) % 3])
-    X = np.where(np.arange(len(y)) < sum(counts), 1.0, 9.0)[:, None]
+@pytest.mark.parametrize(
+    ("counts", "n_others"), [((35, 40, 30), 20), ((0, 60, 55), 20), ((80, 3, 0), 20), ((2, 4, 3), 90)]
+)
+def test_many_votes_equal_the_sum_over_their_numbers(counts, n_others):
+    others = np.arange(n_others) % 3
+    y = np.concatenate([np.repeat([0, 1, 2], counts), others])
+    X = np.concatenate([np.ones(sum(counts)), 9.0 + np.arange(n_others)])[:, None]
+    asked = {"radius": 1.0, "test": ([[0.0]], [1]), "n_jobs": 1}
     for n_train in (1, 2, len(y) // 2, len(y) - 1, len(y)):
-        asked = {"radius": 1.0, "test": ([[0.0]], [1]), "n_jobs": 1}
-        found = complete_cv(X, y, "radius", Subsample(n_train), **asked)
         expected = subsets_that_win(counts, n_train, len(y))
+        found = complete_cv(X, y, "radius", Subsample(n_train), **asked)
         assert found.score == pytest.approx(float(expected), rel=1e-12, abs=1e-18)
-        # The most frequent label of a training set without neighbors is that of the 20 others.
-        if n_train <= 20:
-            others = np.bincount(np.arange(20) % 3)
-            none = Fraction(math.comb(20, n_train), math.comb(len(y), n_train))
-            expected += none * subsets_that_win(others, n_train, 20)
-            found = complete_cv(X, y, "radius", Subsample(n_train), outlier_label=FREQUENT, **asked)
-            assert found.score == pytest.approx(float(expected), rel=1e-12, abs=1e-18)
+        if n_train <= n_others:  # all may be farther: the most frequent label is one of the others
+            none = Fraction(math.comb(n_others, n_train), math.comb(len(y), n_train))
+            expected += none * subsets_that_win(np.bincount(others).tolist(), n_train, n_others)
+        found = complete_cv(X, y, "radius", Subsample(n_train), outlier_label=FREQUENT, **asked)
+        assert found.score == pytest.approx(float(expected), rel=1e-12, abs=1e-18)
 
 
 def data(seed, n_items=60, n_classes=3):
-    """Samples with ties and duplicates; a radius that no distance equals, so that roundings do not matter."""
+    """Samples with ties and duplicates, and a radius that no distance equals: roundings do not matter."""
     X, y = blobs(seed, n_items, n_classes)
     return np.round(X, 1), y, float(np.random.default_rng(seed).choice([0.32, 0.51, 0.72, 1.13]))
 
