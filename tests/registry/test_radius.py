@@ -74,9 +74,7 @@ def listed_score(case, y, rule, listed, average="pooled"):
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
-        radius = float(
-            np.random.default_rng([seed, 7]).choice(case.distances.ravel())
-        )  # some are just within
+        radius = radius_of(case, seed)
         for at, (design, listed) in enumerate(designs(case, seed), seed):
             average = ("pooled", "item", "class")[at // 2 % 3]
             ask = partial(
