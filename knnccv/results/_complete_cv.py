@@ -54,7 +54,8 @@ def complete_cv(
         The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`, `vote_ties` = "smallest" or
         "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share", "brier" or
         "log_loss"), "regression" (`n_neighbors`; the score is the mean squared error), "weighted" and
-        "weighted_regression" (`n_neighbors`, `weights` = "inverse" and more), or another registered one;
+        "weighted_regression" (`n_neighbors`, `weights` = "inverse" and more), "radius" (`radius` = 1.0,
+        `outlier_label`) and "radius_regression" (`radius`, `outlier_value`), or another registered one;
         ``help(knnccv.get_variant("weighted"))`` describes the parameters of a rule.
     cv : int or design, default 5
         A `Design`, such as ``Subsample(0.5)`` or ``LeaveOut(1)``; `knnccv.designs.DESIGNS` lists them. An
