@@ -144,22 +144,21 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rul
     ValueError, TypeError
         If a parameter of the estimator or the data are not allowed.
     """
-    from sklearn import neighbors
+    from sklearn import neighbors as known
 
     kinds = [f"{rule}Neighbors{kind}" for rule in ("K", "Radius") for kind in ("Classifier", "Regressor")]
     name = type(estimator).__name__
-    if name not in kinds or type(estimator) is not getattr(neighbors, name):
+    if name not in kinds or type(estimator) is not getattr(known, name):
         msg = f"{name} is none of {', '.join(kinds)}, nor a pipeline of scikit-learn that ends with one"
         raise InexactError(msg)
     regression = name.endswith("Regressor")
     if name.startswith("Radius"):
         if estimator.weights not in (None, "uniform"):
-            msg = (
-                f"votes within a radius are exact for weights='uniform', got weights={estimator.weights!r}"
-            )
+            msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
             raise InexactError(msg)
         radius, label = check_real("radius", estimator.radius), getattr(estimator, "outlier_label", None)
-        return Rule(0, regression, False, _neighbors_of(estimator, X), None, radius, label)
+        near = _neighbors_of(estimator, X) if neighbors is None else neighbors
+        return Rule(0, regression, False, near, None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
     weights = estimator.weights
     if callable(weights):
