@@ -56,7 +56,7 @@ def expected_score(
     Parameters
     ----------
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
-        With any metric. With weights "distance" or a function of the distances, the score is exact where
+        With any metric; also RadiusNeighborsClassifier and RadiusNeighborsRegressor. With weights "distance" or a function of the distances, the score is exact where
         all sets of the nearest training samples can be counted: always for leave-one-out, for
         ``n_neighbors=1``, and usually for few neighbors. The earlier steps of a pipeline leave it exact if
         they are stateless (like Normalizer, Binarizer, FunctionTransformer), or `transductive`. For all
@@ -138,6 +138,8 @@ def expected_score(
     SupervisedDistanceWarning
         If it is unknown whether a transductive step uses labels, since two fits to the same data with the
         same seed differ.
+    UserWarning
+        If tested samples have no neighbor within a radius, and there is no `outlier_label`.
 
     Notes
     -----
