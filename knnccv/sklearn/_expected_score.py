@@ -57,8 +57,9 @@ def expected_score(
     ----------
     estimator : KNeighborsClassifier, KNeighborsRegressor, or Pipeline that ends with one
         With any metric; also RadiusNeighborsClassifier and RadiusNeighborsRegressor, with equal weights.
-        With weights "distance" or a function of the distances, the score is exact where all sets of the nearest training samples can be counted: always for leave-one-out, for
-        ``n_neighbors=1``, and usually for few neighbors. The earlier steps of a pipeline leave it exact if
+        With weights "distance" or a function of the distances, the score is exact where all sets
+        of the nearest training samples can be counted: always for leave-one-out, for ``n_neighbors=1``, and
+        usually for few neighbors. The earlier steps of a pipeline leave it exact if
         they are stateless (like Normalizer, Binarizer, FunctionTransformer), or `transductive`. For all
         else see `method`.
     X : array or sparse matrix of shape (n_items, n_features)
