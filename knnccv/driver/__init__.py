@@ -43,6 +43,7 @@ from ._method import (
     check_n_draws,
     check_sampling,
     is_exact,
+    may_leave_out,
     sees_distances,
     tested_scores,
 )
@@ -140,6 +141,7 @@ __all__ = [
     "known_set_part",
     "labels_differ",
     "labels_of_pool",
+    "may_leave_out",
     "no_score",
     "of_many",
     "one_of_alike",

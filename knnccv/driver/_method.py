@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,6 +142,11 @@ def sees_distances(problem: ScoringProblem) -> bool:
     return not all(is_blind(problem.variant, task) for task in _tasks(problem))
 
 
+def may_leave_out(problem: ScoringProblem) -> bool:
+    """Return True if a sample may have too many training sets to go through."""
+    return problem.leaves_groups or sees_distances(problem)
+
+
 def tested_scores(problem: ScoringProblem) -> Array:
     """Bool (n_kinds, n_items): whether the sample is tested in a kind of training sets."""
     tested: Array = ~problem.never_tested()[:, problem.labels.codes]
@@ -148,9 +154,16 @@ def tested_scores(problem: ScoringProblem) -> Array:
 
 
 def needs_all(given: Computation) -> bool:
-    """Return True if the kernel may leave samples out, and these may not be sampled."""
-    allowed = given.sampling is not None and given.sampling.method != "exact"
-    return sees_distances(given.problem) and not (allowed and given.problem.variant.decision() is not None)
+    """Return True if samples may be left out, by the kernel or for many sets, and not be sampled."""
+    if not may_leave_out(given.problem):
+        return False
+    problem, sampling = given.problem, given.sampling
+    if sampling is None or sampling.method == "exact" or problem.variant.decision() is not None:
+        return sampling is None or sampling.method == "exact"
+    with suppress(ValueError):
+        check_method(problem, "sampled", exact=False)
+        return not problem.leaves_groups
+    return True
 
 
 def check_complete(given: Computation, rows: Array, scores: Array) -> None:
@@ -159,10 +172,10 @@ def check_complete(given: Computation, rows: Array, scores: Array) -> None:
     left = np.flatnonzero((np.isnan(scores) & tested_scores(problem)[:, rows]).any(axis=0))
     if not len(left):
         return
-    msg = (
-        f"variant {problem.variant.name!r} cannot score sample {rows[left[0]]} exactly: its kernel does "
-        "not serve these parameters, or would take too long"
-    )
+    why = "its kernel does not serve these parameters, or would take too long"
+    if problem.leaves_groups:
+        why = f"it would go through too many sets of groups of {problem.design!r}"
+    msg = f"variant {problem.variant.name!r} cannot score sample {rows[left[0]]} exactly: {why}"
     if sampling is None or sampling.method == "exact":
         msg += "; method='auto' estimates such scores from random training sets"
     else:

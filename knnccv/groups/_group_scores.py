@@ -34,7 +34,7 @@ from ..kernel import Constraints, Labels, as_python, compile_driver, compile_ker
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import fixed_tail
 from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
-from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, check_n_sets, score_group_sets, sizes_to_score
+from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, most_cases, score_group_sets, sizes_to_score
 
 
 @jit
@@ -95,6 +95,7 @@ class GroupScorer:
     - training set of one sample, if several groups are left out and one nearest sample decides;
     - size of training sets in ``nearest``: those below K, and one for all larger ones, otherwise.
 
+    A sample with more than ``most_cases`` sets of groups to go through is left out, its score NaN.
     ``group_tail[m]`` is the probability that none of m groups is in the training set; in exact mode 1
     where that is possible, otherwise 0. Ties of different labels count if their own probability, in
     ``tie_tails``, is above ``min_tail``.
@@ -107,6 +108,7 @@ class GroupScorer:
     outside: Outside | None
     drawn: DrawnGroups
     nearest: tuple[int, ...]
+    most_cases: int
     group_tail: Array
     tie_tails: Array
     min_tail: float
@@ -177,12 +179,12 @@ class GroupScorer:
         """Fill in the scores if T is random groups and several samples decide; return tails and ties."""
         tails = np.zeros(len(scores))
         tie_shares = np.zeros(len(scores), scores.dtype)
-        largest = self.nearest[-1]
+        largest, slack = self.nearest[-1], 0.0 if self.exact else self.min_tail / 2
         score = self._python(score_group_sets)
         for nearest, constraints in zip(self.nearest, self.constraints, strict=True):
             unknown = np.zeros(len(scores), scores.dtype)
             small = nearest < largest
-            cases = SetSizes(nearest + small, nearest if small else 0)
+            cases = SetSizes(nearest + small, nearest if small else 0, self.most_cases, slack)
             sums = SetSums(scores, unknown, tie_shares)
             score(self.kernel, rows, self.labels, constraints, self.drawn, cases, sums)
             if not small:
@@ -206,7 +208,7 @@ def group_scorer(
     ------
     ValueError
         If several groups are left out, the rule looks at more than one training sample, and there are too
-        many sets of groups.
+        many sets of groups for rational numbers.
     """
     kind = cast(GroupTrainingSets, problem.training_sets[0])
     groups = cast(LeaveGroupsOut, problem.design).codes
@@ -215,7 +217,7 @@ def group_scorer(
         groups[rows] = of_rows
     n_nearest = problem.nearest(kind)
     sizes: tuple[int, ...] = (1,)
-    outside, nearest = None, []
+    outside, nearest, most = None, [], 0
     n_groups, n_train, n_test = kind.counts[0], kind.n_train[0], kind.n_test_groups
     if problem.pool is not None:  # the samples tested are a group of their own, which never trains
         groups = np.concatenate([np.full(neighbors.n_items, n_groups), groups])
@@ -224,8 +226,8 @@ def group_scorer(
         sizes = kind.train_sizes
         outside = outside_of(problem, n_nearest, groups)
     elif n_nearest > 1:
-        check_n_sets(problem, kind)
-        nearest = sizes_to_score(kind.sizes, kind.n_test_groups, n_nearest)
+        most = most_cases(problem, kind, exact)
+        nearest = sizes_to_score(kind.sizes, n_train, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or problem.variant.kernel_for(tasks[0])
@@ -240,6 +242,7 @@ def group_scorer(
         outside,
         DrawnGroups(groups, n_groups, n_train, kind.n_available),
         tuple(nearest),
+        most,
         may_miss.astype(float) if exact else tie_tails,
         tie_tails,
         tol / 2,

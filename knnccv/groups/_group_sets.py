@@ -3,13 +3,13 @@
 The groups left out beside the tested sample's own are a random set. The walk follows the neighbor list; at
 the first sample of a group it branches on whether the group is in the training set. Once the nearest
 training samples are known, the groups not yet met do not matter. So all sets that agree on the groups met
-are one case with their common probability, and the kernel scores one known training set.
+are one case with their common probability, and the kernel scores one known training set. A sample with too
+many cases is left out.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -22,23 +22,32 @@ from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
 from ._group_members import DRAWN_GROUPS
 
 MAX_SETS = 20_000
+"""The largest number of sets of groups for which every sample may have any number of cases."""
+MAX_CASES = 5_000
+"""The largest number of cases of a sample if there are more: up to three times the work of sampling it."""
+RARER = 1000
+"""How many times rarer a case must be than all that may be left unknown."""
 
 
 class SetSizes(NamedTuple):
     """The cases to add: with `size` 0 those in which `n_nearest` training samples are listed.
 
     Samples that tie the last are listed with them. With ``size = n_nearest - 1`` the cases are those in
-    which the whole training set has this size.
+    which the whole training set has this size. A sample with more than `most` cases is left out, its score
+    NaN; early, where the share of the cases so far shows that there will be. Rare cases, of a total
+    probability up to `slack`, are left unknown.
     """
 
     n_nearest: int
     size: int
+    most: int
+    slack: float
 
 
 class SetSums(NamedTuple):
     """What the pass fills, each (n_rows,).
 
-    The scores; the probability ``tails`` of the cases in which the list ends too early; and the sum
+    The scores; the probability ``tails`` of the cases that are rare or for which the list ends too early; and the sum
     ``tie_shares`` of that of the cases in which listed training samples tie and differ in their labels.
     """
 
@@ -52,7 +61,7 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
     """Add A_x of every row over the sets of groups that leave out its own; O(cases * cost of a kernel)."""
     items, values, lengths, targets, average_ties = rows
     groups, n_groups, n_train, n_others = drawn
-    n_nearest, size = cases
+    n_nearest, size, most, slack = cases
     unit = constraints.unit
     depth = items.shape[1]
     kept = np.empty(depth, labels.classes.dtype)
@@ -74,8 +83,11 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
         n_decided = n_kept = n_open = position = 0
         n_left = n_groups - n_train - 1  # groups still to be left out
         probability = unit * 1
+        n_cases, checkpoint, done = 0, most // 32, unit * 0
+        spare = unit * slack
         while True:
-            while position < length:
+            is_rare = probability * RARER <= slack and probability <= spare
+            while position < length and not is_rare:
                 if n_kept >= n_nearest and not (
                     average_ties and values[r, position] == kept_values[n_kept - 1]
                 ):
@@ -103,7 +115,9 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
                         kept_values[n_kept] = values[r, position]
                         n_kept += 1
                 position += 1
-            if n_kept < n_nearest and not complete:
+            if is_rare:
+                spare -= probability
+            if is_rare or (n_kept < n_nearest and not complete):
                 unknown += probability
             elif n_kept == size if size > 0 else n_kept >= n_nearest:
                 if average_ties:
@@ -114,6 +128,13 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
                 score += probability * kernel(order, labels, targets[r], constraints)
             if n_open == 0:
                 break
+            n_cases += 1
+            done += probability
+            if n_cases > checkpoint:
+                if n_cases > most or done * most < n_cases:
+                    score, unknown = unit * np.nan, unit * 0
+                    break
+                checkpoint *= 2
             n_open -= 1
             group = decided[at_decided[n_open]]
             for i in range(at_decided[n_open], n_decided):
@@ -139,29 +160,32 @@ SCORE_GROUP_SETS = types.void(
     LABELS,
     CONSTRAINTS,
     DRAWN_GROUPS,
-    types.NamedUniTuple(types.int64, 2, SetSizes),
+    types.NamedTuple([types.int64, types.int64, types.int64, types.float64], SetSizes),
     types.NamedUniTuple(SCORES, 3, SetSums),
 )
 
 
-def sizes_to_score(sizes: tuple[int, ...], n_test: int, n_nearest: int) -> list[int]:
-    """The sizes of training sets below `n_nearest`, ascending, and `n_nearest`."""
-    n_items = sum(sizes)
-    if n_items - sum(sorted(sizes)[-n_test:]) >= n_nearest:
-        return [n_nearest]
-    small = {n_items - sum(test) for test in combinations(sizes, n_test)}
-    return [*sorted(size for size in small if size < n_nearest), n_nearest]
+def sizes_to_score(sizes: tuple[int, ...], n_train: int, n_nearest: int) -> list[int]:
+    """The sizes of training sets of so many groups below `n_nearest`, ascending, and `n_nearest`."""
+    found: list[set[int]] = [{0}, *(set() for _ in range(n_train))]
+    for size in sizes:
+        for n in range(n_train, 0, -1):
+            found[n] |= {size + other for other in found[n - 1] if size + other < n_nearest}
+    return [*sorted(found[n_train]), n_nearest]
 
 
-def check_n_sets(problem: ScoringProblem, kind: GroupTrainingSets) -> None:
-    """Raise ValueError if there are more sets of groups than are enumerated."""
+def most_cases(problem: ScoringProblem, kind: GroupTrainingSets, exact: bool) -> int:
+    """The largest number of cases of a sample; ValueError if rational numbers would need more."""
     number = kind.number
-    if number > MAX_SETS:
+    if number <= MAX_SETS:
+        return np.iinfo(np.int64).max // 2
+    if exact:
         shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
         msg = (
-            f"{problem.design!r} has {shown} sets of tested groups. With p > 1, rules of several nearest "
-            f"training samples (variant {problem.variant.name!r} looks at {problem.nearest(kind)}) are "
-            f"possible for at most {MAX_SETS:,} sets; take a smaller p, a rule of one nearest sample, or "
-            "monte_carlo_cv"
+            f"leave out exact=True: {problem.design!r} has {shown} sets of tested groups. With p > 1, "
+            f"rational numbers of rules of several nearest training samples (variant "
+            f"{problem.variant.name!r} looks at {problem.nearest(kind)}) are possible for at most "
+            f"{MAX_SETS:,} sets"
         )
         raise ValueError(msg)
+    return MAX_CASES

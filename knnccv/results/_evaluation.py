@@ -26,6 +26,7 @@ from ..driver import (
     float_scores,
     is_exact,
     kind_weights,
+    may_leave_out,
     no_score,
     sees_distances,
     summarize_scores,
@@ -62,7 +63,7 @@ class NeighborEvaluation(Computation):
             return self._sampled(self.sampling, None, keep, jobs)
         by_distance = sees_distances(self.problem)
         found = self._scores(keep or by_distance, jobs)
-        if by_distance and np.isnan(found.scores[tested_scores(self.problem)]).any():
+        if may_leave_out(self.problem) and not self.exact and np.isnan(found.scores[tested_scores(self.problem)]).any():
             return self._sampled(self.sampling, found, keep, jobs)
         if not self._is_mean_over_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))
@@ -73,12 +74,6 @@ class NeighborEvaluation(Computation):
         self, sampling: Sampling | None, known: Scores | None, keep: bool, jobs: Jobs
     ) -> CompleteCV:
         """The result from drawn training sets, for all samples or for those without a `known` score."""
-        if self.problem.pool is not None and self.problem.leaves_groups:
-            msg = (
-                f"variant {self.problem.variant.name!r} has no exact kernel here, and sets of groups are "
-                "not drawn for a test set; take a rule such as 'knn', or a design of single samples"
-            )
-            raise ValueError(msg)
         rows = np.arange(self.neighbors.n_items)
         if known is not None:
             rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]

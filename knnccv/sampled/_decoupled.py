@@ -226,14 +226,17 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
     classes = problem.kernel_labels().classes
     strata = np.zeros(len(classes), np.int64)
     if of_groups:
-        strata = cast(LeaveGroupsOut, problem.design).codes
+        codes = cast(LeaveGroupsOut, problem.design).codes
+        tested_apart = np.full(len(classes) - len(codes), codes.max() + 1)  # a group that is never drawn
+        strata = np.concatenate([tested_apart, codes])
     elif problem.training_sets[0].stratified:
         strata = classes
     strata = np.require(strata, np.int64, ("C", "W"))
     kinds = []
     for number, kind in enumerate(problem.training_sets):
         sets = constraints_for(problem.task(kind), Tables(), n_nearest=problem.nearest(kind))
-        urn = Urn(strata, of_groups, sets, np.uint64(sampling.seed), number)  # type: ignore[arg-type]
+        seed: Any = np.uint64(sampling.seed)
+        urn = Urn(strata, of_groups, kind.n_available, sets, seed, number)
         known = known_set(problem, kind)
         rule = decide or decide_unused, kernel_unused if decide else variant.kernel_for(known)
         n_draws = max(2, math.ceil(sampling.n_draws * kind.probability))

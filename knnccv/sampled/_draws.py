@@ -35,11 +35,13 @@ class Urn(NamedTuple):
     """One kind of training sets, from which all samples draw.
 
     ``strata_of`` int64 (n_items,) has the stratum of every sample; its group if ``of_groups``, and then
-    ``sets`` count groups, which are drawn whole. ``seed`` and ``kind`` choose the streams.
+    ``sets`` count groups, which are drawn whole. A list of ``n_available`` samples is complete. ``seed``
+    and ``kind`` choose the streams.
     """
 
     strata_of: Array
     of_groups: bool
+    n_available: int
     sets: Constraints
     seed: int
     kind: int
@@ -140,7 +142,6 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
     of_groups, sets = urn.of_groups, urn.sets
     n_draws, wanted = chosen.shape
     n_slices, n_strata, reach = n_draws // 2, len(left), 0
-    n_available = len(urn.strata_of) - 1 if sets.held_out else sets.counts.sum()
     for row in range(n_draws):
         if stop[0]:
             break
@@ -194,7 +195,7 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
                     u = uniform(state)
                     low, width = 0.0, 1.0
         numbers[row] = found
-        if found < wanted and length < n_available:
+        if found < wanted and length < urn.n_available:
             numbers[row] = MISSED
         reach = max(reach, i)
         if of_groups:
@@ -218,7 +219,7 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
     order, group_end = np.empty(depth, np.int64), np.empty(depth, np.int64)
     strata, chosen = np.empty(depth, np.int64), np.empty((n_draws, k), np.int64)
     left, need = np.empty(n_strata, np.int64), np.empty(n_strata, np.int64)
-    met = np.zeros(urn.sets.counts[0] if urn.of_groups else 0, np.int8)
+    met = np.zeros(urn.sets.counts[0] + 1 if urn.of_groups else 0, np.int8)
     walk = Walk(order, group_end, strata, left, need, met)
     state = np.empty(1, np.uint64)
     for r in range(len(rows.targets)):
@@ -242,7 +243,9 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
                 draws.distances[r, j, i] = distances[r, at]
 
 
-URN = types.NamedTuple([INTEGERS, types.boolean, CONSTRAINTS, types.uint64, types.int64], Urn)
+URN = types.NamedTuple(
+    [INTEGERS, types.boolean, types.int64, CONSTRAINTS, types.uint64, types.int64], Urn
+)
 DRAWS = types.NamedTuple(
     [
         types.Array(types.int64, 3, "C"),
