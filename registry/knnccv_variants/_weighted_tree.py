@@ -111,8 +111,8 @@ class Rule(NamedTuple):
     the ranks ``reach[0, k]`` is the weight of all ranks after the first k. ``margin`` is 0 if all votes are
     whole numbers.
 
-    For real targets, ``gaps`` (depth, n_outputs) are the differences from the tested sample's, and the
-    arrays of votes are empty.
+    For real targets, ``gaps`` (depth, n_outputs) are the differences from the tested sample's, whose errors
+    are squared unless they are ``absolute``, and the arrays of votes are empty.
     """
 
     form: int
@@ -133,6 +133,7 @@ class Rule(NamedTuple):
     reach: Array
     margin: float
     gaps: Array
+    absolute: bool
 
 
 @inner
@@ -163,7 +164,7 @@ def new_rule(fields, constraints, cells, scores, factors, own, gaps):
         form, scale, ranks, by_pair, pair_weights, far, k,
         np.zeros(constraints.n_nearest), np.zeros(constraints.n_nearest),
         scores, factors, np.zeros(len(scores)), own, fields.random == 1, following, reach,
-        0.0 if whole else MARGIN, gaps,
+        0.0 if whole else MARGIN, gaps, fields.absolute == 1,
     )  # fmt: skip
     if by_pair:
         fill_reach(cells, rule, ZERO)
@@ -205,7 +206,7 @@ def outcome_of(kind, distance, path, used, e, rule):
         rule.near_weights, rule.near_distances,
     )  # fmt: skip
     if len(rule.scores) == 0:
-        return squared_error(kind, path, used, e, n, rule.near_weights, rule.gaps)
+        return error_of_mean(kind, path, used, e, n, rule.near_weights, rule.gaps, rule.absolute)
     return score_near(
         kind, path, used, e, rule.near_weights, rule.factors, rule.votes, rule.scores, rule.random
     )
@@ -244,8 +245,8 @@ def score_near(kind, path, used, e, weights, factors, votes, scores, random):
 
 
 @jit
-def squared_error(kind, path, used, e, n, weights, gaps):
-    """The squared error of the weighted mean of the `n` nearest samples on the path."""
+def error_of_mean(kind, path, used, e, n, weights, gaps, absolute):
+    """The squared or absolute error of the weighted mean of the `n` nearest samples on the path."""
     total = 0.0
     for t in range(n):
         total += weights[t]
@@ -258,7 +259,7 @@ def squared_error(kind, path, used, e, n, weights, gaps):
             for _ in range(used[i]):
                 shift += weights[t] * gap
                 t += 1
-        error += (shift / total) * (shift / total)
+        error += abs(shift / total) if absolute else (shift / total) * (shift / total)
     return error
 
 
@@ -455,7 +456,7 @@ def tree_score(cells, available, n_train, rule, n_nearest, max_steps):
                 if for_votes:
                     outcome = score_near(kind, path, used, e, near_weights, factors, votes, scores, random)
                 else:
-                    outcome = squared_error(kind, path, used, e, n, near_weights, rule.gaps)
+                    outcome = error_of_mean(kind, path, used, e, n, near_weights, rule.gaps, rule.absolute)
             ended = ended or leaf
             if ended:
                 done += share

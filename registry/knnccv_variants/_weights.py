@@ -56,6 +56,7 @@ class WeightFields(NamedTuple):
     signed: int  # 1 where distances may be below 0
     random: int  # 1 if tied votes are shared out
     normalize: int  # 1 if weights are divided by their sum
+    absolute: int  # 1 if errors are not squared
 
 
 class WeightNumbers(NamedTuple):
@@ -382,6 +383,7 @@ class WeightedVariant(NearestVariant):
             int(is_signed(parameters)),
             int(parameters.get("vote_ties") == "random"),
             int(parameters.get("normalize", True)),
+            int(parameters.get("score") == "absolute"),
         )
         return Tables(
             fields,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from knnccv._typing import Array
-from knnccv._validation import check_bool
+from knnccv._validation import check_bool, check_choice
 from knnccv.kernel import Task, inner, jit, read_as
 
 from ._weighted_tree import cells_of_samples, new_rule, tree_score
@@ -33,7 +33,7 @@ P, IN_GROUP, SQUARED_IN_GROUP, SQUARES_IN_GROUP = range(4)
 
 @jit
 def weighted_regression_fixed(order, distances, labels, target, constraints):
-    """The mean squared error over the training sets of one size."""
+    """The mean squared or absolute error over the training sets of one size."""
     fields = read_as(WeightFields, constraints.integers)
     depth = len(order.items)
     if depth == 0:
@@ -44,8 +44,12 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
     for i in range(depth):
         for o in range(gaps.shape[1]):
             gaps[i, o] = labels.values[order.items[i], o] - labels.values[target, o]
-    if fields.form in (RANKS, UNIFORM) or fields.n_votes == 1 or fields.normalize == 0:
+    if fields.absolute == 0 and (
+        fields.form in (RANKS, UNIFORM) or fields.n_votes == 1 or fields.normalize == 0
+    ):
         return _chain(order, distances, labels, target, constraints, gaps)
+    if fields.normalize == 0 or (fields.form == RANKS and (order.group_end[:-1] > np.arange(1, depth)).any()):
+        return np.nan  # no mean, or the order of tied samples matters
     cells = cells_of_samples(order, distances)
     available = np.full(1, constraints.counts[0] - constraints.held_out)
     none = np.empty(0)
@@ -147,7 +151,7 @@ def _pass_on(law, sums, mixed, squares, k, share, stay, weight):
 
 @jit
 def weighted_regression_decide(items, distances, labels, target, constraints):
-    """The squared error of one training set, summed over the outputs."""
+    """The squared or absolute error of one training set, summed over the outputs."""
     fields = read_as(WeightFields, constraints.integers)
     scale = read_as(WeightNumbers, constraints.numbers).scale
     n = min(fields.n_votes, len(items))
@@ -166,12 +170,12 @@ def weighted_regression_decide(items, distances, labels, target, constraints):
         shift = origin - own
         for t in range(n):
             shift += weights[t] * (labels.values[items[t], o] - origin) / total
-        error += shift * shift
+        error += abs(shift) if fields.absolute == 1 else shift * shift
     return error
 
 
 class WeightedRegression(WeightedVariant):
-    """The weighted mean target of the K nearest training samples, scored by its squared error.
+    """The weighted mean target of the K nearest training samples, scored by its squared or absolute error.
 
     Its targets are real numbers, y of shape (n_items,) or (n_items, n_outputs); the error is summed over
     the outputs.
@@ -190,20 +194,24 @@ class WeightedRegression(WeightedVariant):
         True: the weights are divided by their sum. False: by K, for weights that depend on a sample's own
         distance alone and are bounded: "uniform", "softmax" exp((1 - d) / temperature), and kernels with a
         bandwidth; where all K weights are 0 the prediction is 0.
+    score : {"squared", "absolute"}
+        The error. Absolute errors are exact where all sets of the K nearest can be gone through, as with few
+        neighbors; otherwise, and without `normalize`, they are sampled.
     max_steps : int
-        A sample whose score takes more steps is not computed exactly but sampled. Weights of ranks, and
-        weights that are not normalized, take no such steps.
+        A sample whose score takes more steps is not computed exactly but sampled. Squared errors of equal
+        weights, of weights of ranks, and of weights that are not normalized, take no such steps.
     """
 
     name = "weighted_regression"
     target = "values"
-    parameters = {**WEIGHTING, "normalize": True}  # noqa: RUF012
+    parameters = {**WEIGHTING, "normalize": True, "score": "squared"}  # noqa: RUF012
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
         super().check(task, **parameters)
+        check_choice("score", parameters["score"], ("squared", "absolute"))
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])
@@ -223,19 +231,19 @@ class WeightedRegression(WeightedVariant):
         raise ValueError(msg)
 
     def measure(self, **parameters: Any) -> str:
-        """The mean squared error."""
-        return "mean squared error"
+        """The mean squared or absolute error."""
+        return f"mean {parameters['score']} error"
 
     def score_range(self, **parameters: Any) -> tuple[float, float]:
         """At least 0."""
         return 0.0, math.inf
 
     def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The square of the diagonal of the box that holds all targets and predictions."""
+        """The largest error in the box that holds all targets and predictions."""
         if parameters["normalize"]:
             spread = np.ptp(values, axis=0)
         else:
             softmax = form_of(parameters["weights"]) == SOFTMAX
             largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
             spread = (1 + largest) * np.abs(values).max(axis=0)
-        return float((spread * spread).sum())
+        return float(spread.sum() if parameters["score"] == "absolute" else (spread * spread).sum())
