@@ -63,7 +63,11 @@ class NeighborEvaluation(Computation):
             return self._sampled(self.sampling, None, keep, jobs)
         by_distance = sees_distances(self.problem)
         found = self._scores(keep or by_distance, jobs)
-        if may_leave_out(self.problem) and not self.exact and np.isnan(found.scores[tested_scores(self.problem)]).any():
+        if (
+            may_leave_out(self.problem)
+            and not self.exact
+            and np.isnan(found.scores[tested_scores(self.problem)]).any()
+        ):
             return self._sampled(self.sampling, found, keep, jobs)
         if not self._is_mean_over_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))

@@ -243,9 +243,7 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
                 draws.distances[r, j, i] = distances[r, at]
 
 
-URN = types.NamedTuple(
-    [INTEGERS, types.boolean, types.int64, CONSTRAINTS, types.uint64, types.int64], Urn
-)
+URN = types.NamedTuple([INTEGERS, types.boolean, types.int64, CONSTRAINTS, types.uint64, types.int64], Urn)
 DRAWS = types.NamedTuple(
     [
         types.Array(types.int64, 3, "C"),

@@ -22,11 +22,11 @@ from .._labels import EncodedLabels, encode_labels
 from .._parallel import counted
 from .._typing import Array
 from ..curves import surface
-from ..designs import Design
+from ..designs import Design, LeaveGroupsOut
 from ..driver import InexactError
 from ..results import CompleteCV, SampledCV, complete_cv
 from ..runs import nearest_in_runs
-from ._by_runs import AT_ONCE, Question, folds_of, outputs_of, weights_of
+from ._by_runs import AT_ONCE, Question, errors_of, folds_of, outputs_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
@@ -62,9 +62,12 @@ def exact_score(request: Request, scoring: Any) -> ExpectedScore:
         request = replace(request, n_draws=0)
     try:
         rule, measure = _read(request, scoring)
+        asked = request
+        if measure.kind == "together":  # the nearest sample has all labels or not
+            asked = replace(request, y=np.unique(request.y, axis=0, return_inverse=True)[1].reshape(-1))
         if isinstance(law, GroupLaw):
-            return _by_groups(request, rule, measure, law)
-        return _by_design(request, rule, measure, law)
+            return _by_groups(asked, rule, measure, law)
+        return _by_design(asked, rule, measure, law)
     except InexactError:
         if not listed:
             raise
@@ -88,7 +91,7 @@ def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Ar
         check_size(rule.n_neighbors, request.least_train)
         options: dict[str, Any] = {"ties": law.ties, "tol": request.tol, "n_jobs": request.n_jobs}
         options |= {"train_sizes": [kind.least_train for kind in kinds], **SURFACES[measure.kind]}
-        columns = request.y.reshape(len(request.y), -1).T if rule.regression else [request.y]
+        columns = request.y.reshape(len(request.y), -1).T
         found = [surface(rule.neighbors, column, n_neighbors, **options).scores for column in columns]
         means = np.mean(found, axis=0) @ [float(kind.probability) for kind in kinds]
         return np.array([measure(mean) for mean in means.tolist()])
@@ -97,13 +100,17 @@ def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Ar
 
 def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
     rule = request.prepared.rule
-    if not rule.regression and request.y.ndim != 1:
-        msg = f"y has shape {request.y.shape}: several labels for each sample have no closed form"
-        raise InexactError(msg)
     is_nearest = rule.n_neighbors == 1 and not request.pooled
     measure = read_scoring(scoring, regression=rule.regression, y=request.y, is_nearest=is_nearest)
-    if measure.kind in ("brier", "log_loss") and rule.radius is not None:
-        msg = f"{measure.name} of votes within a radius has no closed form"
+    if rule.radius is not None and (
+        measure.kind in ("brier", "log_loss", "absolute") or (request.y.ndim == 2 and not rule.regression)
+    ):
+        msg = f"{measure.name} of several labels, of shares or of absolute errors within a radius has no closed form"
+        raise InexactError(msg)
+    if measure.kind == "together" and rule.n_neighbors > 1:
+        msg = (
+            f"{measure.name} asks whether all outputs are right together, which votes for each do not tell"
+        )
         raise InexactError(msg)
     if measure.kind in ("brier", "log_loss") and rule.weights is not None:
         msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
@@ -194,51 +201,63 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     if measure.all_classes:
         msg = f"{measure.name} needs every class in every fold, which groups may not have"
         raise InexactError(msg)
-    if (rule.weights is not None and not rule.by_distance) or rule.radius is not None:
-        msg = "votes by the distances have no closed form if whole groups are left out"
+    few = law.n_splits <= MAX_SPLITS
+    weighted = rule.radius is not None or (rule.weights is not None and not (few and rule.by_distance))
+    if (weighted or (measure.kind == "absolute" and not few)) and (
+        few or rule.radius is not None or not request.n_draws
+    ):
+        msg = "votes by the distances and absolute errors have no closed form if whole groups are left out"
         raise InexactError(msg)
-    if law.n_splits <= MAX_SPLITS:
-        mean, bound = _score_splits(Question(request, None, rule, None), measure, law)
-        return _answer(request, measure, law, mean, bound, ", each of them computed")
+    if few:
+        means, bound = _score_splits(Question(request, None, rule, None), measure, law)
+        how = ", each of them computed"
+        return _answer(
+            request, measure, law, means.mean(), bound, how, **_by_output(request, measure, means)
+        )
     equal = len(set(law.sizes.tolist())) == 1
-    linear = measure.kind != "balanced" and not rule.regression
-    if rule.n_neighbors > 1 or not linear or not (request.pooled or equal):
+    if not request.pooled and (not equal or measure.kind == "balanced"):
         msg = (
             f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
-            "one by one; the closed form is for the nearest neighbor (n_neighbors=1) and accuracy or "
-            "costs, with average='pooled' (all classifications have equal weight) or groups of one size: "
-            "the mean of the scores of unequal folds is a mean of ratios"
+            "one by one; there is a closed form with average='pooled' (all classifications have equal "
+            "weight), or for groups of one size and scores other than those of the classes: the mean of the "
+            "scores of unequal folds is a mean of ratios"
         )
         raise InexactError(msg)
+    check_size(rule.n_neighbors, request.least_train)
+    average = "class" if measure.kind == "balanced" else "pooled"
     whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
     results, shares = [], []
     for probability, n_train, n_test in law.parts:
-        results += _complete(request, rule, measure, law.leaving(n_train), ties=law.ties, average="pooled")
-        shares.append(float(probability * n_test / whole if request.pooled else probability))
+        results += _complete(request, rule, measure, law.leaving(n_train), ties=law.ties, average=average)
+        share = float(probability * n_test / whole if request.pooled else probability)
+        shares += [share / n_outputs(request)] * n_outputs(request)
     return _combined(request, measure, law, results, shares, ", in closed form")
 
 
 def _complete(
     request: Request, rule: Rule, measure: Measure, design: Design, **options: Any
 ) -> list[CompleteCV]:
-    """Run `complete_cv` with the variant of the rule; once per column of y for a regression."""
-    y, k = request.y, rule.n_neighbors
-    columns = y.reshape(len(y), -1).T if rule.regression else [y]
+    """Run `complete_cv` with the variant of the rule; once per column of y."""
+    k, columns = rule.n_neighbors, request.y.reshape(len(request.y), -1).T
     options |= {"cv": design, "tol": request.tol, "n_jobs": request.n_jobs}
     if measure.costs is not None:
         options["loss"] = measure.costs
     # The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
     # With ties="index", a tie of the nearest neighbor with the next would not be counted.
+    nearest = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
     weighted = rule.weights is not None and (
-        not rule.by_distance or complete_cv(rule.neighbors, y, "nn", **options | {"ties": "random"}).tied
+        not rule.by_distance or any(nearest(column).tied for column in columns)
     )
-    if isinstance(design, StratifiedShuffle) and (weighted or rule.radius is not None):
+    by_weights = weighted or measure.kind == "absolute"
+    if isinstance(design, StratifiedShuffle) and (by_weights or rule.radius is not None):
         options["cv"] = replace(design, one_by_one=True)
     if rule.radius is not None:
         return _within_radius(request, rule, columns, **options)
-    if weighted:
+    if by_weights:
         variant = "weighted_regression" if rule.regression else "weighted"
-        options |= {"n_neighbors": k, "weights": rule.weights}
+        options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
+        if measure.kind == "absolute":
+            options["score"] = "absolute"
         scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
         return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
     variant = "nn"
@@ -248,7 +267,10 @@ def _complete(
         variant, options = "confidence", options | {"n_neighbors": k, "score": measure.kind}
     elif k > 1 and not rule.by_distance:
         variant, options = "knn", options | {"n_neighbors": k}
-    return [complete_cv(rule.neighbors, column, variant, **options) for column in columns]
+    scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
+    if isinstance(design, LeaveGroupsOut):
+        return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
+    return [score() for score in scores]
 
 
 def _within_radius(
@@ -281,7 +303,7 @@ def _within_radius(
 
 
 def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int) -> CompleteCV:
-    """Return the score by weights, exact or drawn, of a column of y.
+    """Return the score by weights, or over groups, exact or drawn, of a column of y.
 
     Raises
     ------
@@ -294,13 +316,14 @@ def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], nu
         return score(method="exact")
     except InexactError as error:
         score(method="sampled", n_draws=2)  # an error if these weights are not allowed
+        what = "the score" if rule.weights is None else rule.weights_in_words
         reason = (
             "is a function, which the exact computation cannot call"
             if callable(rule.weights)
             else f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training "
             "samples can be counted, but some samples have too many of them"
         )
-        msg = f"{rule.weights_in_words} {reason}; method='auto' draws training sets for these samples"
+        msg = f"{what} {reason}; method='auto' draws training sets for these samples"
         raise InexactError(msg) from error
 
 
@@ -316,7 +339,9 @@ def _combined(
     pairs = list(zip(shares, results, strict=True))
     mean = sum(share * result.score for share, result in pairs)
     bound = sum(share * result.error_bound for share, result in pairs)
+    each = np.reshape([share * result.score for share, result in pairs], (-1, n_outputs(request)))
     fields: dict[str, Any] = {"result": results[0] if len(results) == 1 else tuple(results)}
+    fields |= _by_output(request, measure, each.sum(axis=0) * each.shape[1])
     sampled = [(share, result) for share, result in pairs if isinstance(result, SampledCV)]
     if not sampled:
         fields |= {"_measure": measure, "_shares": tuple(shares)}
@@ -326,6 +351,16 @@ def _combined(
     how += f", from {n_draws} training sets drawn for every sample that has too many of them"
     fields |= {"std_error": abs(measure.factor) * error, "exact": False, "n_draws": n_draws}
     return _answer(request, measure, law, mean, None, how, **fields)
+
+
+def n_outputs(request: Request) -> int:
+    """The number of columns of y."""
+    return int(request.y.shape[1]) if request.y.ndim == 2 else 1
+
+
+def _by_output(request: Request, measure: Measure, means: Array) -> dict[str, Any]:
+    """The field of the scores of several outputs."""
+    return {"per_output": measure(means)} if request.y.ndim == 2 else {}
 
 
 def _answer(
@@ -349,8 +384,8 @@ def _answer(
     )
 
 
-def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[float, float]:
-    """Compute the mean score of all splits of a law, and a bound of its rounding error.
+def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[Array, float]:
+    """Compute the mean scores of the outputs over all splits of a law, and a bound of the rounding error.
 
     The mean of the splits' scores or, if these are pooled, the mean over all their classifications.
 
@@ -361,13 +396,13 @@ def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[flo
     """
     rule, y, labels, pooled = asked.rule, asked.request.y, asked.labels, asked.request.pooled
     k, codes, each = rule.n_neighbors, labels.codes, np.eye(len(labels.classes))
-    by_costs = not rule.regression and measure.kind != "brier"
+    by_costs = not asked.by_output and measure.kind != "brier"
     costs = each if measure.costs is None else measure.costs
     targets = y.reshape(len(y), -1).astype(float) if rule.regression else each[codes]
     least = asked.request.least_train
     check_size(k, least)
     depth = 4 * k * len(y) // max(least, 1) + 16
-    splits, total, weight = law.splits(), 0.0, 0.0
+    splits, total, weight = law.splits(), np.zeros(()), 0.0
     step = max(1, AT_ONCE // (len(y) * max(k, targets.shape[1])))
     starts = range(0, law.n_splits, step)
     for _ in counted(starts, len(starts)):
@@ -378,12 +413,18 @@ def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[flo
         by_class = _class_weights(tested, measure, labels.counts, pooled)
         items, distances = nearest_in_runs(rule.neighbors, folds, k, "index", depth, asked.request.n_jobs)
         outputs = outputs_of(asked, items, weights_of(rule, distances))
-        gaps = costs[codes, outputs.argmax(axis=2)] if by_costs else ((outputs - targets) ** 2).mean(axis=2)
-        scores = (np.where(is_tested, gaps, 0.0) * by_class[:, codes]).sum(axis=1)
+        if by_costs:
+            gaps = costs[codes, outputs.argmax(axis=2)][..., None]
+        elif measure.kind == "brier":
+            gaps = ((outputs - targets) ** 2).mean(axis=2, keepdims=True)
+        else:
+            errors = errors_of(asked, outputs)
+            gaps = errors**2 if measure.kind == "squared" else np.abs(errors)
+        scores = ((gaps * is_tested[..., None]) * by_class[:, codes, None]).sum(axis=1)
         shares = np.array([float(probability) for probability, _ in part])
-        total += float(shares @ scores)
+        total = total + shares @ scores
         weight += float(shares @ (tested.sum(axis=1) / len(y) if pooled else np.ones(len(shares))))
-    largest = float(np.abs(costs).max() if by_costs else np.ptp(targets, axis=0).max() ** 2)
+    largest = float(np.ptp(targets, axis=0).max() ** 2 if rule.regression else np.abs(costs).max())
     steps = len(y) + k + 16
     # The squared errors of the shares of the votes are summed over the classes, not averaged.
     factor = targets.shape[1] if measure.kind == "brier" else 1

@@ -62,6 +62,9 @@ class ExpectedScore(ScoredHalves):
         The number of training sets that were drawn for every sample with too many of them; 0 if none were.
     n_runs : int
         The number of random runs of which `score` is the mean, or of nested runs; 0 if there were none.
+    per_output : ndarray of shape (n_outputs,), or None
+        The scores of several outputs, of which `score` is the mean. None for a single one, for scores that
+        judge the outputs together, and if scikit-learn computed the score.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class ExpectedScore(ScoredHalves):
     result: Any = None
     n_draws: int = 0
     n_runs: int = 0
+    per_output: Any = None
     # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
@@ -256,8 +260,8 @@ class Request:
 
     @cached_property
     def labels(self) -> EncodedLabels:
-        """The classes; a single one for a regression."""
-        return single_class(len(self.y)) if self.regression else encode_labels(self.y)
+        """The classes; a single one for a regression, and for several outputs."""
+        return single_class(len(self.y)) if self.regression or self.y.ndim == 2 else encode_labels(self.y)
 
     @property
     def least_train(self) -> int:

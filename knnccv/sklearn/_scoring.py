@@ -16,7 +16,7 @@ WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
     "'neg_log_loss', 'neg_mean_squared_error', scorings equal to one of them ('recall_micro', "
     "'recall_weighted', 'precision_micro', 'f1_micro'; for n_neighbors=1 'roc_auc' and 'roc_auc_ovo'), "
-    "their losses (make_scorer), and a matrix of costs"
+    "their losses (make_scorer), and a matrix of costs; for several outputs 'mean_accuracy' and hamming_loss"
 )
 _REASONS = {
     "precision_score f1_score fbeta_score jaccard_score matthews_corrcoef cohen_kappa_score": (
@@ -27,11 +27,20 @@ _REASONS = {
         "it divides by the spread of the tested values, which depends on the split"
     ),
     "root_mean_squared_error": "the mean of roots is not the root of the mean",
-    "mean_absolute_error": "the absolute error of a mean of K values is not a sum over the values",
     "median_absolute_error": "a median is not a mean",
 }
 # Arguments that change nothing.
 _DEFAULTS = {"normalize": True, "adjusted": False, "multioutput": "uniform_average"}
+
+
+ACCURACIES = {
+    "accuracy_score": "together",
+    "zero_one_loss": "together",
+    "mean_accuracy": "accuracy",
+    "hamming_loss": "accuracy",
+}
+"""What is averaged over the samples if they have several outputs."""
+_ERRORS = {"mean_squared_error": ("squared", 2), "mean_absolute_error": ("absolute", 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +51,10 @@ class Measure:
     ----------
     name : str
         Text for messages.
-    kind : {"accuracy", "balanced", "squared", "cost", "brier", "log_loss"}
-        The averaged quantity: correct predictions, correct predictions within classes, squared errors,
-        `costs`, or the Brier scores (0 to 2) or log losses of the shares of the votes.
+    kind : {"accuracy", "together", "balanced", "squared", "absolute", "cost", "brier", "log_loss"}
+        The averaged quantity: correct predictions (of every output), samples whose outputs are all correct,
+        correct predictions within classes, squared or absolute errors, `costs`, or the Brier scores (0 to
+        2) or log losses of the shares of the votes.
     costs : ndarray of shape (n_classes, n_classes), or None
         Rows: true class, columns: predicted class. "balanced" averages them within classes.
     every_class : bool
@@ -66,7 +76,7 @@ class Measure:
         """Whether the score is another number than the mean."""
         return (self.offset, self.factor) != (0.0, 1.0)
 
-    def __call__(self, mean: float) -> float:
+    def __call__(self, mean: Any) -> Any:
         """Convert the mean to the score."""
         return self.offset + self.factor * mean
 
@@ -74,6 +84,11 @@ class Measure:
 def _mean_cost(true: Array, predicted: Array, *, costs: Array, classes: Array) -> float:
     """The mean of the costs (rows true, columns predicted) that belong to the sorted labels `classes`."""
     return float(costs[np.searchsorted(classes, true), np.searchsorted(classes, predicted)].mean())
+
+
+def mean_accuracy(true: Any, predicted: Any) -> float:
+    """The share of the correct predictions, over all samples and outputs."""
+    return float((np.asarray(true) == np.asarray(predicted)).mean())
 
 
 def is_costs(scoring: Any) -> bool:
@@ -133,6 +148,8 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
             f"got {scoring!r}"
         )
         raise TypeError(msg)
+    if scoring == "mean_accuracy":
+        return make_scorer(mean_accuracy)
     get_scorer(scoring)  # raises an error for an unknown name
     return scoring
 
@@ -164,7 +181,7 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
         if regression:
             msg = f"scoring=None means R² for a regressor, which {_inexact('r2_score')}"
             raise InexactError(msg)
-        return Measure("accuracy", "accuracy")
+        return Measure("accuracy", "accuracy" if y.ndim == 1 else "together")
     if isinstance(scorer, str):
         scorer = metrics.get_scorer(scorer)
     given = getattr(scorer, "_score_func", None)
@@ -175,12 +192,16 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
     function = getattr(given, "__name__", "")
     name = scoring if isinstance(scoring, str) else function or repr(scoring)
     found = None
-    if given is getattr(metrics, function, None):
+    if given is getattr(metrics, function, None) or given is mean_accuracy:
         response = getattr(scorer, "_response_method", None)
         if response == "predict":
             found = _of_predictions(function, options, name, sign, regression, y)
         elif "predict_proba" in (response if isinstance(response, (list, tuple)) else [response]):
-            found = None if regression else _of_shares(function, options, name, sign, y, is_nearest)
+            found = (
+                None
+                if regression or y.ndim == 2
+                else _of_shares(function, options, name, sign, y, is_nearest)
+            )
     if found is not None:
         return found
     what = name
@@ -202,17 +223,20 @@ def _of_predictions(
 ) -> Measure | None:
     """Return the measure of a function of true and predicted labels or values, if it has one."""
     plain = all(key in _DEFAULTS and value == _DEFAULTS[key] for key, value in options.items())
-    if function == "mean_squared_error" and plain:
-        return Measure(name, "squared", factor=sign) if regression else _off(name, sign, y, 2)
+    if function in _ERRORS and plain and (regression or y.ndim == 1):
+        kind, power = _ERRORS[function]
+        return Measure(name, kind, factor=sign) if regression else _off(name, sign, y, power)
     if regression:
         return None
-    if function == "mean_absolute_error" and plain:
-        return _off(name, sign, y, 1)
     accuracy = Measure(name, "accuracy", factor=sign)
-    if plain and function in ("accuracy_score", "zero_one_loss", "balanced_accuracy_score"):
-        if function == "zero_one_loss":
-            return replace(accuracy, offset=sign, factor=-sign)
-        return accuracy if function == "accuracy_score" else replace(accuracy, kind="balanced")
+    if plain and function in ACCURACIES:
+        if function.endswith("_loss"):
+            accuracy = replace(accuracy, offset=sign, factor=-sign)
+        return replace(accuracy, kind=ACCURACIES[function]) if y.ndim == 2 else accuracy
+    if y.ndim == 2:
+        return None
+    if plain and function == "balanced_accuracy_score":
+        return replace(accuracy, kind="balanced")
     whole = options.get("labels") is None and options.get("sample_weight") is None
     micro = ("precision_score", "recall_score", "f1_score", "fbeta_score")
     if function in micro and options.get("average") == "micro" and whole:

@@ -144,6 +144,10 @@ class GroupLaw:
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
+    def folds(self, n_folds: int) -> list[tuple[int, int]]:
+        """The numbers of training groups and of tested groups of every fold of a run."""
+        return [(n, t) for share, n, t in self.parts for _ in range(int(share * n_folds))]
+
     def leaving(self, n_train: int) -> LeaveGroupsOut:
         """The design whose training sets are so many groups."""
         return LeaveGroupsOut(self.codes, len(self.sizes) - n_train)

@@ -48,7 +48,9 @@ def weighted_regression_fixed(order, distances, labels, target, constraints):
         fields.form in (RANKS, UNIFORM) or fields.n_votes == 1 or fields.normalize == 0
     ):
         return _chain(order, distances, labels, target, constraints, gaps)
-    if fields.normalize == 0 or (fields.form == RANKS and (order.group_end[:-1] > np.arange(1, depth)).any()):
+    if fields.normalize == 0 or (
+        fields.form == RANKS and (order.group_end[:-1] > np.arange(1, depth)).any()
+    ):
         return np.nan  # no mean, or the order of tied samples matters
     cells = cells_of_samples(order, distances)
     available = np.full(1, constraints.counts[0] - constraints.held_out)
