@@ -445,7 +445,7 @@ def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> 
         return squared if asked.formula == "mean_squared_error" else np.sqrt(squared)
     y = asked.request.y.reshape(len(asked.request.y), -1).astype(float)
     targets = np.broadcast_to(y, errors.shape)
-    off = targets - means(targets)[np.arange(len(folds))[:, None], folds]
+    off = targets - means(targets)[np.arange(len(folds))[:, None], np.maximum(folds, 0)]
     spread = means(off**2)
     n_tested = fold_sums(folds, errors, n_folds)[..., -1:]
     with np.errstate(divide="ignore", invalid="ignore"):

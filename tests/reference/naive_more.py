@@ -131,14 +131,14 @@ def score_votes(weights, classes, own, n_classes, factors=None, loss=None, vote_
     return sum(scores) / len(scores)
 
 
-def squared_error(weights, targets, own, normalize=True):
-    """Return the squared error of the weighted mean of targets (lists), summed over the outputs."""
+def error_of_mean(weights, targets, own, normalize=True, power=2):
+    """Return the error of the weighted mean of targets (lists), to a power, summed over the outputs."""
     total = sum(weights) if normalize else len(weights)
     predicted = [
         sum(w * t for w, t in zip(weights, column, strict=True)) / total
         for column in zip(*targets, strict=True)
     ]
-    return sum((p - t) ** 2 for p, t in zip(predicted, own, strict=True))
+    return sum(abs(p - t) ** power for p, t in zip(predicted, own, strict=True))
 
 
 def mean_score(distances, y, listed, score, n_nearest, ties, average):

@@ -254,10 +254,15 @@ def check_weighted_errors(seed, form):
     def score(x, order):
         weights = weigh([distances[x][j] for j in order])
         near = [y[j].tolist() for j in order[:k]]
-        return naive_more.squared_error(weights, near, y[x].tolist(), form != "pairs")
+        return naive_more.error_of_mean(weights, near, y[x].tolist(), form != "pairs", power)
 
-    for ties in ("index", "random"):
-        asked = {"metric": "precomputed", "ties": ties, "method": "exact", **given}
+    for ties, power in product(("index", "random"), (1, 2)):
+        asked = {"metric": "precomputed", "ties": ties, **given}
+        if power == 1:  # exact but for terms of the pair, and ranks of tied samples
+            asked["score"] = "absolute"
+            if form == "pairs" or (form == "ranks" and ties == "random"):
+                continue
+        asked["method"] = "exact"
         found = complete_cv(case.distances, y, "weighted_regression", pair[0], n_jobs=1, **asked)
         expected = naive_more.mean_score(distances, [0] * len(y), pair[1], score, needed, ties, "pooled")
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, pair[0], asked)
@@ -304,7 +309,7 @@ def check_extremes(apart, y, rng, k, given):
         return naive_more.score_votes(weigh(x, order), [y[j] for j in order], y[x], max(y) + 1)
 
     def error(x, order):
-        return naive_more.squared_error(weigh(x, order), targets[order].tolist(), targets[x].tolist())
+        return naive_more.error_of_mean(weigh(x, order), targets[order].tolist(), targets[x].tolist())
 
     for name, values, score in (("weighted", y, votes), ("weighted_regression", targets, error)):
         expected = naive_more.mean_score(distances, y.tolist(), listed, score, k, "random", "pooled")

@@ -9,7 +9,7 @@ import pytest
 from bridge import Step, data, exact_score
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.metrics import fbeta_score, make_scorer, mean_squared_error, zero_one_loss
+from sklearn.metrics import fbeta_score, hamming_loss, make_scorer, mean_squared_error, zero_one_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -43,10 +43,14 @@ def KNR(k, **options):
 
 
 def uneven(n_items=150, n_classes=2):
-    """Columns of very different scales; values instead of classes if there are none."""
+    """Columns of very different scales; values instead of classes if there are none; or several outputs."""
     rng = np.random.default_rng(0)
-    y = np.sort(rng.integers(0, n_classes or 2, n_items))
+    several = isinstance(n_classes, str)
+    y = np.sort(rng.integers(0, 2 if several else n_classes or 2, n_items))
     X = rng.normal(size=(n_items, 3)) * [1.0, 4.0, 0.3] + 0.9 * y[:, None]
+    if several:
+        values = np.column_stack([y, X[:, 0] + rng.normal(size=n_items)])
+        return X, values if n_classes == "values" else (values > 0.4).astype(int)
     return X, y if n_classes else X[:, 0] + rng.normal(size=n_items)
 
 
@@ -70,7 +74,15 @@ CASES = [
     (make_pipeline(MinMaxScaler(), KNN(5, p=1)), 2, PLAIN, "roc_auc"),
     (make_pipeline(SOME_COLUMNS, KNN(3)), 2, ShuffleSplit(2, test_size=0.2), None),
     (KNR(5), 0, PLAIN, None),
-    (KNR(5, weights="distance"), 0, PLAIN, "neg_mean_absolute_error"),
+    (KNR(5, weights="distance"), 0, PLAIN, "neg_root_mean_squared_error"),
+    (make_pipeline(StandardScaler(), KNR(4)), "values", PLAIN, "r2"),
+    (make_pipeline(StandardScaler(), KNR(4)), "values", PLAIN, "neg_mean_absolute_error"),
+    (KNR(3), "values", GroupShuffleSplit(3, test_size=0.3), "neg_mean_squared_error"),
+    (KNN(3), "labels", PLAIN, None),
+    (KNN(3, weights="distance"), "labels", ShuffleSplit(test_size=0.3), make_scorer(zero_one_loss)),
+    (KNN(3), "labels", PLAIN, "f1_macro"),
+    (KNN(5), "labels", PLAIN, "roc_auc"),
+    (make_pipeline(StandardScaler(), KNN(3)), "labels", PLAIN, make_scorer(hamming_loss)),
     (make_pipeline(StandardScaler(), KNR(4)), 0, PLAIN, "r2"),
 ]
 
@@ -83,7 +95,7 @@ def test_every_run_equals_scikit_learn(monkeypatch):
     monkeypatch.setattr(by_runs, "controlled_mean", lambda *found: scores.append(found[0]) or mean(*found))
     for estimator, n_classes, cv, scoring in CASES:
         X, y = uneven(n_classes=n_classes)
-        groups = np.arange(150) // 5 if "Group" in type(cv).__name__ else None
+        groups = np.minimum(np.arange(150) // 5, 27) if "Group" in type(cv).__name__ else None
         expected_score(estimator, X, y, cv=cv, scoring=scoring, groups=groups, n_runs=3, random_state=3)
         runs = drawn[-1]
         splits = [

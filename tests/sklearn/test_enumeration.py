@@ -366,7 +366,7 @@ def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
 
 
 @over_seeds(1, 3)
-def test_squared_errors_are_those_of_scikit_learn_on_all_splits(seeds):
+def test_errors_are_those_of_scikit_learn_on_all_splits(seeds):
     for seed in seeds:
         rng, X, y, groups = problem(seed, tied=False)
         values = rng.normal(size=(len(y), 2))
@@ -376,14 +376,119 @@ def test_squared_errors_are_those_of_scikit_learn_on_all_splits(seeds):
             k, weights = smallest_k(outcomes, 1 + number % 3), ["uniform", "distance"][(seed + number) % 2]
             rule = KNeighborsRegressor(k, weights=weights, algorithm="kd_tree")
             for target in (values, values[:, 0]):
-                scorings = ["neg_mean_squared_error", scorer("mean_squared_error")][: target.ndim]
+                scorings = ["neg_mean_squared_error", "neg_mean_absolute_error"]
                 wanted = by_scikit_learn(rule, X, target, outcomes, scorings, scorings)
                 for average, values_of in zip(("folds", "pooled"), wanted, strict=True):
                     asked = {"cv": cv, "groups": groups_of(cv, groups), "average": average, "n_jobs": 1}
                     for scoring, value in zip(scorings, values_of, strict=True):
                         found = exact_score(rule, X, target, scoring=scoring, **asked)
-                        where = f"seed {seed}, {rule}, {asked}"
+                        where = f"seed {seed}, {rule}, {scoring}, {asked}"
                         assert found.score == pytest.approx(value, abs=1e-12), where
+
+
+OUTPUTS = {
+    "mean_accuracy": lambda true, predicted: (true == predicted).mean(),
+    "hamming": metrics.hamming_loss,
+    "accuracy": metrics.accuracy_score,
+    "neg_mean_absolute_error": lambda *given: -metrics.mean_absolute_error(*given),
+    "neg_root_mean_squared_error": lambda *given: -metrics.root_mean_squared_error(*given),
+    "r2": metrics.r2_score,
+}
+
+
+@over_seeds(1, 8)
+def test_several_outputs_are_scored_on_all_splits(seeds):
+    """Exactly by output, and by runs together, which agree on average; sets of labels as scikit-learn."""
+    errors = defaultdict(list)
+    for seed in seeds:
+        rng, X, _, groups = problem(seed, tied=False)
+        n, several = len(X), 2 + seed % 2
+        labels, values = rng.integers(0, 2, (n, several)), rng.normal(size=(n, several))
+        labels[:2] = [[0] * several, [1] * several]
+        for cv, outcomes in (
+            (FOLDS, splits.kfold_outcomes(n, 3)),
+            (ms.ShuffleSplit(test_size=2, train_size=3), splits.shuffle_outcomes(n, 3, 2)),
+            (ms.LeavePOut(2), splits.leave_out_outcomes(n, 2)),
+            (ms.GroupShuffleSplit(test_size=2), splits.group_shuffle_outcomes(groups, 2, 2)),
+        ):
+            k, asked = smallest_k(outcomes, 1 + seed % 3), {"cv": cv, "groups": groups_of(cv, groups)}
+            shares = defaultdict(float)
+            for share, some in outcomes:
+                for train, test in some:
+                    shares[tuple(train), tuple(test)] += float(share) / len(some)
+            predicted = [
+                {train: rule(k).fit(X[list(train)], Y[list(train)]).predict(X) for train, _ in shares}
+                for rule, Y in ((KNR, values), (KNN, labels))
+            ]
+            for scoring, function in OUTPUTS.items():
+                is_class = list(OUTPUTS).index(scoring) < 3
+                rule, Y = (KNN(k), labels) if is_class else (KNR(k), values)
+                with config_context(assume_finite=True, skip_parameter_validation=True):
+                    wanted = sum(
+                        share * function(Y[list(test)], predicted[is_class][train][list(test)])
+                        for (train, test), share in shares.items()
+                    )
+                given = make_scorer(metrics.hamming_loss) if scoring == "hamming" else scoring
+                found = expected_score(rule, X, Y, scoring=given, n_jobs=1, random_state=seed, **asked)
+                where = f"seed {seed}, {cv}, {rule}, {scoring}"
+                linear = scoring in ("mean_accuracy", "hamming", "neg_mean_absolute_error")
+                assert found.exact or not (linear or (is_class and k == 1)), where
+                if found.std_error == 0:
+                    assert found.score == pytest.approx(wanted, abs=1e-12), where
+                else:
+                    errors[scoring].append((found.score - wanted) / found.std_error)
+                if linear and found.per_output is not None:
+                    alone = [expected_score(rule, X, y, scoring=given, n_jobs=1, **asked) for y in Y.T]
+                    np.testing.assert_allclose(found.per_output, [float(one) for one in alone], atol=1e-12)
+                    assert found.score == pytest.approx(found.per_output.mean(), abs=1e-12)
+                assert (found.per_output is not None) == linear, where
+    for scoring, each in errors.items():
+        assert abs(np.sum(each)) < 4.5 * np.sqrt(len(each)), scoring
+        assert np.max(np.abs(each)) < 7, scoring
+
+
+@over_seeds(2, 15)
+def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
+    """Of unequal groups, in folds and pooled; as if there were too many to go through."""
+    errors = defaultdict(list)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X, groups = rng.normal(size=(14, 2)), rng.permutation(np.r_[np.arange(6), rng.integers(0, 6, 8)])
+        y, values = rng.integers(0, 2, 14), rng.normal(size=(14, 2))
+        k = 1 + seed % 3
+        for rule, target, scoring in (
+            (KNN(k), y, None),
+            (KNN(k), y, "balanced_accuracy"),
+            (KNN(k), np.c_[y, values[:, 0] > 0].astype(int), "mean_accuracy"),
+            (KNR(k), values, "neg_mean_squared_error"),
+            (KNR(k), values, "neg_mean_absolute_error"),
+        ):
+            for cv, average in (
+                (ms.GroupShuffleSplit(test_size=2), "folds"),
+                (ms.GroupKFold(4, shuffle=True), ("folds", "pooled")[seed % 2]),
+                (ms.LeavePGroupsOut(2), "folds"),
+                (ms.LeavePGroupsOut(3), "pooled"),
+            ):
+                asked = {"cv": cv, "groups": groups, "scoring": scoring, "average": average, "n_jobs": 1}
+                exact = expected_score(rule, X, target, **asked)
+                assert exact.exact
+                with monkeypatch.context() as patch:
+                    patch.setattr(_exact, "MAX_SPLITS", 0)
+                    patch.setattr(_exact, "MAX_RUNS", 0)
+                    patch.setattr("knnccv.groups._group_sets.MAX_SETS", 0)
+                    patch.setattr("knnccv.groups._group_sets.MAX_CASES", (2, 10**6)[seed % 2])
+                    found = expected_score(
+                        rule, X, target, **asked, random_state=seed, n_draws=100, n_runs=400
+                    )
+                where = f"seed {seed}, {rule}, {asked}"
+                if found.exact or found.std_error == 0:
+                    assert found.score == pytest.approx(exact.score, abs=1e-12), where
+                else:
+                    errors[average, scoring].append((found.score - exact.score) / found.std_error)
+                assert found.n_runs == (400 if average == "folds" else 0), where
+    for which, each in errors.items():
+        assert abs(np.sum(each)) < 4.5 * np.sqrt(len(each)), which
+        assert np.max(np.abs(each)) < 7, which
 
 
 def test_splitters_draw_all_outcomes_with_their_probabilities():
