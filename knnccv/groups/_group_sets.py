@@ -47,8 +47,8 @@ class SetSizes(NamedTuple):
 class SetSums(NamedTuple):
     """What the pass fills, each (n_rows,).
 
-    The scores; the probability ``tails`` of the cases that are rare or for which the list ends too early; and the sum
-    ``tie_shares`` of that of the cases in which listed training samples tie and differ in their labels.
+    The scores; the probability ``tails`` of the cases that are rare, or for which the list ends too early;
+    and ``tie_shares``, that of the cases in which listed training samples tie and differ in their labels.
     """
 
     scores: Array

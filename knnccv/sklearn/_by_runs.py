@@ -136,7 +136,7 @@ class Question:
 
     @cached_property
     def expected(self) -> Array | None:
-        """The exact confusion table of equal weights, or the mean of every output; None if it is unknown."""
+        """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
         law, y, variant = self.request.law, self.request.y, self.problem.variant.name
         options: dict[str, Any] = {"n_neighbors": self.rule.n_neighbors, "n_jobs": self.request.n_jobs}
         options |= {"variant": variant, "ties": self.problem.ties, "method": "exact"}
@@ -375,7 +375,7 @@ def shares_of(asked: Question, outputs: Array) -> list[Array]:
 
 
 def errors_of(asked: Question, outputs: Array) -> Array:
-    """The error of every output of a regression, or whether it is predicted, (n_runs, n_items, n_outputs)."""
+    """Errors of a regression, or whether predictions are right, (n_runs, n_items, n_outputs)."""
     if asked.rule.regression:
         return np.asarray(outputs - asked.request.y.reshape(len(asked.request.y), -1))
     pairs = zip(shares_of(asked, outputs), asked.outputs, strict=True)

@@ -219,7 +219,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
         msg = (
             f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
             "one by one; there is a closed form with average='pooled' (all classifications have equal "
-            "weight), or for groups of one size and scores other than those of the classes: the mean of the "
+            "weight), or for groups of one size and scores other than means over classes: the mean of the "
             "scores of unequal folds is a mean of ratios"
         )
         raise InexactError(msg)

@@ -14,9 +14,10 @@ from ..driver import InexactError
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
-    "'neg_log_loss', 'neg_mean_squared_error', scorings equal to one of them ('recall_micro', "
-    "'recall_weighted', 'precision_micro', 'f1_micro'; for n_neighbors=1 'roc_auc' and 'roc_auc_ovo'), "
-    "their losses (make_scorer), and a matrix of costs; for several outputs 'mean_accuracy' and hamming_loss"
+    "'neg_log_loss', 'neg_mean_squared_error', 'neg_mean_absolute_error', scorings equal to one of them "
+    "('recall_micro', 'recall_weighted', 'precision_micro', 'f1_micro'; for n_neighbors=1 'roc_auc' and "
+    "'roc_auc_ovo'), their losses (make_scorer), and a matrix of costs; for several outputs "
+    "'mean_accuracy' and hamming_loss"
 )
 _REASONS = {
     "precision_score f1_score fbeta_score jaccard_score matthews_corrcoef cohen_kappa_score": (

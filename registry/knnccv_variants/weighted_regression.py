@@ -197,8 +197,8 @@ class WeightedRegression(WeightedVariant):
         distance alone and are bounded: "uniform", "softmax" exp((1 - d) / temperature), and kernels with a
         bandwidth; where all K weights are 0 the prediction is 0.
     score : {"squared", "absolute"}
-        The error. Absolute errors are exact where all sets of the K nearest can be gone through, as with few
-        neighbors; otherwise, and without `normalize`, they are sampled.
+        The error. Absolute errors are exact where all sets of the K nearest can be gone through, as for few
+        neighbors; otherwise they are sampled, and so are those without `normalize`.
     max_steps : int
         A sample whose score takes more steps is not computed exactly but sampled. Squared errors of equal
         weights, of weights of ranks, and of weights that are not normalized, take no such steps.

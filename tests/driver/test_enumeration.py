@@ -254,6 +254,23 @@ def test_groups_of_one_item_are_leave_p_out():
             assert found.n_train_sets == expected.n_train_sets
 
 
+@over_seeds(1, 6)
+def test_many_sets_of_groups_are_gone_through_by_case(seeds):
+    """Groups of one sample are leave-p-out: 319,770 sets, and 5e16."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        for n_items, p, decimals, tol in ((22, 8, 1, 1e-12), (22, 8, 15, 0), (60, 30, 15, 1e-3)):
+            X, y = rng.normal(size=(n_items, 1 + seed % 2)).round(decimals), rng.integers(0, 3, n_items)
+            for variant, ties in (("knn", "random"), ("rank", "index"), ("regression", "random")):
+                asked = {"rank" if variant == "rank" else "n_neighbors": 3, "ties": ties, "tol": tol}
+                design = LeaveGroupsOut(rng.permutation(n_items), p)
+                found = complete_cv(X, y, variant, design, method="exact", **asked)
+                expected = complete_cv(X, y, variant, LeaveOut(p), **asked | {"tol": 1e-12})
+                assert found.n_train_sets == math.comb(n_items, p) > 20_000
+                gaps = np.abs(found.per_item - expected.per_item)
+                assert gaps.mean() <= found.error_bound + 1e-13 < 2 * tol * np.ptp(y) ** 2 + 1e-11, seed
+
+
 def test_items_deep_in_their_own_group_are_asked_again():
     """Every sample has its 59 nearest neighbors in its own group."""
     rng = np.random.default_rng(3)

@@ -27,6 +27,7 @@ from problems import (
     questions,
     smallest,
 )
+from seeds import over_seeds
 
 from knnccv import (
     CompleteCV,
@@ -112,6 +113,35 @@ def test_rules_with_kernels_can_be_sampled(rules):
             if question.ties == "random":
                 found = question.ask(method="sampled", n_draws=50, random_state=seed)
                 tally.add(found, question.expected())
+    tally.check()
+
+
+@over_seeds(6, 40)
+def test_sets_of_groups_are_drawn_for_samples_with_too_many(seeds, monkeypatch):
+    """Of the samples, and of a pool for a test set; the others are exact."""
+    tally, n_sampled = Tally(), []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 2)).round(seed % 3), rng.integers(0, 3, 30)
+        design = LeaveGroupsOut(rng.permutation(np.arange(30) % 8), int(rng.integers(2, 5)))
+        asked = {"n_neighbors": 1 + seed % 3, "ties": ("random", "index")[seed % 2], "n_jobs": 1}
+        for test in (None, (rng.normal(size=(9, 2)).round(seed % 3), rng.integers(0, 3, 9))):
+            exact = complete_cv(X, y, "knn", design, test=test, **asked)
+            assert type(exact) is CompleteCV
+            drawn = {"test": test, "n_draws": 60, "random_state": seed, **asked}
+            tally.add(complete_cv(X, y, "knn", design, method="sampled", **drawn), exact.score)
+            with monkeypatch.context() as patch:
+                patch.setattr("knnccv.groups._group_sets.MAX_SETS", 0)
+                patch.setattr("knnccv.groups._group_sets.MAX_CASES", 20)
+                found = complete_cv(X, y, "knn", design, **drawn)
+                if isinstance(found, SampledCV):
+                    tally.add(found, exact.score)
+                    n_sampled.append(found.n_sampled / len(found.per_item))
+                    same = np.isclose(found.per_item, exact.per_item, rtol=0, atol=1e-12)
+                    assert same.sum() >= len(same) - found.n_sampled
+                else:
+                    assert found.score == pytest.approx(exact.score, abs=1e-12)
+    assert 0 < min(n_sampled) < 1
     tally.check()
 
 
