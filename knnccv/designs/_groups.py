@@ -69,9 +69,10 @@ class LeaveGroupsOut(Design):
     """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
 
     Samples of one group (a patient, a speaker, a photograph's subject) are tested together or train
-    together. Every rule that has a kernel for fixed sizes is supported. With ``p > 1`` there is one limit:
-    for rules of several nearest training samples `complete_cv` enumerates the sets of groups, at most
-    20,000 ("nn", "knn" and "rank" with K or R of 1, and `monte_carlo_cv` have no limit).
+    together. Every rule that has a kernel for fixed sizes is supported. With ``p > 1``, rules of several
+    nearest training samples go through the sets of groups that they meet in a sample's neighbor list. A
+    sample that meets too many (5,000, if there are more than 20,000 sets in all) is sampled, see
+    `SampledCV`. Fewer neighbors, smaller shares of tested groups and a larger `tol` take fewer.
 
     Parameters
     ----------

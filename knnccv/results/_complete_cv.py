@@ -80,7 +80,8 @@ def complete_cv(
     method : {"auto", "exact", "sampled"}, default "auto"
         "exact": all training sets, by the kernels of the rule. "sampled": an estimate from `n_draws` random
         training sets for each sample, drawn for this sample alone; the result is a `SampledCV`, with its
-        standard error. "auto": exact, but samples that the rule has no exact kernel for are sampled.
+        standard error. "auto": exact, but samples that the rule has no exact kernel for are sampled, and
+        those with too many sets of groups.
     n_draws : int, default 1000
         Training sets that are drawn for each sample that is sampled, at least 2. For several kinds of
         training sets (folds of different sizes) they are divided in proportion, and rounded up.

@@ -74,11 +74,16 @@ class Question:
         """Whether every output has a mean that says how good it is: all but votes for a single label."""
         return self.rule.regression or self.request.y.ndim == 2
 
+    @property
+    def targets(self) -> Array:
+        """The labels or values by output, (n_items, n_outputs)."""
+        return self.request.y.reshape(len(self.request.y), -1)
+
     @cached_property
     def outputs(self) -> tuple[EncodedLabels, ...]:
         """The classes of every output; single ones for a regression."""
         encode: Any = (lambda y: single_class(len(y))) if self.rule.regression else encode_labels
-        return tuple(map(encode, self.request.y.reshape(len(self.request.y), -1).T))
+        return tuple(map(encode, self.targets.T))
 
     @cached_property
     def problem(self) -> ScoringProblem:
@@ -145,7 +150,7 @@ class Question:
         def means(design: Design) -> Array:
             if not self.by_output:
                 return np.asarray(ask(y, cv=design).confusion(normalize="all"))
-            return np.array([ask(column, cv=design).score for column in y.reshape(len(y), -1).T])
+            return np.array([ask(column, cv=design).score for column in self.targets.T])
 
         try:
             if not isinstance(law, GroupLaw):
@@ -165,7 +170,14 @@ class Question:
             n_tested = np.broadcast_to(share * len(law.codes), n_tested.shape)
         if not self.by_output:
             return confusion_controls(tables, n_tested, self.expected)
-        return (tables[..., :-1] / n_tested[..., None]).mean(axis=1), self.expected
+        n_outputs, number = len(self.expected), tables[..., -1:]
+        means = (tables[..., :n_outputs] / n_tested[..., None]).mean(axis=1)
+        if not self.rule.regression or isinstance(law, GroupLaw) or number.min() < 2:
+            return means, self.expected
+        # R² divides by the variance of the tested targets, which has no bias.
+        sums, squares = np.split(tables[..., n_outputs:-1], 2, axis=-1)
+        spread = ((squares - sums**2 / number) / (number - 1)).mean(axis=1)
+        return np.hstack([means, spread]), np.r_[self.expected, self.targets.var(axis=0, ddof=1)]
 
 
 def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) -> ExpectedScore:
@@ -317,7 +329,7 @@ def control_once(request: Request) -> SplitControl | None:
         tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
         by_output = asked.by_output
         found = (
-            tables[:, 0] / tables[:, 1] if by_output else np.einsum("rcc->r", tables) / tables.sum((1, 2))
+            tables[:, 0] / tables[:, -1] if by_output else np.einsum("rcc->r", tables) / tables.sum((1, 2))
         )
         return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
 
@@ -354,7 +366,7 @@ def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
     The classes of several outputs follow each other.
     """
     if asked.rule.regression:
-        targets = asked.request.y.reshape(len(asked.request.y), -1)
+        targets = asked.targets
         summed = np.zeros((*items.shape[:2], targets.shape[1]))
         for place in range(items.shape[2]):
             summed += weights[:, :, place, None] * targets[items[:, :, place]]
@@ -377,7 +389,7 @@ def shares_of(asked: Question, outputs: Array) -> list[Array]:
 def errors_of(asked: Question, outputs: Array) -> Array:
     """Errors of a regression, or whether predictions are right, (n_runs, n_items, n_outputs)."""
     if asked.rule.regression:
-        return np.asarray(outputs - asked.request.y.reshape(len(asked.request.y), -1))
+        return np.asarray(outputs - asked.targets)
     pairs = zip(shares_of(asked, outputs), asked.outputs, strict=True)
     return np.stack([shares.argmax(axis=2) == labels.codes for shares, labels in pairs], axis=2)
 
@@ -393,11 +405,15 @@ def fold_sums(folds: Array, values: Array, n_folds: int) -> Array:
 def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
     """Confusion tables (n_runs, n_folds, n_classes, n_classes), or sums by output, see `fold_sums`.
 
-    The sums are of squared errors, or of correct predictions.
+    The sums are of correct predictions, or of squared errors, and of the targets and their squares, less
+    the mean of all targets.
     """
     if asked.by_output:
-        errors = errors_of(asked, outputs)
-        return fold_sums(folds, errors**2 if asked.rule.regression else errors, n_folds)
+        values = errors_of(asked, outputs)
+        if asked.rule.regression:
+            off = np.broadcast_to(asked.targets - asked.targets.mean(axis=0), values.shape)
+            values = np.concatenate([values**2, off, off**2], axis=2)
+        return fold_sums(folds, values, n_folds)
     n_runs, tested = len(folds), folds >= 0
     cell = (np.arange(n_runs)[:, None] * n_folds + folds)[tested]
     n_classes, true = len(asked.labels.classes), np.broadcast_to(asked.labels.codes, folds.shape)[tested]
@@ -443,7 +459,7 @@ def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> 
     squared = means(errors**2)
     if asked.formula != "r2_score":
         return squared if asked.formula == "mean_squared_error" else np.sqrt(squared)
-    y = asked.request.y.reshape(len(asked.request.y), -1).astype(float)
+    y = asked.targets.astype(float)
     targets = np.broadcast_to(y, errors.shape)
     off = targets - means(targets)[np.arange(len(folds))[:, None], np.maximum(folds, 0)]
     spread = means(off**2)

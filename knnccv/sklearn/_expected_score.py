@@ -64,8 +64,8 @@ def expected_score(
         else see `method`.
     X : array or sparse matrix of shape (n_items, n_features)
         The samples; square if ``metric="precomputed"``.
-    y : array of shape (n_items,), or (n_items, n_outputs) for a regressor
-        Labels or values.
+    y : array of shape (n_items,) or (n_items, n_outputs)
+        Labels or values; of several outputs, `ExpectedScore.per_output` has the score of each.
     cv : int, splitter, iterable of splits, or None, default 5
         As in scikit-learn; None is 5. Exact are ``KFold``, ``StratifiedKFold`` and ``GroupKFold`` with
         ``shuffle=True``, their repeated versions, ``ShuffleSplit``, ``StratifiedShuffleSplit``,
@@ -74,19 +74,22 @@ def expected_score(
         scikit-learn computes the score, nothing is averaged, and the result reports this.
     scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
         "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
-        "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn raises an error),
+        "neg_mean_absolute_error" (of a regressor for few neighbors, as with weights), "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn raises an error),
         "neg_log_loss" if all folds have samples of every class (but for a share of the splits that is below
         `tol`), for one neighbor and stratified folds "roc_auc" and "roc_auc_ovo", "recall" and
         "recall_macro" if every test set has samples of every class, scorings that are equal to one of these
         ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), scorers that ``make_scorer``
         makes of these scores and of ``zero_one_loss``, or a matrix of costs (rows true, columns predicted,
-        in sorted label order), whose score is the expected cost. Several scorings: a list of names, or a
+        in sorted label order), whose score is the expected cost. For several labels of each sample
+        "mean_accuracy", the mean over samples and outputs, and ``make_scorer(hamming_loss)``; "accuracy" is
+        the share of the samples with all labels right, exact for one neighbor. Several scorings: a list of names, or a
         mapping of names to any of these (a list of lists is a matrix of costs).
     groups : array of shape (n_items,), optional
         For the splitters that use them.
     method : {"auto", "exact", "mc"}, default "auto"
-        "auto": exact if there is a closed form. If weights are what prevents it, the score is estimated
-        from `n_draws` training sets for each sample, drawn for this sample alone. Otherwise it is the mean
+        "auto": exact if there is a closed form. If weights, an absolute error or the number of sets of
+        groups are what prevents it, the score is estimated from `n_draws` training sets for each such
+        sample, drawn for this sample alone. Otherwise it is the mean
         of `n_runs` random runs, with the exact confusion table (or squared error) of the same runs as
         control variate: for any scoring that ``make_scorer`` makes, and with `StandardScaler`,
         `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` over
