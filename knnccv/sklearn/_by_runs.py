@@ -452,7 +452,7 @@ def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> 
     errors = errors_of(asked, outputs)
     if not asked.rule.regression:
         together = ACCURACIES[str(asked.formula)] == "together"
-        share = means(errors.all(axis=2, keepdims=True) if together else errors)
+        share = means(np.asarray(errors.all(axis=2, keepdims=True)) if together else errors)
         return 1 - share if str(asked.formula).endswith("_loss") else share
     if asked.formula == "mean_absolute_error":
         return means(np.abs(errors))

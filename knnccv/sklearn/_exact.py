@@ -244,7 +244,7 @@ def _complete(
         options["loss"] = measure.costs
     # The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
     # With ties="index", a tie of the nearest neighbor with the next would not be counted.
-    nearest = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
+    nearest: Any = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
     weighted = rule.weights is not None and (
         not rule.by_distance or any(nearest(column).tied for column in columns)
     )
