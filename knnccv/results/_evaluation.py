@@ -114,7 +114,8 @@ class NeighborEvaluation(Computation):
             if lists is not None:
                 scorer = replace(scorer_of(problem.training_sets), labels=problem.kernel_labels())
                 (scores, tails, tied), is_open = scorer(lists, rows)
-                if depth >= near.max_depth or not is_open.any():
+                known = not np.isnan(scores[tested_scores(problem)]).any()
+                if known and (depth >= near.max_depth or not is_open.any()):
                     return summarize_scores(problem, Scores(scores, tails, tied, depth))
             return replace(self, problem=problem, n_jobs=1).result(keep=False)
 

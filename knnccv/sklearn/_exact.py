@@ -348,7 +348,7 @@ def _combined(
         return _answer(request, measure, law, mean, bound, how, **fields)
     n_draws = max(result.n_draws for _, result in sampled)
     error = math.hypot(*(share * result.std_error for share, result in sampled))
-    how += f", from {n_draws} training sets drawn for every sample that has too many of them"
+    how = f", from {n_draws} training sets drawn for every sample that has too many of them"
     fields |= {"std_error": abs(measure.factor) * error, "exact": False, "n_draws": n_draws}
     return _answer(request, measure, law, mean, None, how, **fields)
 

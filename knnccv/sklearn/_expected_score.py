@@ -74,15 +74,16 @@ def expected_score(
         scikit-learn computes the score, nothing is averaged, and the result reports this.
     scoring : str, scorer, array of shape (n_classes, n_classes), list or mapping of these, or None
         "accuracy" (the default of classifiers), "balanced_accuracy", "neg_mean_squared_error",
-        "neg_mean_absolute_error" (of a regressor for few neighbors, as with weights), "neg_brier_score" (a class that is not in a training set has no vote; scikit-learn raises an error),
-        "neg_log_loss" if all folds have samples of every class (but for a share of the splits that is below
-        `tol`), for one neighbor and stratified folds "roc_auc" and "roc_auc_ovo", "recall" and
-        "recall_macro" if every test set has samples of every class, scorings that are equal to one of these
-        ("recall_micro", "recall_weighted", "precision_micro", "f1_micro"), scorers that ``make_scorer``
-        makes of these scores and of ``zero_one_loss``, or a matrix of costs (rows true, columns predicted,
-        in sorted label order), whose score is the expected cost. For several labels of each sample
-        "mean_accuracy", the mean over samples and outputs, and ``make_scorer(hamming_loss)``; "accuracy" is
-        the share of the samples with all labels right, exact for one neighbor. Several scorings: a list of names, or a
+        "neg_mean_absolute_error" (of a regressor with few neighbors, as with weights), "neg_brier_score" (a
+        class that is not in a training set has no vote; scikit-learn raises an error), "neg_log_loss" if
+        all folds have samples of every class (but for a share of the splits that is below `tol`), for one
+        neighbor and stratified folds "roc_auc" and "roc_auc_ovo", "recall" and "recall_macro" if every test
+        set has samples of every class, scorings that are equal to one of these ("recall_micro",
+        "recall_weighted", "precision_micro", "f1_micro"), scorers that ``make_scorer`` makes of these
+        scores and of ``zero_one_loss``, or a matrix of costs (rows true, columns predicted, in sorted label
+        order), whose score is the expected cost. For several labels of each sample "mean_accuracy", the
+        mean over samples and outputs, and ``make_scorer(hamming_loss)``; "accuracy" is the share of the
+        samples with all labels right, exact for one neighbor. Several scorings: a list of names, or a
         mapping of names to any of these (a list of lists is a matrix of costs).
     groups : array of shape (n_items,), optional
         For the splitters that use them.

@@ -16,7 +16,7 @@ from ..driver import InexactError
 from ..scorings import controlled_mean
 from ._estimators import check_size
 from ._request import INEXACT, ExpectedScore, Request
-from ._scoring import for_sklearn, read_scoring
+from ._scoring import for_outputs, for_sklearn, read_scoring
 from ._splitters import GroupLaw, Split, in_words, is_random, listed, reseeded
 
 MAX_SPLITS = 20_000
@@ -129,6 +129,8 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
     scorer = for_sklearn(scoring, request.y)
+    if request.y.ndim == 2 and not request.regression:
+        scorer = for_outputs(scorer)
     options: dict[str, Any] = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
     if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
         options["params"] = {"groups": np.asarray(request.groups)}

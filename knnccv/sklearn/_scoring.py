@@ -92,6 +92,27 @@ def mean_accuracy(true: Any, predicted: Any) -> float:
     return float((np.asarray(true) == np.asarray(predicted)).mean())
 
 
+def _share(true: Any, predicted: Any, *, together: bool, is_loss: bool) -> float:
+    """The share of correct predictions, or of samples with all outputs correct; or of the others."""
+    right = np.asarray(true) == np.asarray(predicted)
+    share = float((right.all(axis=1) if together else right).mean())
+    return 1 - share if is_loss else share
+
+
+def for_outputs(scorer: Any) -> Any:
+    """The scorer of predictions of several outputs; scikit-learn's own refuse three classes and more."""
+    from sklearn import metrics
+
+    given = (
+        metrics.get_scorer(scorer or "accuracy") if scorer is None or isinstance(scorer, str) else scorer
+    )
+    name = getattr(function := getattr(given, "_score_func", None), "__name__", "")
+    if name not in ACCURACIES or function is not getattr(metrics, name, None) or given._kwargs:
+        return scorer
+    options = {"together": ACCURACIES[name] == "together", "is_loss": name.endswith("_loss")}
+    return metrics.make_scorer(_share, greater_is_better=given._sign > 0, **options)
+
+
 def is_costs(scoring: Any) -> bool:
     """Check whether `scoring` is a matrix of costs."""
     if isinstance(scoring, np.ndarray):
@@ -176,6 +197,9 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
             )
             raise ValueError(msg)
         costs = _costs(scoring, len(np.unique(y)))
+        if y.ndim == 2:
+            msg = "a matrix of costs has no exact expectation for several outputs; pass them one by one"
+            raise InexactError(msg)
         return Measure("expected cost", "cost", costs=costs)
     scorer = for_sklearn(scoring, y)
     if scorer is None:
@@ -189,6 +213,9 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
     if given is None:  # not by `make_scorer`
         msg = f"the function of the scorer {scoring!r} is unknown"
         raise InexactError(msg)
+    if regression and given is mean_accuracy:
+        msg = f"take an error of values for a regressor, such as 'neg_mean_squared_error', not {scoring!r}"
+        raise ValueError(msg)
     sign, options = float(scorer._sign), dict(scorer._kwargs)
     function = getattr(given, "__name__", "")
     name = scoring if isinstance(scoring, str) else function or repr(scoring)

@@ -394,6 +394,10 @@ OUTPUTS = {
     "neg_root_mean_squared_error": lambda *given: -metrics.root_mean_squared_error(*given),
     "r2": metrics.r2_score,
 }
+THREE_CLASSES = {  # which scikit-learn's functions refuse
+    "hamming": lambda true, predicted: (true != predicted).mean(),
+    "accuracy": lambda true, predicted: (true == predicted).all(axis=1).mean(),
+}
 
 
 @over_seeds(1, 14)
@@ -404,7 +408,8 @@ def test_several_outputs_are_scored_on_all_splits(seeds):
         rng, X, _, groups = problem(seed, tied=False)
         n, several = len(X), 2 + seed % 2
         labels, values = rng.integers(0, 2, (n, several)), rng.integers(-4, 5, (n, several)) / 4
-        labels[:2] = [[0] * several, [1] * several]
+        labels[:2] = [[0] * several, [1 + seed // 2 % 2] * several]
+        functions = {**OUTPUTS, **(THREE_CLASSES if seed // 2 % 2 else {})}
         listed = (
             (FOLDS, splits.kfold_outcomes(n, 3)),
             (ms.ShuffleSplit(test_size=2, train_size=3), splits.shuffle_outcomes(n, 3, 2)),
@@ -421,7 +426,7 @@ def test_several_outputs_are_scored_on_all_splits(seeds):
                 {train: rule(k).fit(X[list(train)], Y[list(train)]).predict(X) for train, _ in shares}
                 for rule, Y in ((KNR, values), (KNN, labels))
             ]
-            for scoring, function in OUTPUTS.items():
+            for scoring, function in functions.items():
                 is_class = list(OUTPUTS).index(scoring) < 3
                 rule, Y = (KNN(k), labels) if is_class else (KNR(k), values)
                 with config_context(assume_finite=True, skip_parameter_validation=True):
