@@ -268,6 +268,20 @@ def check_weighted_errors(seed, form):
         assert found.score == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, pair[0], asked)
 
 
+def test_drawn_absolute_errors_are_those_of_the_only_training_set():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    for weights, k in product(("uniform", "inverse", [3, 2, 1]), (1, 3)):
+        asked = {"n_neighbors": k, "weights": weights if isinstance(weights, str) else weights[:k]}
+        asked |= {"score": "absolute", "cv": LeaveOut(1)}
+        exact = complete_cv(X, y, "weighted_regression", method="exact", **asked)
+        drawn = complete_cv(X, y, "weighted_regression", method="sampled", n_draws=2, **asked)
+        assert drawn.score == pytest.approx(exact.score, rel=1e-12)
+        if weights == "uniform":
+            whole = complete_cv(X, y, "weighted_regression", normalize=False, n_draws=2, **asked)
+            assert whole.score == pytest.approx(exact.score, rel=1e-12)
+
+
 def inverse_of_small(distances):
     """In fractions, times a power of 2, so that sums are rounded as those of 1 / d."""
     if 0 in distances:
