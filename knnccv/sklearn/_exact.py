@@ -105,7 +105,8 @@ def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
     if rule.radius is not None and (
         measure.kind in ("brier", "log_loss", "absolute") or (request.y.ndim == 2 and not rule.regression)
     ):
-        msg = f"{measure.name} of several labels, of shares or of absolute errors within a radius has no closed form"
+        what = "means" if rule.regression else "votes"
+        msg = f"{measure.name} of {what} within a radius has no closed form"
         raise InexactError(msg)
     if measure.kind == "together" and rule.n_neighbors > 1:
         msg = (
