@@ -154,14 +154,14 @@ class NeighborEvaluation(Computation):
         """Return the spread of `CompleteCV.split_std`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._without_pool("split_std").neighbors
+        near = self._unchanged().neighbors
         return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
 
     def runs(self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None) -> ScoredRuns:
         """Return the runs of `CompleteCV.runs`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._without_pool("runs").neighbors
+        near = self._unchanged().neighbors
         return random_runs(self.problem, near, result.score, n_runs, random_state, n_jobs)
 
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:

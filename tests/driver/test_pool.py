@@ -1,5 +1,6 @@
 """A pool of training samples and a fixed test set, against the enumeration of all training sets."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 
@@ -108,6 +109,39 @@ def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
                     assert abs(Fraction(found.score) - wanted) <= found.error_bound, where
                     compared += 1
     assert compared > 50
+
+
+@over_seeds(3, 20)
+def test_the_runs_of_a_pool_are_its_training_sets(seeds):
+    """Each run has the score of one training set, as often as the design says."""
+    rules = (("nn", {}), ("knn", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2}))
+    for seed in seeds:
+        D, y, t = problem(seed)
+        for d, (design, kinds) in enumerate(designs(y, np.random.default_rng(seed))):
+            variant, setting = rules[(d + seed) % 3]
+            if setting.get("n_neighbors", 1) > min(len(T) for listed in kinds for T in listed):
+                continue
+            where = f"seed {seed}: {variant} {design}"
+            asked = {"metric": "precomputed", "test": t, "ties": "index", "n_jobs": 1, **setting}
+            found = complete_cv(D, y, variant, design, **asked)
+            law = Counter()
+            for listed in kinds:
+                for T in listed:
+                    score = enumerated(D, y, t, [[T]], variant, "index", "pooled", setting)
+                    law[round(float(score), 9)] += Fraction(1, len(listed) * len(kinds))
+            shown = found.runs(2000, random_state=seed)
+            drawn = Counter(shown.scores.round(9).tolist())
+            assert set(drawn) <= set(law), where
+            for score, p in law.items():
+                slack = 6 * np.sqrt(float(2000 * p * (1 - p))) + 4
+                assert abs(drawn[score] - 2000 * p) <= slack, where
+            mean = sum(score * p for score, p in law.items())
+            std = np.sqrt(float(sum((score - mean) ** 2 * p for score, p in law.items())))
+            spread = found.split_std()
+            assert abs(spread.std - std) <= 6 * spread.error + 1e-8, where
+            if shown.confusions is not None:
+                means = shown.confusions.mean(axis=0) / len(t)
+                assert np.abs(means - found.confusion(normalize="all")).max() < 0.08, where
 
 
 def test_features_lists_and_distances_give_one_answer():
