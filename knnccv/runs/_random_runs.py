@@ -239,8 +239,8 @@ class RandomSplits:
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
 
-        The mean of the runs estimates ``score``, which is exact. One run is as in `split_std`. Results of the same design and seed are
-        scored on the same splits.
+        The mean of the runs estimates ``score``, which is exact. One run is as in `split_std`. Results of
+        the same design and seed are scored on the same splits.
 
         Parameters
         ----------
@@ -366,8 +366,6 @@ def _exact(
     whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
     if every is not None or whole:  # nothing is random
         return SplitSpread(0.0, True, 0.0, 0)
-    if problem.pool is not None:
-        raise NotExactError("the training sets come from a pool")
     scores = _all_runs(problem, result)
     if scores is not None:
         spread = _deviation(scores, result.score)
@@ -386,7 +384,7 @@ def _exact(
 def _all_runs(problem: ScoringProblem, result: Scored) -> Array | None:
     """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
     of_one_size = problem.design.one_run == "set" and not problem.design.stratifies
-    if not of_one_size or problem.training_sets[0].n_test != 1:
+    if problem.pool is not None or not of_one_size or problem.training_sets[0].n_test != 1:
         return None
     scores: Array = item_shares(problem, 1)[0][problem.labels.codes] * result.per_item
     return scores
