@@ -63,11 +63,9 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
     if scorer.needs == "votes":
         control = control_of_votes(problem, near, runs.kinds, n_jobs)
     else:
-        shares = [
-            problem.training_sets[kind].tested_share(len(problem.labels.classes)) for kind in runs.kinds
-        ]
+        kinds, counts = [problem.training_sets[kind] for kind in runs.kinds], problem.labels.counts
         known = result.confusion(normalize="all")
-        n_tested = np.array(shares, float) @ problem.labels.counts
+        n_tested = np.array([kind.tested_share(len(counts)) for kind in kinds], float) @ counts
         control = partial(confusion_controls, n_tested=n_tested, expected=known)
     values, controls = score_tables(problem, near, runs, scorer, control, n_jobs)
     if not np.isfinite(values).all():
