@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import naive
 import numpy as np
@@ -10,9 +10,19 @@ import pytest
 from problems import SETTINGS, plain
 from scipy.sparse import csr_array
 from seeds import over_seeds
+from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    surface,
+)
 from knnccv.driver import AVERAGES
 from knnccv.variants import get_variant
 
@@ -219,3 +229,64 @@ def test_the_standard_error_is_that_of_new_pools_and_test_sets():
             if seed < 8:
                 errors.append(float(found.standard_error(n_halvings=60)))
         assert 2 / 3 < np.sqrt(np.mean(np.square(errors))) / np.std(scores, ddof=1) < 3 / 2
+
+
+@over_seeds(6, 40)
+def test_a_surface_of_a_pool_has_the_scores_of_complete_cv(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        D, y, t = problem(seed)
+        counts, n = {int(c): int((y == c).sum()) for c in np.unique(y)}, len(y)
+        for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
+            stratified, regression = (s + seed) % 3 == 0, variant == "regression"
+            sizes = [1 + int(rng.integers(0, n)), n]
+            designs = [Subsample(size) for size in sizes]
+            if stratified and not regression:
+                sizes = [{c: int(rng.integers(0, count + 1)) for c, count in counts.items()}, counts]
+                designs = [StratifiedSubsample(per_class=size) for size in sizes]
+            smallest = sum(sizes[0].values()) if stratified and not regression else sizes[0]
+            if (s + seed) % 4 or not smallest:
+                continue
+            n_classes = len(set(y.tolist()) | set(t.tolist()))
+            loss = rng.integers(-2, 6, (n_classes, n_classes))
+            given = {name: loss if value is True else value for name, value in setting.items()}
+            axis = next((name for name in ("n_neighbors", "rank") if given.pop(name, 0)), None)
+            ks = range(1, min(smallest, 4) + 1) if axis else None
+            asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **given}
+            asked["ties"] = get_variant(variant).tie_rules[seed % 2]
+            asked["average"] = AVERAGES[(s + seed) % (2 if regression else 3)]
+            found = surface(D, y, ks, sizes, stratified=stratified and not regression, **asked)
+            for row, k in enumerate(found.n_neighbors):
+                for column, design in enumerate(designs):
+                    more = {axis: int(k)} if axis else {}
+                    wanted = complete_cv(D, y, cv=design, **asked, **more).score
+                    where = f"seed {seed}: {variant} {given} {k} {design} {asked}"
+                    assert (
+                        abs(found.scores[row, column] - wanted) <= found.error_bound[row, column] + 1e-9
+                    ), where
+
+
+def test_scorings_of_a_pool_are_those_of_all_training_sets():
+    rng = np.random.default_rng(3)
+    y, t = np.repeat([0, 1], [5, 4]), np.repeat([0, 1], [6, 5])
+    X, Z = rng.normal(size=(9, 2)) + y[:, None], rng.normal(size=(11, 2)) + t[:, None]
+    parts = combinations(range(5), 3), combinations(range(5, 9), 2)
+    sets = [[*zeros, *ones] for zeros, ones in product(*map(list, parts))]
+    for scoring, sizes in (("f1_macro", {0: 3, 1: 2}), ("roc_auc", {0: 3, 1: 2}), ("roc_auc", 6)):
+        stratified = isinstance(sizes, dict)
+        scorer, every = get_scorer(scoring), sets if stratified else list(combinations(range(9), 6))
+        scores = [scorer(KNeighborsClassifier(3).fit(X[[*T]], y[[*T]]), Z, t) for T in every]
+        found = surface(X, y, 3, sizes, test=(Z, t), stratified=stratified, scoring=scoring)
+        error = found.std_error.item()
+        assert abs(found.scores.item() - np.mean(scores)) < 5 * error + 1e-12, scoring
+        assert error < np.std(scores) / np.sqrt(5000), scoring  # the controls help
+
+
+def test_a_surface_of_a_pool_has_standard_errors():
+    rng = np.random.default_rng(4)
+    y, t = rng.integers(0, 2, 60), rng.integers(0, 2, 40)
+    X, Z = rng.normal(size=(60, 2)) + y[:, None], rng.normal(size=(40, 2)) + t[:, None]
+    found = surface(X, y, [1, 3], [30, 60], test=(Z, t)).standard_error(n_halvings=20)
+    for column, size in enumerate((30, 60)):
+        single = complete_cv(X, y, "knn", Subsample(size), n_neighbors=3, test=(Z, t))
+        assert found.item((1, column)) == pytest.approx(float(single.standard_error(n_halvings=20)))
