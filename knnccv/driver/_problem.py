@@ -154,7 +154,9 @@ class ScoringProblem:
         if self.pool is None:
             return self.targets, None
         own = self.labels.classes[self.pool.codes]
-        return self.values[len(self.labels.codes) :] if self.values.size else own, (None, self.targets)
+        if self.values.size:
+            own = self.values[len(self.targets) :].reshape(-1, *self.targets.shape[1:])
+        return own, (None, self.targets)
 
     def kernel_labels(self) -> Labels:
         """Classes and targets of the samples, as the kernel reads them."""

@@ -10,7 +10,6 @@ import pytest
 from problems import SETTINGS, plain
 from scipy.sparse import csr_array
 from seeds import over_seeds
-from sklearn.metrics import get_scorer
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -231,7 +230,7 @@ def test_the_standard_error_is_that_of_new_pools_and_test_sets():
         assert 2 / 3 < np.sqrt(np.mean(np.square(errors))) / np.std(scores, ddof=1) < 3 / 2
 
 
-@over_seeds(6, 40)
+@over_seeds(4, 40)
 def test_a_surface_of_a_pool_has_the_scores_of_complete_cv(seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -266,17 +265,32 @@ def test_a_surface_of_a_pool_has_the_scores_of_complete_cv(seeds):
                     ), where
 
 
+def area(votes, t):
+    return np.mean([(a > b) + (a == b) / 2 for a in votes[t == 1] for b in votes[t == 0]])
+
+
+def f1_macro(votes, t):
+    right = [
+        (((votes > 1) == c) & (t == c)).sum() / (((votes > 1) == c).sum() + (t == c).sum()) for c in (0, 1)
+    ]
+    return sum(right)
+
+
 def test_scorings_of_a_pool_are_those_of_all_training_sets():
     rng = np.random.default_rng(3)
     y, t = np.repeat([0, 1], [5, 4]), np.repeat([0, 1], [6, 5])
     X, Z = rng.normal(size=(9, 2)) + y[:, None], rng.normal(size=(11, 2)) + t[:, None]
+    order = np.argsort(((Z[:, None] - X) ** 2).sum(axis=2), axis=1)
     parts = combinations(range(5), 3), combinations(range(5, 9), 2)
-    sets = [[*zeros, *ones] for zeros, ones in product(*map(list, parts))]
-    for scoring, sizes in (("f1_macro", {0: 3, 1: 2}), ("roc_auc", {0: 3, 1: 2}), ("roc_auc", 6)):
-        stratified = isinstance(sizes, dict)
-        scorer, every = get_scorer(scoring), sets if stratified else list(combinations(range(9), 6))
-        scores = [scorer(KNeighborsClassifier(3).fit(X[[*T]], y[[*T]]), Z, t) for T in every]
-        found = surface(X, y, 3, sizes, test=(Z, t), stratified=stratified, scoring=scoring)
+    stratified = [[*zeros, *ones] for zeros, ones in product(*map(list, parts))]
+    for scoring, score, sizes, every in (
+        ("f1_macro", f1_macro, {0: 3, 1: 2}, stratified),
+        ("roc_auc", area, {0: 3, 1: 2}, stratified),
+        ("roc_auc", area, 6, list(combinations(range(9), 6))),
+    ):
+        nearest = [[[j for j in near if j in T][:3] for near in order] for T in every]
+        scores = [score(y[np.array(items)].sum(axis=1), t) for items in nearest]
+        found = surface(X, y, 3, sizes, test=(Z, t), stratified=sizes != 6, scoring=scoring)
         error = found.std_error.item()
         assert abs(found.scores.item() - np.mean(scores)) < 5 * error + 1e-12, scoring
         assert error < np.std(scores) / np.sqrt(5000), scoring  # the controls help
@@ -290,3 +304,47 @@ def test_a_surface_of_a_pool_has_standard_errors():
     for column, size in enumerate((30, 60)):
         single = complete_cv(X, y, "knn", Subsample(size), n_neighbors=3, test=(Z, t))
         assert found.item((1, column)) == pytest.approx(float(single.standard_error(n_halvings=20)))
+
+
+def score_without(j, D, y, **asked):
+    """The score of a pool without one sample; a class that nobody has then has no loss."""
+    rest = np.delete(np.arange(len(y)), j)
+    if asked.get("loss") is not None:
+        before, after = (np.unique([*labels, *asked["test"]]) for labels in (y, y[rest]))
+        left = np.isin(before, after)
+        asked["loss"] = asked["loss"][np.ix_(left, left)]
+    return complete_cv(D[:, rest], y[rest], **asked).score
+
+
+@over_seeds(5, 60)
+def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
+    compared = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        D, y, t = problem(seed)
+        n_classes = len(set(y.tolist()) | set(t.tolist()))
+        loss = rng.integers(-2, 6, (n_classes, n_classes))
+        for d, (design, kinds) in enumerate(designs(y, rng)):
+            smallest = min(len(T) for listed in kinds for T in listed)
+            for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
+                fits = setting.get("n_neighbors", 1) <= smallest and not design.leaves_groups
+                if (s + d + seed) % 5 or not fits or (variant == "regression" and design.stratifies):
+                    continue
+                more = {name: loss if value is True else value for name, value in setting.items()}
+                asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **more}
+                asked["average"] = AVERAGES[(s + seed) % (2 if variant == "regression" else 3)]
+                asked["ties"] = get_variant(variant).tie_rules[seed % 2]
+                found = complete_cv(D, y, cv=design, **asked)
+                try:
+                    wanted = [score_without(j, D, y, cv=design, **asked) for j in range(len(y))]
+                except ValueError:
+                    with pytest.raises(ValueError, match="without"):
+                        found.influence()
+                    continue
+                effect = found.influence()
+                off = np.abs(found.score - effect.total - wanted)
+                assert off.max() < 1e-12, f"seed {seed}: {design} {asked}"
+                assert (effect.as_tested == 0).all()
+                assert effect.labels.tolist() == y.tolist()
+                compared += 1
+    assert compared > 2 * len(seeds)
