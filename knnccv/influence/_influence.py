@@ -41,8 +41,8 @@ class Influence:
     Sample j has two parts in the score: it is tested, and it trains the others. Let U be the score, A_x the
     expected score of sample x (``per_item``), U_j and w_x the score and the weights of the other N - 1
     samples, under the same design. Then ``total[j]`` is U - U_j, and with M_j the sum of w_x A_x over the
-    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``. With a test set, the samples are
-    those of the pool, which train only: ``as_tested`` is 0.
+    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``. With a test set, the samples
+    are those of the pool, which train only: ``as_tested`` is 0.
 
     Attributes
     ----------

@@ -316,7 +316,7 @@ def score_without(j, D, y, **asked):
     return complete_cv(D[:, rest], y[rest], **asked).score
 
 
-@over_seeds(5, 60)
+@over_seeds(4, 40)
 def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
     compared = 0
     for seed in seeds:
