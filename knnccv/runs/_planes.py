@@ -349,10 +349,10 @@ def draw_runs(problem: ScoringProblem, n_runs: int, rng: np.random.Generator) ->
     else:
         seed = int(rng.integers(2**63))
         runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed), seed)
-    return runs if problem.pool is None else _from_pool(runs, len(problem.labels.codes), rng)
+    return runs if problem.pool is None else from_pool(runs, len(problem.labels.codes), rng)
 
 
-def _from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
+def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
     """Runs in which other samples, numbered before those of the given runs, are tested.
 
     The training set of a run is that of one fold, drawn at random; the rest of the pool takes no part.

@@ -16,13 +16,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._labels import EncodedLabels
+from .._labels import EncodedLabels, encode_labels, single_class
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, LeaveGroupsOut
-from ..driver import InexactError, ScoringProblem, first_depth, validate_problem
+from ..driver import InexactError, Pool, ScoringProblem, first_depth, validate_problem
 from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
-from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
+from ..runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
@@ -63,7 +63,8 @@ class Question:
     @property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression."""
-        return self.request.labels
+        y = self.request.y
+        return single_class(len(y)) if self.rule.regression else encode_labels(y)
 
     @cached_property
     def problem(self) -> ScoringProblem:
@@ -74,8 +75,11 @@ class Question:
             law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
         )
         values, variant = (y.astype(float), "regression") if self.rule.regression else (y, "knn")
-        k = {"n_neighbors": self.rule.n_neighbors}
-        return validate_problem(values, len(y), variant, design, law.ties, "pooled", k)
+        k, n = {"n_neighbors": self.rule.n_neighbors}, self.request.n_tested
+        pool = Pool(values[n:], len(y) - n) if n else None
+        return validate_problem(
+            values[: n or len(y)], n or len(y), variant, design, law.ties, "pooled", k, pool=pool
+        )
 
     @cached_property
     def scorer(self) -> TableScorer | None:
@@ -110,9 +114,11 @@ class Question:
         ask: Any = partial(complete_cv, self.rule.neighbors, **options)
         try:
             if not self.rule.regression:
-                return np.asarray(ask(self.request.y, variant="knn").confusion(normalize="all"))
+                found = ask(variant="knn", **self.request.data(self.request.y))
+                return np.asarray(found.confusion(normalize="all"))
             columns = self.request.y.reshape(len(self.request.y), -1).T
-            return np.array([np.mean([ask(column, variant="regression").score for column in columns])])
+            ask = partial(ask, variant="regression")
+            return np.array([np.mean([ask(**self.request.data(column)).score for column in columns])])
         except ValueError:
             return None
 
@@ -123,7 +129,7 @@ class Question:
         if self.rule.regression:
             return tables.mean(axis=1)[:, None], self.expected
         law, n_tested = self.request.law, tables.sum(axis=(2, 3))
-        if isinstance(law, GroupLaw):
+        if isinstance(law, GroupLaw) and not self.request.n_tested:
             n_tested = np.full(n_tested.shape, len(law.codes) * law.parts[0][2] / len(law.sizes))
         return confusion_controls(tables, n_tested, self.expected)
 
@@ -146,14 +152,14 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     if not asked.rule.regression and request.y.ndim != 1:
         msg = "there are several labels for each sample"
         raise InexactError(msg)
-    runs = runs_of(request, asked.labels, 1)
+    runs = runs_of(request, request.labels, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(asked.rule.n_neighbors, min(trains))
     scorer = asked.scorer
     in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None else "scored"
-    runs = runs_of(request, asked.labels, int(n_runs or RUNS[kind]))
+    runs = runs_of(request, request.labels, int(n_runs or RUNS[kind]))
     values, controls = (count if in_tables else predict)(asked, runs)
     known = ", corrected by exact means of the same runs" if controls else ""
     defined = np.isfinite(values)
@@ -184,8 +190,8 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
 
 
 def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
-    """Random runs of the splits of a request."""
-    law, cv = request.law, request.cv
+    """Random runs of the splits of a request, with the labels of the samples that are split."""
+    law, cv = request.law, request.cv.cv if request.n_tested else request.cv
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
         n_folds = int(cv.get_n_splits()) if type(cv).__name__ == "GroupKFold" else 1
@@ -204,7 +210,9 @@ def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
             _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
             ((n_train, rest),) = allotment.sizes.tolist()
             allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
-    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+    runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+    n_tested, rng = request.n_tested, np.random.default_rng(request.seed)
+    return from_pool(runs, n_tested, rng) if n_tested else runs
 
 
 def drawn_runs(request: Request, n_runs: int) -> Runs:
@@ -227,7 +235,7 @@ def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     control: Any = None
     if scorer.needs != "votes":
         control = asked.controls if asked.expected is not None else None
-    elif isinstance(request.law, FoldLaw) and request.law.tests_rest:
+    elif isinstance(request.law, FoldLaw) and request.law.tests_rest and runs.kinds.ndim == 1:
         control = control_of_votes(asked.problem, near, runs.kinds, request.n_jobs)
     return score_tables(asked.problem, near, runs, scorer, control, request.n_jobs)
 
@@ -241,6 +249,7 @@ def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     for start in counted(starts, len(starts)):
         some = folds[start : start + step]
         items, distances = (asked.inside or asked.plain)(some)
+        some = some[:, : items.shape[1]]  # without a pool
         outputs = outputs_of(asked, items, weights_of(rule, distances))
         values.append(score_outputs(asked, some, outputs, n_folds))
         if asked.expected is not None:
@@ -258,7 +267,7 @@ def control_once(request: Request) -> SplitControl | None:
     None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.
     """
     prepared = request.prepared
-    if not prepared.steps or request.y.ndim != 1:
+    if not prepared.steps or request.y.ndim != 1 or request.n_tested:
         return None
     try:
         if isinstance(request.law, (tuple, GroupLaw)):
@@ -329,10 +338,14 @@ def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Ar
     n_runs, tested = len(folds), folds >= 0
     cell = (np.arange(n_runs)[:, None] * n_folds + folds)[tested]
     if asked.rule.regression:
-        gaps = ((outputs - asked.request.y.reshape(len(asked.request.y), -1)) ** 2).mean(axis=2)[tested]
+        targets = asked.request.y.reshape(len(asked.request.y), -1)[: folds.shape[1]]
+        gaps = ((outputs - targets) ** 2).mean(axis=2)[tested]
         summed, number = (np.bincount(cell, w, n_runs * n_folds) for w in (gaps, None))
         return np.asarray(summed / number).reshape(n_runs, n_folds)
-    n_classes, true = len(asked.labels.classes), np.broadcast_to(asked.labels.codes, folds.shape)[tested]
+    n_classes, true = (
+        len(asked.labels.classes),
+        np.broadcast_to(asked.labels.codes[: folds.shape[1]], folds.shape)[tested],
+    )
     at = (cell * n_classes + true) * n_classes + outputs.argmax(axis=2)[tested]
     shape = (n_runs, n_folds, n_classes, n_classes)
     return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
