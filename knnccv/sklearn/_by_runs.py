@@ -60,7 +60,7 @@ class Question:
             msg = "all neighbors within a radius decide, whatever their number"
             raise InexactError(msg)
 
-    @property
+    @cached_property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression."""
         y = self.request.y

@@ -244,7 +244,7 @@ def length_of(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def as_target(estimator: Any, X: Any, y: Any) -> Array:
+def as_target(estimator: Any, X: Any, y: Any, name: str = "y") -> Array:
     """Convert labels or values to an array of shape (n_items,) or (n_items, n_outputs)."""
     from sklearn.base import is_classifier
 
@@ -252,7 +252,9 @@ def as_target(estimator: Any, X: Any, y: Any) -> Array:
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim not in (1, 2) or len(target) != length_of(X):
-        msg = f"y must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
+        msg = (
+            f"{name} must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
+        )
         raise ValueError(msg)
     if target.ndim == 1 and is_classifier(estimator):
         labels = encode_labels(y if np.ndim(y) == 1 else target)
@@ -278,7 +280,7 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
     if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
         msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
         raise ValueError(msg)
-    Z, t = test[0], as_target(estimator, *test)
+    Z, t = test[0], as_target(estimator, *test, name="y_test")
     columns = [np.shape(part)[1:] for part in (X, Z)]
     if columns[0] != columns[1] or y.shape[1:] != t.shape[1:]:
         msg = (
