@@ -505,3 +505,6 @@ def test_a_test_set_is_scored_by_samples_of_the_table():
         "curve t.csv --target label --drop who --test test.txt --train-sizes 8,12", pool, test=test
     )
     assert answer["scores"] == surface(X, LABEL, [1, 5], [8, 12], test=(tested, labels)).scores.tolist()
+    question = "score t.csv --target label --drop who --test test.txt --train-size 8 --scoring accuracy"
+    answer = numbers(question, pool, test=test)
+    assert answer["scorings"]["accuracy"]["score"] == pytest.approx(answer["score"], abs=1e-12)
