@@ -160,7 +160,7 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
             msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
             raise InexactError(msg)
         radius, label = check_real("radius", estimator.radius), getattr(estimator, "outlier_label", None)
-        near = _neighbors_of(estimator, X) if neighbors is None else neighbors
+        near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
         return Rule(0, regression, False, near, None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
     weights = estimator.weights
