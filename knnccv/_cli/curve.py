@@ -36,6 +36,9 @@ ONE_SIZE = 0.8
 SIGNS = "*o+x#@%&"
 """Every line has a sign of its own, so that the lines can be told apart without colors."""
 
+SHOWN = ("data", "n_items", "n_features", "standardized", "test", "n_test")
+"""What JSON says of the table."""
+
 COLORS = ("blue", "orange", "green", "red", "magenta", "cyan", "blue+", "red+")
 ASCII = str.maketrans("─│┌┐└┘┬┴├┤┼", "-|+++++++++")
 MOST_COLUMNS, HEIGHT = 160, 18
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         write(out, found, args)
     answer = {
         "knnccv": __version__,
-        **{name: table.to_dict()[name] for name in ("data", "n_items", "n_features", "standardized")},
+        **{name: value for name, value in table.to_dict().items() if name in SHOWN},
         "kind": args.kind,
         **found.to_dict(),
         "metric": metric_in_words(args),
@@ -129,7 +132,8 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     """The plot, or the name of the file, and the table."""
     n_items, n_features = table.X.shape
     features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"
-    yield "Data", f"{table.source}: {n_items} samples, {features}"
+    tested = "" if table.test is None else f"; tested: {table.test.source}, {len(table.test.X)} samples"
+    yield "Data", f"{table.source}: {n_items} samples, {features}{tested}"
     yield "Rule", f"{found.variant}, {metric_in_words(args)} distance; {error_line(found)}"
     yield "", ""
     symbol = "R" if found.variant == "rank" else "K"

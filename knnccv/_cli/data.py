@@ -27,7 +27,7 @@ MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
 BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
 """Python that reads the bundled data."""
-OF_A_FILE = ("target", "drop", "groups", "categorical", *Format._fields)
+OF_A_FILE = ("target", "drop", "groups", "categorical", "test", *Format._fields)
 
 
 def table_of(args: Namespace, *, mixed: bool) -> Table:
@@ -49,6 +49,23 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
     )
 
 
+def test_table(args: Namespace, table: Table) -> Table:
+    """The table of the option --test, with the features of the table in their order.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be used, or has other features.
+    """
+    how = Format(*(getattr(args, name) for name in Format._fields))
+    groups = getattr(args, "groups", None)
+    tested = read_table(args.test, args.target, how, drop=[*args.drop, *([groups] if groups else [])])
+    names = list(tested.feature_names)
+    other = f"the features of {tested.source} must be those of {table.source}, {table.feature_names}"
+    refuse(sorted(names) != sorted(table.feature_names), f"{other}, got {tested.feature_names}")
+    return replace(tested, X=tested.X[:, [names.index(name) for name in table.feature_names]])
+
+
 def check_options(args: Namespace) -> None:
     """Raise ValueError if an option describes a file and there is none, or does not suit the metric."""
     for name in given(args, OF_A_FILE):
@@ -56,6 +73,7 @@ def check_options(args: Namespace) -> None:
     if (metric := getattr(args, "metric", None)) is None:  # the command chooses it
         return
     mixed, suits = metric in MIXED_METRICS, f"not to {metric}"
+    refuse(mixed and args.test, f"--test is for tables of numbers, not for --metric {metric}")
     refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
     refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
     scales = f"--standardize cannot be given with --metric {metric}, which scales every column itself"
@@ -133,10 +151,16 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
             remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
             msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
             raise ValueError(msg) from None
-    table = replace(table, X=standardized(table.X) if scale else table.X, standardized=scale)
+    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
+    tested = None if args.test is None else test_table(args, table)
+    both = table.X if tested is None else np.concatenate([table.X, tested.X])
+    both = standardized(both) if scale else both
+    if tested is not None:
+        how["test"] = both[len(table.X) :], tested.y
+        table = replace(table, test=tested)
+    table = replace(table, X=both[: len(table.X)], standardized=scale)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
-    how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     return Problem(table, rule, X, how | measured_by)
 
 

@@ -214,7 +214,7 @@ class Answer:
         if "loss" not in self.rule.parameters or not self.percent or self.classes is None:
             return None
         label, share = majority_class(self.found.labels, self.found.weights)
-        is_largest = self.classes[str(label)] == max(self.classes.values())
+        is_largest = self.classes.get(str(label)) == max(self.classes.values())
         which = "the largest class" if is_largest else "the class of most weight"
         explanation = f"always answers {reprlib.repr(str(label))}, {which}"
         return {"name": "majority class", "score": share, "explanation": explanation}
@@ -305,6 +305,8 @@ class Answer:
         table, names = self.table, self.table.categorical_names
         n_items, n_features = table.X.shape
         yield f"{table.source}: {n_items} samples, {_plural(n_features, 'feature')}"
+        if table.test is not None:
+            yield f"they train; tested are the {len(table.test.X)} samples of {table.test.source}"
         if table.standardized:
             yield "features standardized over all samples"
         if names:
@@ -344,7 +346,8 @@ class Answer:
     def _tied(self) -> str:
         found = self.found
         differing = "targets" if self.classes is None else "classes"
-        start = f"{found.tied} of {len(self.table.X)} samples have tied neighbors of different {differing}"
+        n_items = len(found.per_item)
+        start = f"{found.tied} of {n_items} samples have tied neighbors of different {differing}"
         if found.ties == "random":
             return start
         if "random" in self.rule.tie_rules:
@@ -355,7 +358,7 @@ class Answer:
         n_runs, shown = len(runs.scores), self._score
         yield "", ""
         yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""
-        if len(set(self._group_sizes)) > 1:
+        if len(set(self._group_sizes)) > 1 and self.table.test is None:
             over = "; one run can exceed 100 %" if self.percent else ""
             unbiased = "weighted by the sizes of their test sets, so that their mean is unbiased"
             yield f"  {unbiased}{over}", ""

@@ -62,6 +62,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) ->
             groups=table.groups,
             random_state=args.seed,
             n_jobs=args.jobs,
+            test=problem.how.get("test"),
         )
     )
 

@@ -60,6 +60,8 @@ class Table:
         Python that sets `X` and `y` to the same values, with pandas as ``pd``; empty if none does.
     standardized : bool
         Whether the features have zero mean and unit standard deviation over all samples.
+    test : Table or None
+        The samples that are tested, if those of the table only train.
     """
 
     source: str
@@ -76,6 +78,7 @@ class Table:
     categories: tuple[Array | None, ...] = ()
     code: tuple[str, ...] = ()
     standardized: bool = False
+    test: Table | None = None
 
     @property
     def categorical_names(self) -> list[str]:
@@ -92,6 +95,8 @@ class Table:
             "n_missing": sum(self.missing.values()),
             "standardized": self.standardized,
             "groups": self.groups_name,
+            "test": self.test and self.test.source,
+            "n_test": self.test and len(self.test.X),
         }
 
     def cells(self) -> Array:

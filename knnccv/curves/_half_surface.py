@@ -132,7 +132,7 @@ class SurfaceEvaluation:
         """Score random halves in all cells, on the same halves."""
         self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
-        kind = profile_kind(self.problem, self.grid)
+        kind = None if self.problem.pool else profile_kind(self.problem, self.grid)
         found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
         if np.isnan(found[0]).any(axis=(0, 1)).all():
             msg = (
@@ -157,16 +157,18 @@ class SurfaceEvaluation:
     def result(self, row: int, column: int, parameters: dict[str, Any], **options: Any) -> CompleteCV:
         """The result of one cell; `parameters` are those that all cells share."""
         problem, grid = self.problem, self.grid
+        y, test = problem.asked_again()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given by `surface`
             return complete_cv(
                 self.neighbors,
-                problem.targets,
+                y,
                 problem.variant,
                 grid.designs[column],
                 ties=problem.ties,
                 average=problem.average,
                 n_jobs=self.n_jobs,
+                test=test,
                 **options,
                 **parameters | grid.setting(grid.values[row]),
             )

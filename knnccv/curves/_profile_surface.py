@@ -124,7 +124,7 @@ class VoteProfile(Profile):
             len(problem.labels.classes),
             problem.variant.name == "rank",
             np.unique(grid.nearest),
-            problem.labels.codes,
+            problem.kernel_labels().classes,
             first,
             *pascal_scales(self.depth, max_k),
         )
@@ -155,9 +155,10 @@ class PairProfile(Profile):
         enough = max(int(np.argmax(tail <= tol / 2)) if tol > 0 else n_available for tail in tails)
         self.depth = min(max(enough, 1), max_depth)
         self.tails = np.array([tail[: self.depth + 1] for tail in tails]).reshape(*grid.nearest.shape, -1)
-        targets = problem.values if kind == ERROR else np.zeros((len(problem.labels.codes), 0))
+        codes = problem.kernel_labels().classes
+        targets = problem.values if kind == ERROR else np.zeros((len(codes), 0))
         targets = np.ascontiguousarray(targets, dtype=float)
-        self.spec = PairSpec(kind, problem.labels.codes, targets, self.depth)
+        self.spec = PairSpec(kind, codes, targets, self.depth)
 
     def law(self, at: tuple[int, ...]) -> tuple[Array, Array, float]:
         """What the rows of the profile are multiplied by in a cell, and what their sum is divided by."""

@@ -346,7 +346,10 @@ def serves(problem: ScoringProblem) -> bool:
     """Return True if this is rank-R accuracy over stratified training sets."""
     kind = problem.training_sets[0]
     return (
-        profile_of(problem.variant, problem.parameters) == "rank" and kind.stratified and kind.n_extra == 0
+        problem.pool is None
+        and profile_of(problem.variant, problem.parameters) == "rank"
+        and kind.stratified
+        and kind.n_extra == 0
     )
 
 

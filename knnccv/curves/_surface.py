@@ -25,8 +25,8 @@ from .._validation import check_bool, check_integer, check_tol, fixed_seed
 from ..designs import Design, StratifiedSubsample, Subsample
 from ..driver import Jobs, of_many, validate_problem
 from ..kernel import Variant
-from ..neighbors import as_neighbors, warn_label_leakage
-from ..results import scored_by_runs
+from ..neighbors import warn_label_leakage
+from ..results import scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
@@ -57,6 +57,7 @@ def surface(
     scoring: Any = None,
     n_runs: int = 5000,
     random_state: Any = 0,
+    test: Any = None,
     **parameters: Any,
 ) -> Surface:
     """Mean score over all training sets, for many numbers of neighbors and many training sizes.
@@ -101,6 +102,9 @@ def surface(
         The number of random training sets of every size for `scoring`, the same for all K.
     random_state : int, numpy Generator or None, default 0
         Seed of these.
+    test : pair (X_test, y_test), or array of shape (n_test,), optional
+        As for `complete_cv`: a fixed test set, for training sets from the pool X and y. `train_sizes` are
+        shares and numbers of the pool.
     **parameters
         Other parameters of the variant. With a `loss` every cell is computed separately.
 
@@ -148,23 +152,33 @@ def surface(
     rule = get_variant(variant)
     axis, values = parse_axis(rule, n_neighbors, parameters)
     designs, per_class = parse_designs(train_sizes, stratified)
-    neighbors = as_neighbors(X, metric, metric_params)
-    values_only = rule.target == "values"
-    labels = single_class(neighbors.n_items) if values_only else encode_labels(y, neighbors.n_items)
+    trained = y
+    neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
+    n_items = neighbors.n_items if pool is None else pool.n_items
+    labels = single_class(n_items) if rule.target == "values" else encode_labels(trained, n_items)
+    labels = labels._replace(pool=pool is not None)
     sizes = [sum(kind.n_train) for design in designs for kind in design.training_sets(labels)]
     if values is None:
         values = list(range(1, min(DEFAULT_MAX_K, *sizes) + 1))
     grid = SurfaceGrid(axis, tuple(values), tuple(designs), tuple(sizes))
     others = {name: value for name, value in parameters.items() if name != axis}
     problem = validate_problem(
-        y, neighbors.n_items, rule, grid.smallest, ties, average, others | grid.setting(max(values))
+        y,
+        neighbors.n_items,
+        rule,
+        grid.smallest,
+        ties,
+        average,
+        others | grid.setting(max(values)),
+        pool=pool,
     )
     warn_label_leakage(neighbors, min(sizes))
     evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs)
     how: dict[str, Any] = {"keep": X is neighbors, "jobs": Jobs(n_jobs, executor, progress)}
     profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:
-        profile = profile_of_rule(problem, grid, neighbors.n_items - 1, neighbors.max_depth, tol)
+        n_available = problem.training_sets[0].n_available
+        profile = profile_of_rule(problem, grid, n_available, neighbors.max_depth, tol)
         scores, bounds = profile_surface(profile, problem, neighbors, **how)
     elif scoring is None and serves(problem):
         problems = [

@@ -149,6 +149,15 @@ class ScoringProblem:
         shares = [kind.tested_share(n_classes) for kind in self.training_sets]
         return np.array([[share == 0 for share in row] for row in shares])
 
+    def asked_again(self) -> tuple[Any, tuple[None, Any] | None]:
+        """The arguments `y` and `test` of `complete_cv`, for neighbors that are known."""
+        if self.pool is None:
+            return self.targets, None
+        own = self.labels.classes[self.pool.codes]
+        if self.values.size:
+            own = self.values[len(self.targets) :].reshape(-1, *self.targets.shape[1:])
+        return own, (None, self.targets)
+
     def kernel_labels(self) -> Labels:
         """Classes and targets of the samples, as the kernel reads them."""
         pools = [] if self.pool is None else [self.pool.codes]
@@ -170,8 +179,11 @@ class ScoringProblem:
 
     def over(self, design: Design, labels: EncodedLabels) -> ScoringProblem:
         """The problem over another design, whose training sets are those for these labels."""
-        kinds = design.training_sets(labels)
-        weights = design.item_weights(labels, self.average) or weights_of(kinds, labels, self.average)
+        if self.pool is None:
+            kinds, weights = design.training_sets(labels), design.item_weights(labels, self.average)
+        else:
+            kinds, weights = training_sets_of_pool(design, self.pool), None
+        weights = weights or weights_of(kinds, labels, self.average)
         return replace(self, design=design, training_sets=kinds, item_weights=weights)
 
 

@@ -41,7 +41,8 @@ class Influence:
     Sample j has two parts in the score: it is tested, and it trains the others. Let U be the score, A_x the
     expected score of sample x (``per_item``), U_j and w_x the score and the weights of the other N - 1
     samples, under the same design. Then ``total[j]`` is U - U_j, and with M_j the sum of w_x A_x over the
-    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``.
+    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``. With a test set, the samples
+    are those of the pool, which train only: ``as_tested`` is 0.
 
     Attributes
     ----------
@@ -207,14 +208,20 @@ def influence(
             is_open[:] = False
         sums.add(block, Found(*found), is_open)
 
-    deepen(remover, np.unique(same), min(depth, neighbors.max_depth), take, Jobs(n_jobs))
+    rows = np.unique(same[: neighbors.n_items])
+    deepen(remover, rows, min(depth, neighbors.max_depth), take, Jobs(n_jobs))
     without, bound = sums.scores_without(len(reduced), problem)
-    kept = _kept(result, problem, reduced, owners)
+    if problem.pool is None:
+        kept = _kept(result, problem, reduced, owners)
+    else:  # samples of the pool are never tested
+        without = without[neighbors.n_items :]
+        kept = np.full(len(without), result.score)
+    labels = problem.targets if problem.pool is None else problem.asked_again()[0]
     return Influence(
         total=result.score - without,
         as_tested=result.score - kept,
         as_training=kept - without,
-        labels=problem.targets,
+        labels=labels,
         measure=problem.measure,
         is_loss=problem.is_loss,
         error_bound=float("inf") if neighbors.approximate else result.error_bound + bound,
@@ -263,7 +270,7 @@ class _Sums:
         n_items, n_classes = len(owners), len(problem.labels.classes)
         number = np.bincount(same, minlength=n_items)[same]
         self._parts, self._owners = parts, owners
-        self._copies = Copies(problem.labels.codes, same, number)
+        self._copies = Copies(problem.kernel_labels().classes, same, number)
         self._totals = Totals(
             np.zeros(n_items),
             np.zeros(n_items),

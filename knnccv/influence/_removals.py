@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from .._labels import EncodedLabels
+from .._labels import EncodedLabels, labels_of
 from .._parallel import stop_flag
 from .._typing import Array, Kernel
 from ..designs import LeaveGroupsOut, TrainingSets
@@ -29,6 +29,7 @@ from ..driver import (
     part_of,
     reach_of,
     steps_of,
+    training_sets_of_pool,
     weights_of,
 )
 from ..kernel import (
@@ -67,6 +68,8 @@ class ReducedProblem:
 def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Array]:
     """The different problems of N - 1 samples, and the index of that of every sample, int64 (n_items,).
 
+    With a pool, samples of the pool are missing; the index of those tested, numbered before them, is -1.
+
     A design knows a class by its size, and by the order in which the classes first appear. So all samples
     of a class leave the same problem, except that its first one may leave another. A class keeps its code
     if its only sample is removed.
@@ -78,16 +81,16 @@ def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Arr
         groups.
     """
     design = cast(LeaveGroupsOut, problem.design) if problem.leaves_groups else None
-    if design is not None and design.p > 1:
-        msg = (
-            "influence is available for designs of single samples and for LeaveGroupsOut of one group, got "
-            f"{problem.design!r}"
-        )
+    if design is not None and (design.p > 1 or problem.pool is not None):
+        more = " and for LeaveGroupsOut of one group" if problem.pool is None else ", with a test set"
+        msg = f"influence is available for designs of single samples{more}, got {problem.design!r}"
         raise ValueError(msg)
-    codes = problem.labels.codes
-    if len(codes) < 3:
+    labels = problem.pool or problem.labels
+    codes, least = labels.codes, 3 - (problem.pool is not None)
+    if len(codes) < least:
         msg = (
-            f"influence needs at least 3 samples, so that 2 are left without one of them, got {len(codes)}"
+            f"influence needs at least {least} samples, so that {least - 1} are left without one of them, "
+            f"got {len(codes)}"
         )
         raise ValueError(msg)
     if design is not None:
@@ -98,7 +101,7 @@ def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Arr
     reduced: list[ReducedProblem] = []
     index = np.empty(len(codes), np.int64)
     by_class = np.argsort(codes, kind="stable")
-    for members in np.split(by_class, np.cumsum(problem.labels.counts)[:-1]):
+    for members in np.split(by_class, np.cumsum(labels.counts)[:-1]):
         for some in (members[:1], members[1:]):
             if not len(some):
                 continue
@@ -110,15 +113,22 @@ def reduced_problems(problem: ScoringProblem) -> tuple[list[ReducedProblem], Arr
                 found[key] = len(reduced)
                 reduced.append(one)
             index[some] = found[key]
+    if problem.pool is not None:
+        index = np.concatenate([np.full(len(problem.labels.codes), -1), index])
     return reduced, index
 
 
 def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
-    labels = problem.labels
+    labels = problem.pool or problem.labels
     removed = int(labels.codes[item])
     try:
-        kinds, weights = _split(problem, _labels_without(labels, item), item)
-        if labels.counts[removed] == 1:
+        if problem.pool is not None:
+            rest = labels_of(labels, np.delete(np.arange(len(labels.codes)), item))
+            kinds = training_sets_of_pool(problem.design.without(item), rest)
+            weights = weights_of(kinds, problem.labels, problem.average)
+        else:
+            kinds, weights = _split(problem, _labels_without(labels, item), item)
+        if problem.pool is None and labels.counts[removed] == 1:
             kinds = tuple(_with_empty_class(kind, removed) for kind in kinds)
             weights = tuple((*row[:removed], Fraction(0), *row[removed:]) for row in weights)
         for kind in kinds:

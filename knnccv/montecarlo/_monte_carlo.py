@@ -14,7 +14,8 @@ from .._parallel import ExecutorLike, check_pool
 from .._validation import check_integer, check_random_state
 from ..driver import Jobs, validate_problem
 from ..kernel import Variant
-from ..neighbors import as_neighbors, warn_label_leakage
+from ..neighbors import warn_label_leakage
+from ..results import with_test_set
 from ..runs import RandomRuns, draw_runs, score_runs
 
 
@@ -97,17 +98,18 @@ def monte_carlo_cv(
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
     progress: bool = False,
+    test: Any = None,
     **parameters: Any,
 ) -> MonteCarloCV:
     """Compute the scores of random runs of a design, whose mean `complete_cv` computes exactly.
 
     Parameters
     ----------
-    X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, **parameters
+    X, y, variant, cv, metric, metric_params, ties, average, n_jobs, executor, progress, test, **parameters
         As for `complete_cv`. One run of a k-fold design is a complete partition into folds; one run of
-        another design is a single split. Every run is an unbiased estimate of the exact score for every
-        `average`: if the test sets differ in size (`LeaveGroupsOut`), it is the sum of the scores divided
-        by the mean size.
+        another design is a single split, and with a test set a single training set from the pool. Every run
+        is an unbiased estimate of the exact score for every `average`: if the test sets differ in size
+        (`LeaveGroupsOut`), it is the sum of the scores divided by the mean size.
     n_repeats : int, default 50
         Number of random runs.
     random_state : int, numpy Generator or None
@@ -140,8 +142,8 @@ def monte_carlo_cv(
     n_repeats = check_integer("n_repeats", n_repeats, 1)
     check_pool(n_jobs, executor, progress)
     rng = check_random_state(random_state)
-    neighbors = as_neighbors(X, metric, metric_params)
-    question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
+    neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
+    question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, pool=pool)
     warn_label_leakage(neighbors, question.smallest_train)
     runs = draw_runs(question, n_repeats, rng)
     sums, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))

@@ -56,13 +56,22 @@ class QuerySource(Source):
     n_queries : int
     depth : int
         Longest lists.
+    n_pool : int
+        Number of samples in the pool.
     """
 
     compares_all = False
 
     def __init__(
-        self, engines: Sequence[Engine], first: int, n_queries: int, depth: int, description: str
+        self,
+        engines: Sequence[Engine],
+        first: int,
+        n_queries: int,
+        depth: int,
+        description: str,
+        n_pool: int,
     ) -> None:
+        self.n_pool = n_pool
         self.n_items, self.max_depth, self.description = n_queries, depth, description
         self._engines = tuple(_Renumbered(engine, first, n_queries) for engine in engines)
         self.distance: Callable[[Array], Array] | None = None
@@ -89,7 +98,7 @@ def neighbors_in_pool(
     Parameters
     ----------
     X : array or sparse matrix of shape (n_pool, n_features), or Between
-        With ``metric="precomputed"`` distances of shape (n_queries, n_pool).
+        With ``metric="precomputed"`` distances of shape (n_queries, n_pool). Or the result of a call.
     queries : array or sparse matrix of shape (n_queries, n_features), or None
         None if X is a `Between` or holds distances.
 
@@ -98,6 +107,8 @@ def neighbors_in_pool(
     ValueError, TypeError
         If the data are not as above, or queries are in the pool.
     """
+    if isinstance(X, Neighbors) and isinstance(X._source, QuerySource):
+        return X, X._source.n_pool
     if isinstance(X, Neighbors):
         msg = f"pass Neighbors.between(X_test, X) and the labels of the test set alone, got {X!r}"
         raise TypeError(msg)
@@ -113,12 +124,12 @@ def neighbors_in_pool(
         raise ValueError(msg)
     n_queries, n_pool = X.n_queries, X.n_gallery
     if isinstance(X, ListedBetween):
-        source = QuerySource(X.engines, X.first, n_queries, X.depth, X.metric)
+        source = QuerySource(X.engines, X.first, n_queries, X.depth, X.metric, n_pool)
         source.ordered_by_index = not any(engine.holds_lists for engine in X.engines)
     else:
         assert isinstance(X, ComparedBetween)
         engine = BruteForce(n_queries + n_pool, _Comparison(X), n_pool)
-        source = QuerySource((engine,), n_pool, n_queries, n_pool, X.metric)
+        source = QuerySource((engine,), n_pool, n_queries, n_pool, X.metric, n_pool)
     source.measured = X.measured
     source.table = None if given is None else np.asarray(given)
     return Neighbors(source, approximate=X.approximate), n_pool
@@ -134,7 +145,7 @@ def _of_features(
         raise ValueError(msg)
     both = np.concatenate([pool, tested])
     table = FeatureTable(both, metric, metric_params, n_searched=len(pool))
-    source = QuerySource(table.engines(), len(pool), len(tested), len(pool), table.description)
+    source = QuerySource(table.engines(), len(pool), len(tested), len(pool), table.description, len(pool))
     source.distance = table.to_distance
     return Neighbors(source), len(pool)
 

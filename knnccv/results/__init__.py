@@ -1,6 +1,6 @@
 """`complete_cv` and its results.
 
-- `_complete_cv` is the public function; `_test_set` reads its argument `test`.
+- `_complete_cv` is the public function; `_test_set` reads its argument `test`, as `surface` does.
 - `_evaluation` combines the problem with the neighbors: it computes a result, and answers further questions
   from the same data by the packages below.
 - `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how
@@ -23,6 +23,7 @@ from ._table_scores import (
     score_tables,
     scored_by_runs,
 )
+from ._test_set import with_test_set
 from ._tie_report import TieReport
 
 __all__ = [
@@ -37,4 +38,5 @@ __all__ = [
     "joined",
     "score_tables",
     "scored_by_runs",
+    "with_test_set",
 ]

@@ -11,7 +11,7 @@ from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
 from ..driver import check_distances, check_method, check_sampling, validate_problem
 from ..kernel import Variant
-from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ..neighbors import Neighbors, warn_label_leakage
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 from ._test_set import with_test_set
@@ -136,10 +136,7 @@ def complete_cv(
     check_tol(tol)
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
-    if test is None:
-        neighbors, pool = as_neighbors(X, metric, metric_params), None
-    else:
-        neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
+    neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
     sampling = check_sampling(method, n_draws, random_state)
     problem = validate_problem(
         y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool

@@ -125,16 +125,6 @@ class NeighborEvaluation(Computation):
         """Return the result with tied samples ordered by their single scores, in floating point."""
         return replace(self._unchanged(), exact=False, tie_order=order).result(keep=True)
 
-    def _without_pool(self, what: str) -> NeighborEvaluation:
-        """The evaluation; ValueError if training sets come from a pool, which `what` does not serve."""
-        if self.problem.pool is not None:
-            msg = (
-                f"{what} serves samples that train and are tested in turn, not a pool with a test set; "
-                "standard_error(), confidence_interval() and confusion() serve both"
-            )
-            raise ValueError(msg)
-        return self._unchanged()
-
     def _unchanged(self) -> NeighborEvaluation:
         """Return this evaluation for a further question; ValueError if X was changed after the score."""
         self.neighbors.check_unchanged()
@@ -154,21 +144,21 @@ class NeighborEvaluation(Computation):
         """Return the spread of `CompleteCV.split_std`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._without_pool("split_std").neighbors
+        near = self._unchanged().neighbors
         return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
 
     def runs(self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None) -> ScoredRuns:
         """Return the runs of `CompleteCV.runs`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._without_pool("runs").neighbors
+        near = self._unchanged().neighbors
         return random_runs(self.problem, near, result.score, n_runs, random_state, n_jobs)
 
     def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
         """Return the changes of `CompleteCV.influence`."""
         check_finite(result)
         jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._without_pool("influence").neighbors
+        near = self._unchanged().neighbors
         return influence(result, self.problem, near, self.tol, jobs)
 
     def halves_request(

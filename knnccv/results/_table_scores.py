@@ -63,9 +63,10 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
     if scorer.needs == "votes":
         control = control_of_votes(problem, near, runs.kinds, n_jobs)
     else:
-        n_tested = [problem.training_sets[kind].n_test for kind in runs.kinds]
+        kinds, counts = [problem.training_sets[kind] for kind in runs.kinds], problem.labels.counts
         known = result.confusion(normalize="all")
-        control = partial(confusion_controls, n_tested=np.array(n_tested, float), expected=known)
+        n_tested = np.array([kind.tested_share(len(counts)) for kind in kinds], float) @ counts
+        control = partial(confusion_controls, n_tested=n_tested, expected=known)
     values, controls = score_tables(problem, near, runs, scorer, control, n_jobs)
     if not np.isfinite(values).all():
         msg = (
@@ -123,7 +124,7 @@ def control_of_votes(
 
     ``kinds`` (n_folds,) are the kinds of the folds of a run, which test all samples that do not train.
     """
-    codes = problem.labels.codes
+    codes = problem.kernel_labels().classes
     if len(problem.labels.classes) != 2:
         return None
     lists = all_lists(neighbors, first_depth(problem, neighbors, DEEP), n_jobs)

@@ -1,4 +1,4 @@
-"""The argument `test` of `complete_cv`: a test set, whose neighbors are all in a pool."""
+"""The argument `test`: a test set, whose neighbors are all in a pool."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..driver import Pool
-from ..neighbors import Between, Neighbors, neighbors_in_pool
+from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool
 
 
 def with_test_set(
     X: Any, y: Any, test: Any, metric: Any, metric_params: Mapping[str, Any] | None
-) -> tuple[Neighbors, Any, Pool]:
+) -> tuple[Neighbors, Any, Pool | None]:
     """The neighbors that the samples of the test set have in the pool X, their labels, and the pool's.
+
+    Without a test set those of X among themselves, their labels, and None.
 
     Raises
     ------
@@ -22,6 +24,8 @@ def with_test_set(
         If `test` is no pair (X_test, y_test), or no labels where X holds distances; or if the data do not
         fit together.
     """
+    if test is None:
+        return as_neighbors(X, metric, metric_params), y, None
     queries, tested = _split(test, X, metric)
     neighbors, n_pool = neighbors_in_pool(X, queries, metric, metric_params)
     return neighbors, tested, Pool(y, n_pool)

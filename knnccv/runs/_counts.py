@@ -125,7 +125,7 @@ class RunCounter:
         counters = word_rows(0 if by_votes else size * n_levels), word_rows(n_known * n_levels)
         plan = Plan(
             self.what, planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
-            self.cells, n_cells, labels.codes, n_classes, ballot.n_nearest,
+            self.cells, n_cells, self.problem.kernel_labels().classes, n_classes, ballot.n_nearest,
             self.draws_ties, ballot.random_ties, (self.runs.seed + block) % 2**62,
         )  # fmt: skip
         tied, shares = [], []

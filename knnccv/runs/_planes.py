@@ -22,7 +22,7 @@ import numpy as np
 from .._parallel import for_each, one_blas_thread
 from .._typing import Array
 from ..designs import Allotment
-from ..driver import ScoringProblem
+from ..driver import ScoringProblem, labels_of_pool
 from ..kernel import inner, jit
 from ..kernel.words import (
     BITS,
@@ -335,18 +335,45 @@ class Runs:
 
 
 def draw_runs(problem: ScoringProblem, n_runs: int, rng: np.random.Generator) -> Runs:
-    """Random runs of a problem's design.
+    """Random runs of a problem's design; with a pool, of one training set each.
 
     Raises
     ------
     NotImplementedError
         If the design cannot be drawn.
     """
-    allotment = problem.design.allotment(problem.labels)
+    labels = problem.labels if problem.pool is None else labels_of_pool(problem.pool)
+    allotment = problem.design.allotment(labels)
     if allotment is None:
-        return given_runs([problem.design.draw(problem.labels, rng) for _ in range(n_runs)])
-    seed = int(rng.integers(2**63))
-    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed), seed)
+        runs = given_runs([problem.design.draw(labels, rng) for _ in range(n_runs)])
+    else:
+        seed = int(rng.integers(2**63))
+        runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed), seed)
+    return runs if problem.pool is None else from_pool(runs, len(problem.labels.codes), rng)
+
+
+def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
+    """Runs in which other samples, numbered before those of the given runs, are tested.
+
+    The training set of a run is that of one fold, drawn at random; the rest of the pool takes no part.
+    """
+    fold = rng.integers(runs.n_folds, size=runs.n_blocks * BITS)
+    kinds = runs.kinds
+    if runs.n_folds > 1:
+        kinds = np.broadcast_to(kinds, (runs.n_runs, runs.n_folds))
+        kinds = np.take_along_axis(kinds, fold[: runs.n_runs, None], axis=1)
+
+    def planes(block: int) -> Planes:
+        drawn, folded = runs.planes(block)
+        own = pack(fold[block * BITS :][:BITS, None], folded).bits[0]
+        drawn[:, : len(own)] ^= own
+        differs = np.bitwise_or.reduce(drawn, axis=1)
+        bits = np.zeros((n_tested + len(drawn), 2, WORDS), np.uint64)
+        bits[:n_tested, 0] = ~np.uint64(0)  # tested
+        bits[n_tested:, 1] = ~differs if folded else differs  # neither
+        return Planes(bits, folded=False)
+
+    return Runs(runs.n_runs, kinds, planes, runs.seed)
 
 
 def given_runs(drawn: list[tuple[Array, Array]]) -> Runs:

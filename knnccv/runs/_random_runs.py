@@ -79,7 +79,7 @@ class ScoredRuns(RandomRuns):
     Attributes
     ----------
     scores : ndarray of shape (n_runs,)
-        The score of every run; one run of a k-fold design is a whole partition into folds.
+        The score of every run, as `CompleteCV.split_std` describes runs.
     confusions : int64 ndarray of shape (n_runs, n_classes, n_classes), or None
         The predictions of every run, of all its folds together: rows true, columns predicted. None if the
         rule does not predict a class, or if they take too much memory.
@@ -187,7 +187,8 @@ class RandomSplits:
         """Standard deviation of the score of one random run around ``score``: the luck of the split.
 
         The samples are fixed; only their random split varies. One run of a k-fold design is a whole
-        partition into folds, one run of another design a single split. It says how far one random run, as
+        partition into folds, one run of another design a single split; with a pool and a test set, one run
+        is one training set from the pool. It says how far one random run, as
         of scikit-learn's shuffled splitters, is from the exact score; not how far the exact score is from
         that of other samples.
 
@@ -238,8 +239,8 @@ class RandomSplits:
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
 
-        The mean of the runs estimates ``score``, which is exact. Results of the same design and seed are
-        scored on the same splits.
+        The mean of the runs estimates ``score``, which is exact. One run is as in `split_std`. Results of
+        the same design and seed are scored on the same splits.
 
         Parameters
         ----------
@@ -361,7 +362,9 @@ def split_spread(
 def _exact(
     problem: ScoringProblem, neighbors: Neighbors, result: Scored, tol: float, n_jobs: int | None
 ) -> SplitSpread:
-    if problem.design.every_split(problem.labels) is not None:  # nothing is random
+    every = problem.design.every_split(problem.labels) if problem.pool is None else None
+    whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
+    if every is not None or whole:  # nothing is random
         return SplitSpread(0.0, True, 0.0, 0)
     scores = _all_runs(problem, result)
     if scores is not None:
@@ -381,7 +384,7 @@ def _exact(
 def _all_runs(problem: ScoringProblem, result: Scored) -> Array | None:
     """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
     of_one_size = problem.design.one_run == "set" and not problem.design.stratifies
-    if not of_one_size or problem.training_sets[0].n_test != 1:
+    if problem.pool is not None or not of_one_size or problem.training_sets[0].n_test != 1:
         return None
     scores: Array = item_shares(problem, 1)[0][problem.labels.codes] * result.per_item
     return scores

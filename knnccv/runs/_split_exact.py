@@ -41,6 +41,8 @@ class NotExactError(ValueError):
 
 def why_not_exact(problem: ScoringProblem, result: Scored) -> str:
     """Why there is no exact standard deviation; empty if there may be one."""
+    if problem.pool is not None:
+        return "the training sets come from a pool"
     if not problem.design.one_run or problem.design.stratifies:
         return f"{problem.design!r} has no formula"
     if any(problem.nearest(kind) != 1 for kind in problem.training_sets):

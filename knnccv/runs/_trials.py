@@ -170,7 +170,7 @@ def trial_scorer(
     """The scorer of runs, ``fold_of`` (n_items, n_runs) and ``kinds`` (n_runs, n_folds); compiled."""
     shares = item_shares(problem, kinds.shape[1])
     if problem.leaves_groups:  # training sets differ in size from run to run
-        sizes, kinds = np.unique((fold_of < 0).sum(axis=0)[:, None], return_inverse=True)
+        sizes, kinds = np.unique((fold_of == -1).sum(axis=0)[:, None], return_inverse=True)
         kinds = kinds.reshape(-1, 1)
         tasks = [problem.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)

@@ -47,7 +47,7 @@ class VoteLaws(NamedTuple):
 
 
 @jit
-def fill_vote_laws(items, lengths, first, codes, n_train, counts, stratified, laws, tails):
+def fill_vote_laws(items, lengths, first, codes, n_train, counts, held_out, stratified, laws, tails):
     """Fill ``laws[r]`` and ``tails[r]`` for the samples ``first + r`` from their lists."""
     n_nearest = laws.shape[1] - 1
     state, passed = np.zeros((n_nearest, n_nearest)), np.zeros(2, np.int64)
@@ -62,9 +62,9 @@ def fill_vote_laws(items, lengths, first, codes, n_train, counts, stratified, la
             if stratified:
                 drawn, left = n_train[c], counts[c] - passed[c]
                 if c == own:
-                    left -= 1
+                    left -= held_out
             else:
-                drawn, left = n_train[0], counts[0] - 1 - position
+                drawn, left = n_train[0], counts[0] - held_out - position
             passed[c] += 1
             for t0 in range(min(n_nearest - 1, passed[0]), -1, -1):
                 for t1 in range(min(n_nearest - 1 - t0, passed[1]), -1, -1):
@@ -89,7 +89,7 @@ def fill_vote_laws(items, lengths, first, codes, n_train, counts, stratified, la
 _INTEGERS = types.Array(types.int64, 1, "C")
 _SIGNATURE = types.void(
     types.Array(types.int32, 2, "C"), _INTEGERS, types.int64, _INTEGERS, _INTEGERS, _INTEGERS,
-    types.boolean, types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C"),
+    types.int64, types.boolean, types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C"),
 )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def vote_laws(
     lists : NeighborLists
         The lists of all samples, of any depth.
     codes : int64 ndarray of shape (n_items,)
-        The class of every sample, 0 or 1.
+        The class of every sample, 0 or 1; those that are tested are the first, one for each list.
     kind : TrainingSets
         The training sets, of one size or stratified by class.
     n_neighbors : int
@@ -142,7 +142,7 @@ def vote_laws(
             f"got {n_neighbors}"
         )
         raise ValueError(msg)
-    n_items = len(codes)
+    n_items = len(lists.items)
     laws, tails = np.zeros((n_items, n_neighbors + 1)), np.empty(n_items)
     n_train, counts = np.array(kind.n_train, np.int64), np.array(kind.counts, np.int64)
     compile_driver(fill_vote_laws, _SIGNATURE)
@@ -150,13 +150,14 @@ def vote_laws(
     def one(first: int) -> None:
         rows = slice(first, first + BLOCK)
         fill_vote_laws(
-            lists.items[rows], lists.lengths[rows], first, codes, n_train, counts, kind.stratified,
-            laws[rows], tails[rows],
+            lists.items[rows], lists.lengths[rows], first, codes, n_train, counts, kind.held_out,
+            kind.stratified, laws[rows], tails[rows],
         )  # fmt: skip
 
     for_each(one, range(0, n_items, BLOCK), n_jobs)
-    n_tested = np.bincount(codes, minlength=2) * np.array(kind.tested_share(2), float)
-    return VoteLaws(laws, tails, codes, n_tested)
+    tested = codes[:n_items]
+    n_tested = np.bincount(tested, minlength=2) * np.array(kind.tested_share(2), float)
+    return VoteLaws(laws, tails, tested, n_tested)
 
 
 def mixed_ties(lists: NeighborLists, codes: Array) -> Array:

@@ -20,9 +20,9 @@ from .._labels import EncodedLabels, encode_labels, single_class
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, Design
-from ..driver import InexactError, ScoringProblem, first_depth, validate_problem
+from ..driver import InexactError, Pool, ScoringProblem, first_depth, validate_problem
 from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
-from ..runs import NEITHER, Runs, draw_planes, nearest_in_runs, pack
+from ..runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
@@ -64,10 +64,11 @@ class Question:
             msg = "all neighbors within a radius decide, whatever their number"
             raise InexactError(msg)
 
-    @property
+    @cached_property
     def labels(self) -> EncodedLabels:
         """The classes; a single one for a regression, and for several outputs."""
-        return self.request.labels
+        y = self.request.y
+        return single_class(len(y)) if self.rule.regression or y.ndim == 2 else encode_labels(y)
 
     @property
     def by_output(self) -> bool:
@@ -95,8 +96,11 @@ class Question:
         )
         label = y if y.ndim == 1 else y[:, 0]
         values, variant = (y.astype(float), "regression") if self.rule.regression else (label, "knn")
-        k = {"n_neighbors": self.rule.n_neighbors}
-        return validate_problem(values, len(y), variant, design, law.ties, "pooled", k)
+        k, n = {"n_neighbors": self.rule.n_neighbors}, self.request.n_tested
+        pool = Pool(values[n:], len(y) - n) if n else None
+        return validate_problem(
+            values[: n or len(y)], n or len(y), variant, design, law.ties, "pooled", k, pool=pool
+        )
 
     @cached_property
     def scorer(self) -> TableScorer | None:
@@ -148,9 +152,10 @@ class Question:
         ask: Any = partial(complete_cv, self.rule.neighbors, **options)
 
         def means(design: Design) -> Array:
+            data, given = partial(ask, cv=design), self.request.data
             if not self.by_output:
-                return np.asarray(ask(y, cv=design).confusion(normalize="all"))
-            return np.array([ask(column, cv=design).score for column in self.targets.T])
+                return np.asarray(data(**given(y)).confusion(normalize="all"))
+            return np.array([data(**given(column)).score for column in self.targets.T])
 
         try:
             if not isinstance(law, GroupLaw):
@@ -165,14 +170,15 @@ class Question:
             return None
         law, n_folds = self.request.law, tables.shape[1]
         n_tested = tables[..., -1] if self.by_output else tables.sum(axis=(2, 3))
-        if isinstance(law, GroupLaw):  # the mean size: a mean over the tested samples has no exact mean
+        if isinstance(law, GroupLaw) and not self.request.n_tested:  # the mean size: sizes of folds vary
             share = np.array([tested for _, tested in law.folds(n_folds)]) / len(law.sizes)
             n_tested = np.broadcast_to(share * len(law.codes), n_tested.shape)
         if not self.by_output:
             return confusion_controls(tables, n_tested, self.expected)
         n_outputs, number = len(self.expected), tables[..., -1:]
         means = (tables[..., :n_outputs] / n_tested[..., None]).mean(axis=1)
-        if not self.rule.regression or isinstance(law, GroupLaw) or number.min() < 2:
+        alike = self.request.n_tested > 0 or isinstance(law, GroupLaw)  # no known variance of the tested
+        if not self.rule.regression or alike or number.min() < 2:
             return means, self.expected
         # R² divides by the variance of the tested targets, which has no bias.
         sums, squares = np.split(tables[..., n_outputs:-1], 2, axis=-1)
@@ -195,14 +201,14 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         msg = "scikit-learn makes the splits, or pools the scores"
         raise InexactError(msg)
     asked = Question(request, scoring, *request.prepared.inside(request.n_jobs))
-    runs = runs_of(request, asked.labels, 1)
+    runs = runs_of(request, request.labels, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(asked.rule.n_neighbors, min(trains))
     scorer = asked.scorer
     in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None or asked.formula else "scored"
-    runs = runs_of(request, asked.labels, int(n_runs or RUNS[kind]))
+    runs = runs_of(request, request.labels, int(n_runs or RUNS[kind]))
     values, controls = (count if in_tables else predict)(asked, runs)
     known = ", corrected by exact means of the same runs" if controls else ""
     defined = np.isfinite(values)
@@ -233,8 +239,8 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
 
 
 def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
-    """Random runs of the splits of a request."""
-    law, cv = request.law, request.cv
+    """Random runs of the splits of a request, with the labels of the samples that are split."""
+    law, cv = request.law, request.cv.cv if request.n_tested else request.cv
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
         n_folds = int(cv.get_n_splits()) if type(cv).__name__ == "GroupKFold" else 1
@@ -253,7 +259,9 @@ def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
             _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
             ((n_train, rest),) = allotment.sizes.tolist()
             allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
-    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+    runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+    n_tested, rng = request.n_tested, np.random.default_rng(request.seed)
+    return from_pool(runs, n_tested, rng) if n_tested else runs
 
 
 def drawn_runs(request: Request, n_runs: int) -> Runs:
@@ -276,7 +284,7 @@ def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     control: Any = None
     if scorer.needs != "votes":
         control = asked.controls if asked.expected is not None else None
-    elif isinstance(request.law, FoldLaw) and request.law.tests_rest:
+    elif isinstance(request.law, FoldLaw) and request.law.tests_rest and runs.kinds.ndim == 1:
         control = control_of_votes(asked.problem, near, runs.kinds, request.n_jobs)
     return score_tables(asked.problem, near, runs, scorer, control, request.n_jobs)
 
@@ -291,6 +299,7 @@ def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     for start in counted(starts, len(starts)):
         some = folds[start : start + step]
         items, distances = (asked.inside or asked.plain)(some)
+        some = some[:, : items.shape[1]]  # without a pool
         outputs = outputs_of(asked, items, weights_of(rule, distances))
         values.append(score_outputs(asked, some, outputs, n_folds))
         if asked.expected is not None:
@@ -308,7 +317,7 @@ def control_once(request: Request) -> SplitControl | None:
     None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.
     """
     prepared = request.prepared
-    if not prepared.steps or request.y.ndim != 1:
+    if not prepared.steps or request.y.ndim != 1 or request.n_tested:
         return None
     try:
         if isinstance(request.law, (tuple, GroupLaw)):
@@ -388,10 +397,11 @@ def shares_of(asked: Question, outputs: Array) -> list[Array]:
 
 def errors_of(asked: Question, outputs: Array) -> Array:
     """Errors of a regression, or whether predictions are right, (n_runs, n_items, n_outputs)."""
+    n = outputs.shape[1]  # the tested ones come before a pool
     if asked.rule.regression:
-        return np.asarray(outputs - asked.targets)
+        return np.asarray(outputs - asked.targets[:n])
     pairs = zip(shares_of(asked, outputs), asked.outputs, strict=True)
-    return np.stack([shares.argmax(axis=2) == labels.codes for shares, labels in pairs], axis=2)
+    return np.stack([shares.argmax(axis=2) == labels.codes[:n] for shares, labels in pairs], axis=2)
 
 
 def fold_sums(folds: Array, values: Array, n_folds: int) -> Array:
@@ -411,12 +421,14 @@ def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Ar
     if asked.by_output:
         values = errors_of(asked, outputs)
         if asked.rule.regression:
-            off = np.broadcast_to(asked.targets - asked.targets.mean(axis=0), values.shape)
+            targets = asked.targets[: values.shape[1]]
+            off = np.broadcast_to(targets - targets.mean(axis=0), values.shape)
             values = np.concatenate([values**2, off, off**2], axis=2)
         return fold_sums(folds, values, n_folds)
     n_runs, tested = len(folds), folds >= 0
     cell = (np.arange(n_runs)[:, None] * n_folds + folds)[tested]
-    n_classes, true = len(asked.labels.classes), np.broadcast_to(asked.labels.codes, folds.shape)[tested]
+    true = np.broadcast_to(asked.labels.codes[: folds.shape[1]], folds.shape)[tested]
+    n_classes = len(asked.labels.classes)
     at = (cell * n_classes + true) * n_classes + outputs.argmax(axis=2)[tested]
     shape = (n_runs, n_folds, n_classes, n_classes)
     return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
@@ -459,7 +471,7 @@ def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> 
     squared = means(errors**2)
     if asked.formula != "r2_score":
         return squared if asked.formula == "mean_squared_error" else np.sqrt(squared)
-    y = asked.targets.astype(float)
+    y = asked.targets[: errors.shape[1]].astype(float)
     targets = np.broadcast_to(y, errors.shape)
     off = targets - means(targets)[np.arange(len(folds))[:, None], np.maximum(folds, 0)]
     spread = means(off**2)

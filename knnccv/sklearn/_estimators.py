@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import encode_labels
+from .._labels import encode_labels, encode_together
 from .._typing import Array
 from .._validation import WRONG_WAY, check_integer, check_real
 from ..driver import InexactError
@@ -30,6 +30,7 @@ from ..neighbors import (
     SPARSE_NAMES,
     Neighbors,
     SupervisedDistanceWarning,
+    neighbors_in_pool,
 )
 from ..runs import RescaledSearch, scaling_of
 
@@ -134,8 +135,10 @@ def check_size(n_neighbors: int, n_train: int) -> None:
         raise ValueError(msg)
 
 
-def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rule:
+def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_tested: int = 0) -> Rule:
     """Return the rule of an estimator, if it can be averaged exactly; its `neighbors`, if they are known.
+
+    The first `n_tested` samples have neighbors among the others; if 0, all have them among all.
 
     Raises
     ------
@@ -157,7 +160,7 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rul
             msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
             raise InexactError(msg)
         radius, label = check_real("radius", estimator.radius), getattr(estimator, "outlier_label", None)
-        near = _neighbors_of(estimator, X) if neighbors is None else neighbors
+        near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
         return Rule(0, regression, False, near, None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
     weights = estimator.weights
@@ -171,11 +174,11 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None) -> Rul
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
         weights = None
-    near = _neighbors_of(estimator, X) if neighbors is None else neighbors
+    near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
     return Rule(k, regression, by_distance, near, weights)
 
 
-def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
+def _neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
     from sklearn.metrics import pairwise_distances
 
     metric, params = metric_of(estimator)
@@ -185,11 +188,17 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
         raise InexactError(msg)
     if name == "precomputed":
         return Neighbors.from_distances(X)
+
+    def searched(metric: Any, params: Any) -> Neighbors:
+        if n_tested:
+            return neighbors_in_pool(X[n_tested:], X[:n_tested], metric, params)[0]
+        return Neighbors.from_data(X, metric, metric_params=params)
+
     if callable(metric) and not hasattr(metric, "pairwise"):
-        return Neighbors.from_data(X, partial(metric, **params) if params else metric)
+        return searched(partial(metric, **params) if params else metric, None)
     missing = missing_parameters(name, params)
     if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
-        return Neighbors.from_data(X, name, metric_params=params)
+        return searched(name, params)
     if missing:
         msg = (
             f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it "
@@ -199,9 +208,14 @@ def _neighbors_of(estimator: Any, X: Any) -> Neighbors:
     if len(X) > _MAX_ITEMS:
         msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
         raise InexactError(msg)
+    pair = (X[:n_tested], X[n_tested:]) if n_tested else (X,)
     if hasattr(metric, "pairwise"):
-        return Neighbors.from_distances(metric.pairwise(np.asarray(X, dtype=float)))
-    return Neighbors.from_distances(pairwise_distances(X, metric=metric, **params))
+        distances = metric.pairwise(*(np.asarray(part, dtype=float) for part in pair))
+    else:
+        distances = pairwise_distances(*pair, metric=metric, **params)
+    if n_tested:
+        return neighbors_in_pool(distances, None, "precomputed", None)[0]
+    return Neighbors.from_distances(distances)
 
 
 def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
@@ -230,7 +244,7 @@ def length_of(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def as_target(estimator: Any, X: Any, y: Any) -> Array:
+def as_target(estimator: Any, X: Any, y: Any, name: str = "y") -> Array:
     """Convert labels or values to an array of shape (n_items,) or (n_items, n_outputs)."""
     from sklearn.base import is_classifier
 
@@ -238,12 +252,54 @@ def as_target(estimator: Any, X: Any, y: Any) -> Array:
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim not in (1, 2) or len(target) != length_of(X):
-        msg = f"y must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
+        msg = (
+            f"{name} must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
+        )
         raise ValueError(msg)
     if target.ndim == 1 and is_classifier(estimator):
         labels = encode_labels(y if np.ndim(y) == 1 else target)
         return labels.classes[labels.codes]
     return target
+
+
+def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any, Array]:
+    """The number of samples of a test set; these with the pool after them, and the labels of all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `test` is no pair, does not fit the pool, or the estimator takes distances.
+    """
+    from scipy.sparse import vstack
+    from sklearn.base import is_classifier
+
+    if not isinstance(test, tuple) or len(test) != 2:
+        msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
+        raise TypeError(msg)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
+        msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
+        raise ValueError(msg)
+    Z, t = test[0], as_target(estimator, *test, name="y_test")
+    columns = [np.shape(part)[1:] for part in (X, Z)]
+    if columns[0] != columns[1] or y.shape[1:] != t.shape[1:]:
+        msg = (
+            "X_test and y_test must have the columns of X and y, got shapes "
+            f"{np.shape(Z)} and {t.shape}, and {np.shape(X)} and {y.shape}"
+        )
+        raise ValueError(msg)
+    if is_classifier(estimator) and y.ndim == 1:
+        pool, tested = encode_together(encode_labels(y), encode_labels(t, test="_test"))
+        y, t = pool.classes[pool.codes], tested.classes[tested.codes]
+    if hasattr(X, "tocsr") or hasattr(Z, "tocsr"):
+        both: Any = vstack([Z, X], format="csr")
+    elif hasattr(X, "iloc") and hasattr(Z, "iloc"):
+        import pandas as pd
+
+        both = pd.concat([Z, X], ignore_index=True)
+    else:
+        both = np.concatenate([Z, X])
+    return len(t), both, np.concatenate([t, y])
 
 
 @dataclass(frozen=True)
@@ -258,6 +314,8 @@ class Prepared:
     """The steps of a pipeline that are fitted to every training set, with its last."""
     neighbors: Neighbors | None = None
     """The neighbors of X, if they are known."""
+    n_tested: int = 0
+    """The number of samples of a test set, which are the first."""
 
     def inside(self, n_jobs: int | None) -> tuple[Rule, Callable[[Array], tuple[Array, Array]] | None]:
         """The rule, and how its nearest training samples are found if columns are scaled within the folds.
@@ -271,7 +329,7 @@ class Prepared:
         """
         if not self.reason:
             return self.rule, None
-        if not self.steps:
+        if not self.steps or self.n_tested:
             raise InexactError(self.reason)
         *steps, last = self.steps
         metric, params = metric_of(last)
@@ -293,7 +351,7 @@ class Prepared:
         """The estimator's rule; its neighbors are searched once for all scorings."""
         if self.reason:
             raise InexactError(self.reason)
-        return read_rule(self.estimator, self.X, self.neighbors)
+        return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:

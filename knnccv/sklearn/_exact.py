@@ -57,7 +57,7 @@ def exact_score(request: Request, scoring: Any) -> ExpectedScore:
     law = request.law
     if isinstance(law, tuple):
         return run_listed(request, scoring, law)
-    listed = 0 < law.n_splits <= (MAX_SPLITS if law.every else MAX_RUNS)
+    listed = not request.n_tested and 0 < law.n_splits <= (MAX_SPLITS if law.every else MAX_RUNS)
     if listed:
         request = replace(request, n_draws=0)
     try:
@@ -125,12 +125,18 @@ def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
 def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> ExpectedScore:
     """Compute the score over equally likely training sets of fixed sizes."""
     design, average = law.design, law.pooled if request.pooled else "pooled"
-    if measure.kind == "balanced":
+    tested = np.unique(request.y[: request.n_tested])
+    if request.n_tested and measure.every_class and len(tested) < len(np.unique(request.y)):
+        msg = f"{measure.name} is exact only if the test set has samples of every class"
+        raise InexactError(msg)
+    if measure.kind == "balanced" and request.n_tested:
+        average = "class"
+    elif measure.kind == "balanced":
         average = "class" if request.pooled else "pooled"
         design = design if request.pooled else _balanced_design(request, measure, law)
     labels = request.labels
     check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
-    undefined = _undefined(measure, law, labels)
+    undefined = _undefined(measure, law, labels, request)
     if undefined > request.tol:
         msg = (
             f"{measure.name} is exact only if every training set and every test set has samples of every "
@@ -144,7 +150,7 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
     return found if found.error_bound is None else replace(found, error_bound=found.error_bound + undefined)
 
 
-def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels) -> float:
+def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels, request: Request) -> float:
     """Bound how much the splits in which scikit-learn has no score change the mean over the others.
 
     It is the probability that a fold of a run does not train or does not test some class, times the largest
@@ -153,13 +159,19 @@ def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels) -> float:
     if not measure.all_classes:
         return 0.0
     kinds, counts = (law.balanced or law.design).training_sets(labels), labels.counts
+    is_pool, tested = request.n_tested > 0, np.unique(request.y[: request.n_tested])
+    if is_pool and tested.tolist() != labels.classes.tolist():
+        return math.inf
     if law.balanced is not None:
-        always = _tests_every_class(law.balanced, labels) and all(min(kind.n_train) for kind in kinds)
+        tests_all = is_pool or _tests_every_class(law.balanced, labels)
+        always = tests_all and all(min(kind.n_train) for kind in kinds)
         return 0.0 if always else math.inf
     if not law.tests_rest:
         return math.inf
     n_items = len(labels.codes)
-    sizes = [size for kind in kinds for size in (kind.least_train, n_items - kind.most_train)]
+    sizes = [kind.least_train for kind in kinds]
+    if not is_pool:
+        sizes += [n_items - kind.most_train for kind in kinds]
     lacking = sum(share**size for share in (1 - counts / n_items).tolist() for size in sizes)
     return float(LARGEST * law.design.n_folds * lacking)
 
@@ -202,7 +214,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     if measure.all_classes:
         msg = f"{measure.name} needs every class in every fold, which groups may not have"
         raise InexactError(msg)
-    few = law.n_splits <= MAX_SPLITS
+    few = law.n_splits <= MAX_SPLITS and not request.n_tested
     weighted = rule.radius is not None or (rule.weights is not None and not (few and rule.by_distance))
     if (weighted or (measure.kind == "absolute" and not few)) and (
         few or rule.radius is not None or not request.n_draws
@@ -216,7 +228,8 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
             request, measure, law, means.mean(), bound, how, **_by_output(request, measure, means)
         )
     equal = len(set(law.sizes.tolist())) == 1
-    if not request.pooled and (not equal or measure.kind == "balanced"):
+    is_pool = request.n_tested > 0  # all splits test the same samples
+    if not is_pool and not request.pooled and (not equal or measure.kind == "balanced"):
         msg = (
             f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
             "one by one; there is a closed form with average='pooled' (all classifications have equal "
@@ -230,7 +243,7 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
     results, shares = [], []
     for probability, n_train, n_test in law.parts:
         results += _complete(request, rule, measure, law.leaving(n_train), ties=law.ties, average=average)
-        share = float(probability * n_test / whole if request.pooled else probability)
+        share = float(probability * n_test / whole if request.pooled and not is_pool else probability)
         shares += [share / n_outputs(request)] * n_outputs(request)
     return _combined(request, measure, law, results, shares, ", in closed form")
 
@@ -247,7 +260,7 @@ def _complete(
     # With ties="index", a tie of the nearest neighbor with the next would not be counted.
     nearest: Any = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
     weighted = rule.weights is not None and (
-        not rule.by_distance or any(nearest(column).tied for column in columns)
+        not rule.by_distance or any(nearest(**request.data(column)).tied for column in columns)
     )
     by_weights = weighted or measure.kind == "absolute"
     if isinstance(design, StratifiedShuffle) and (by_weights or rule.radius is not None):
@@ -259,7 +272,8 @@ def _complete(
         options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
         if measure.kind == "absolute":
             options["score"] = "absolute"
-        scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
+        ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
+        scores = [partial(ask, **request.data(column)) for column in columns]
         return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
     variant = "nn"
     if rule.regression:
@@ -268,7 +282,8 @@ def _complete(
         variant, options = "confidence", options | {"n_neighbors": k, "score": measure.kind}
     elif k > 1 and not rule.by_distance:
         variant, options = "knn", options | {"n_neighbors": k}
-    scores = [partial(complete_cv, rule.neighbors, column, variant, **options) for column in columns]
+    ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
+    scores = [partial(ask, **request.data(column)) for column in columns]
     if isinstance(design, LeaveGroupsOut):
         return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
     return [score() for score in scores]
@@ -287,7 +302,7 @@ def _within_radius(
     ask: Any = partial(complete_cv, rule.neighbors, radius=rule.radius, **options)
     variant, label = ("radius_regression" if rule.regression else "radius"), rule.outlier_label
     if label is None:
-        share = ask(columns[0], variant, score="outliers").score
+        share = ask(**request.data(columns[0]), variant=variant, score="outliers").score
         msg = (
             "pass a larger radius, or an outlier_label to a classifier: scikit-learn has no score, as "
             f"{100 * share:.3g} % of the tested samples have no neighbor within the radius {rule.radius}"
@@ -299,8 +314,9 @@ def _within_radius(
         else:
             warnings.warn(f"{msg}; here they count as errors", UserWarning, stacklevel=2)
     if rule.regression:
-        return [ask(column, variant, outlier_value=float(label)) for column in columns]
-    return [ask(columns[0], variant, outlier_label=label, loss=loss)]
+        ask = partial(ask, variant=variant, outlier_value=float(label))
+        return [ask(**request.data(column)) for column in columns]
+    return [ask(**request.data(columns[0]), variant=variant, outlier_label=label, loss=loss)]
 
 
 def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int) -> CompleteCV:

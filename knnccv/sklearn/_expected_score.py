@@ -6,7 +6,7 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
 from typing import Any
 
@@ -18,11 +18,20 @@ from ..driver import TIES, InexactError, check_n_draws
 from ..neighbors import ALIASES, NAMES
 from ..tuning import Inner, tuned_score
 from ._by_runs import control_once, score_by_runs
-from ._estimators import Prepared, as_target, metric_of, missing_parameters, needs_sklearn, prepare
+from ._estimators import (
+    Prepared,
+    as_target,
+    metric_of,
+    missing_parameters,
+    needs_sklearn,
+    prepare,
+    with_test_set,
+)
 from ._exact import exact_score
 from ._request import AVERAGES, INEXACT, ExpectedScore, Request
 from ._runs import sample
 from ._scoring import for_sklearn, is_costs, several
+from ._splitters import FromPool
 
 METHODS = ("exact", "mc", "auto")
 FEWEST_CONTROLLED = 10
@@ -47,6 +56,7 @@ def expected_score(
     tol: float = 1e-12,
     n_jobs: int | None = None,
     progress: bool = False,
+    test: Any = None,
 ) -> Any:
     """Compute the expectation of ``cross_val_score(estimator, X, y, cv=cv, scoring=scoring).mean()``.
 
@@ -122,6 +132,10 @@ def expected_score(
         Threads of knnccv (default: all processors), or jobs of scikit-learn (default: its own).
     progress : bool, default False
         Show a progress bar (needs tqdm) over all stages; its total grows when a further stage begins.
+    test : pair (X_test, y_test), optional
+        A fixed test set. X and y are then a pool: every training set that `cv` draws from them is scored on
+        the test set, and what `cv` would test is not used; `groups` are those of the pool. Not for
+        ``metric="precomputed"``. `transductive` steps are fitted to the pool and the test set.
 
     Returns
     -------
@@ -185,8 +199,13 @@ def expected_score(
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
         for_sklearn(one, target)
-    prepared = prepare(estimator, X, target, bool(transductive))
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
+    n_tested = 0
+    if test is not None:
+        n_tested, X, target = with_test_set(estimator, X, target, test)
+        splitter = FromPool(splitter, n_tested)
+    prepared = prepare(estimator, X, target, bool(transductive))
+    prepared = replace(prepared, n_tested=n_tested)
     n_draws = int(n_draws) if method == "auto" else 0
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):

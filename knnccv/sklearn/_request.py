@@ -18,7 +18,7 @@ from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
 from ._estimators import Prepared
 from ._scoring import Measure
-from ._splitters import FoldLaw, GroupLaw, Law, in_words, law_of, reseeded
+from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
 
 AVERAGES = ("folds", "pooled")
 INEXACT: dict[str, Any] = {"exact": False, "error_bound": None}
@@ -252,6 +252,16 @@ class Request:
         """Whether all classifications have equal weight, for all sizes of the folds."""
         return self.average == "pooled"
 
+    @property
+    def n_tested(self) -> int:
+        """The number of samples of a test set, which are the first; 0 if there is no test set."""
+        return self.cv.n_tested if isinstance(self.cv, FromPool) else 0
+
+    def data(self, y: Array) -> dict[str, Any]:
+        """The arguments y and `test` of `complete_cv`, for the rule's neighbors."""
+        n = self.n_tested
+        return {"y": y[n:], "test": (None, y[:n])} if n else {"y": y}
+
     @cached_property
     def law(self) -> Law:
         """The distribution of the splits; InexactError if there is no closed form."""
@@ -260,8 +270,10 @@ class Request:
 
     @cached_property
     def labels(self) -> EncodedLabels:
-        """The classes; a single one for a regression, and for several outputs."""
-        return single_class(len(self.y)) if self.regression or self.y.ndim == 2 else encode_labels(self.y)
+        """The classes of the samples that are split; one for a regression, and for several outputs."""
+        y = self.y[self.n_tested :]
+        labels = single_class(len(y)) if self.regression or y.ndim == 2 else encode_labels(y)
+        return labels._replace(pool=self.n_tested > 0)
 
     @property
     def least_train(self) -> int:

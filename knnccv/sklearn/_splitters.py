@@ -75,6 +75,28 @@ class WholeData:
         return 1
 
 
+class FromPool:
+    """The training sets of a splitter of a pool, each of which tests the samples before the pool."""
+
+    def __init__(self, cv: Any, n_tested: int) -> None:
+        self.cv, self.n_tested = cv, n_tested
+        if is_random(cv):
+            self.random_state = cv.random_state
+
+    def __repr__(self) -> str:
+        return repr(self.cv)
+
+    def split(self, X: Any, y: Array, groups: Any = None) -> Iterator[Split]:  # noqa: ARG002
+        """Return an iterator over the splits of all samples; `groups` are those of the pool."""
+        cv, n = reseeded(self.cv, getattr(self, "random_state", 0)), self.n_tested
+        for train, _ in cv.split(np.zeros(len(y) - n), y[n:], groups):
+            yield np.asarray(train) + n, np.arange(n)
+
+    def get_n_splits(self, X: Any, y: Array, groups: Any = None) -> int:  # noqa: ARG002
+        """Return the number of splits."""
+        return int(self.cv.get_n_splits(np.zeros(len(y) - self.n_tested), y[self.n_tested :], groups))
+
+
 def _is_ordinary(scorer: Any) -> bool:
     """Return True for a scorer of scikit-learn's, and for several if there is one among them."""
     scorers = getattr(scorer, "_scorers", scorer)
@@ -181,6 +203,12 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     if isinstance(cv, WholeData):
         msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
         raise ValueError(msg)
+    if isinstance(cv, FromPool):
+        n = cv.n_tested
+        law = law_of(cv.cv, X[n:], y[n:], groups, regression=regression)
+        if isinstance(law, tuple):
+            return tuple((train + n, np.arange(n)) for train, _ in law)
+        return replace(law, tests_rest=True) if isinstance(law, FoldLaw) else law
     if isinstance(cv, Design):
         fixed = not regression and all(kind.stratified for kind in cv.training_sets(encode_labels(y)))
         return FoldLaw(cv, "random", balanced=ByClass(repr(cv), cv) if fixed else None)

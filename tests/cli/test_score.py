@@ -16,6 +16,7 @@ from command_line import (
     PLAIN,
     PRICE,
     PRICES,
+    ROWS,
     Refused,
     X,
     csv,
@@ -42,6 +43,7 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
     register,
+    surface,
     unregister,
 )
 from knnccv.datasets import load_wine
@@ -463,3 +465,46 @@ def test_other_scorings_are_those_of_the_bridge(options, estimator, cv):
     for name in names:
         assert found["scorings"][name]["score"] == theirs[name].score, name
         assert found["scorings"][name]["std_error"] == theirs[name].std_error, name
+
+
+TESTED = list(zip(LABEL[:5][::-1], [3, 1, 4, 1, 5], [9.5, 2.5, 6, 5, 3], strict=True))
+POOLED = [
+    ("", {}),
+    ("--variant nn --per-class 2", {"variant": "nn", "cv": StratifiedSubsample(per_class=2)}),
+    ("--train-size 12 --n-neighbors 3", {"cv": Subsample(12), "n_neighbors": 3}),
+    ("--groups who --n-neighbors 3", {"cv": LeaveGroupsOut(GROUPS), "n_neighbors": 3}),
+    ("--standardize --leave-out 2", {"cv": LeaveOut(2)}),
+]
+
+
+def test_a_test_set_is_scored_by_samples_of_the_table():
+    """Its columns are in another order, and those of the groups are no features of either."""
+    tested, labels = np.array([row[:0:-1] for row in TESTED], float), [row[0] for row in TESTED]
+    pool, test = (
+        csv("x y label who", *zip(*ROWS, strict=True), GROUPS),
+        csv("label y x who", *zip(*TESTED, strict=True), GROUPS[:5]),
+    )
+    for options, asked in POOLED:
+        question = f"score t.csv --target label --test test.txt --repeats 3 {options}"
+        question += " --drop who" * ("who" not in options)
+        both = np.concatenate([X, tested])
+        both = scaled(both) if "standardize" in options else both
+        given = both[:12], LABEL
+        asked = {**asked, "test": (both[12:], labels)}
+        exact, runs = (
+            complete_cv(*given, **asked),
+            monte_carlo_cv(*given, n_repeats=3, random_state=0, **asked),
+        )
+        answer = numbers(question, pool, test=test)
+        assert (answer["score"], answer["n_items"], answer["n_test"]) == (exact.score, 12, 5), options
+        assert answer["random_runs"]["scores"] == runs.scores.tolist(), options
+        text = knnccv(question, pool, test=test)
+        assert "tested are the 5 samples of test.txt" in text
+        assert f"{100 * exact.score:.4f} %" in text
+    answer = numbers(
+        "curve t.csv --target label --drop who --test test.txt --train-sizes 8,12", pool, test=test
+    )
+    assert answer["scores"] == surface(X, LABEL, [1, 5], [8, 12], test=(tested, labels)).scores.tolist()
+    question = "score t.csv --target label --drop who --test test.txt --train-size 8 --scoring accuracy"
+    answer = numbers(question, pool, test=test)
+    assert answer["scorings"]["accuracy"]["score"] == pytest.approx(answer["score"], abs=1e-12)

@@ -1,7 +1,8 @@
 """A pool of training samples and a fixed test set, against the enumeration of all training sets."""
 
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import naive
 import numpy as np
@@ -11,7 +12,16 @@ from scipy.sparse import csr_array
 from seeds import over_seeds
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    StratifiedSubsample,
+    Subsample,
+    complete_cv,
+    surface,
+)
 from knnccv.driver import AVERAGES
 from knnccv.variants import get_variant
 
@@ -110,6 +120,39 @@ def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     assert compared > 50
 
 
+@over_seeds(3, 20)
+def test_the_runs_of_a_pool_are_its_training_sets(seeds):
+    """Each run has the score of one training set, as often as the design says."""
+    rules = (("nn", {}), ("knn", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2}))
+    for seed in seeds:
+        D, y, t = problem(seed)
+        for d, (design, kinds) in enumerate(designs(y, np.random.default_rng(seed))):
+            variant, setting = rules[(d + seed) % 3]
+            if setting.get("n_neighbors", 1) > min(len(T) for listed in kinds for T in listed):
+                continue
+            where = f"seed {seed}: {variant} {design}"
+            asked = {"metric": "precomputed", "test": t, "ties": "index", "n_jobs": 1, **setting}
+            found = complete_cv(D, y, variant, design, **asked)
+            law = Counter()
+            for listed in kinds:
+                for T in listed:
+                    score = enumerated(D, y, t, [[T]], variant, "index", "pooled", setting)
+                    law[round(float(score), 9)] += Fraction(1, len(listed) * len(kinds))
+            shown = found.runs(2000, random_state=seed)
+            drawn = Counter(shown.scores.round(9).tolist())
+            assert set(drawn) <= set(law), where
+            for score, p in law.items():
+                slack = 6 * np.sqrt(float(2000 * p * (1 - p))) + 4
+                assert abs(drawn[score] - 2000 * p) <= slack, where
+            mean = sum(score * p for score, p in law.items())
+            std = np.sqrt(float(sum((score - mean) ** 2 * p for score, p in law.items())))
+            spread = found.split_std()
+            assert abs(spread.std - std) <= 6 * spread.error + 1e-8, where
+            if shown.confusions is not None:
+                means = shown.confusions.mean(axis=0) / len(t)
+                assert np.abs(means - found.confusion(normalize="all")).max() < 0.08, where
+
+
 def test_features_lists_and_distances_give_one_answer():
     rng = np.random.default_rng(0)
     y, t = rng.integers(0, 3, 1500), rng.integers(0, 3, 40)
@@ -185,3 +228,123 @@ def test_the_standard_error_is_that_of_new_pools_and_test_sets():
             if seed < 8:
                 errors.append(float(found.standard_error(n_halvings=60)))
         assert 2 / 3 < np.sqrt(np.mean(np.square(errors))) / np.std(scores, ddof=1) < 3 / 2
+
+
+@over_seeds(4, 40)
+def test_a_surface_of_a_pool_has_the_scores_of_complete_cv(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        D, y, t = problem(seed)
+        counts, n = {int(c): int((y == c).sum()) for c in np.unique(y)}, len(y)
+        for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
+            stratified, regression = (s + seed) % 3 == 0, variant == "regression"
+            sizes = [1 + int(rng.integers(0, n)), n]
+            designs = [Subsample(size) for size in sizes]
+            if stratified and not regression:
+                sizes = [{c: int(rng.integers(0, count + 1)) for c, count in counts.items()}, counts]
+                designs = [StratifiedSubsample(per_class=size) for size in sizes]
+            smallest = sum(sizes[0].values()) if stratified and not regression else sizes[0]
+            if (s + seed) % 4 or not smallest:
+                continue
+            n_classes = len(set(y.tolist()) | set(t.tolist()))
+            loss = rng.integers(-2, 6, (n_classes, n_classes))
+            given = {name: loss if value is True else value for name, value in setting.items()}
+            axis = next((name for name in ("n_neighbors", "rank") if given.pop(name, 0)), None)
+            ks = range(1, min(smallest, 4) + 1) if axis else None
+            asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **given}
+            asked["ties"] = get_variant(variant).tie_rules[seed % 2]
+            asked["average"] = AVERAGES[(s + seed) % (2 if regression else 3)]
+            found = surface(D, y, ks, sizes, stratified=stratified and not regression, **asked)
+            for row, k in enumerate(found.n_neighbors):
+                for column, design in enumerate(designs):
+                    more = {axis: int(k)} if axis else {}
+                    wanted = complete_cv(D, y, cv=design, **asked, **more).score
+                    where = f"seed {seed}: {variant} {given} {k} {design} {asked}"
+                    assert (
+                        abs(found.scores[row, column] - wanted) <= found.error_bound[row, column] + 1e-9
+                    ), where
+
+
+def area(votes, t):
+    return np.mean([(a > b) + (a == b) / 2 for a in votes[t == 1] for b in votes[t == 0]])
+
+
+def f1_macro(votes, t):
+    right = [
+        (((votes > 1) == c) & (t == c)).sum() / (((votes > 1) == c).sum() + (t == c).sum()) for c in (0, 1)
+    ]
+    return sum(right)
+
+
+def test_scorings_of_a_pool_are_those_of_all_training_sets():
+    rng = np.random.default_rng(3)
+    y, t = np.repeat([0, 1], [5, 4]), np.repeat([0, 1], [6, 5])
+    X, Z = rng.normal(size=(9, 2)) + y[:, None], rng.normal(size=(11, 2)) + t[:, None]
+    order = np.argsort(((Z[:, None] - X) ** 2).sum(axis=2), axis=1)
+    parts = combinations(range(5), 3), combinations(range(5, 9), 2)
+    stratified = [[*zeros, *ones] for zeros, ones in product(*map(list, parts))]
+    for scoring, score, sizes, every in (
+        ("f1_macro", f1_macro, {0: 3, 1: 2}, stratified),
+        ("roc_auc", area, {0: 3, 1: 2}, stratified),
+        ("roc_auc", area, 6, list(combinations(range(9), 6))),
+    ):
+        nearest = [[[j for j in near if j in T][:3] for near in order] for T in every]
+        scores = [score(y[np.array(items)].sum(axis=1), t) for items in nearest]
+        found = surface(X, y, 3, sizes, test=(Z, t), stratified=sizes != 6, scoring=scoring)
+        error = found.std_error.item()
+        assert abs(found.scores.item() - np.mean(scores)) < 5 * error + 1e-12, scoring
+        assert error < np.std(scores) / np.sqrt(5000), scoring  # the controls help
+
+
+def test_a_surface_of_a_pool_has_standard_errors():
+    rng = np.random.default_rng(4)
+    y, t = rng.integers(0, 2, 60), rng.integers(0, 2, 40)
+    X, Z = rng.normal(size=(60, 2)) + y[:, None], rng.normal(size=(40, 2)) + t[:, None]
+    found = surface(X, y, [1, 3], [30, 60], test=(Z, t)).standard_error(n_halvings=20)
+    for column, size in enumerate((30, 60)):
+        single = complete_cv(X, y, "knn", Subsample(size), n_neighbors=3, test=(Z, t))
+        assert found.item((1, column)) == pytest.approx(float(single.standard_error(n_halvings=20)))
+
+
+def score_without(j, D, y, **asked):
+    """The score of a pool without one sample; a class that nobody has then has no loss."""
+    rest = np.delete(np.arange(len(y)), j)
+    if asked.get("loss") is not None:
+        before, after = (np.unique([*labels, *asked["test"]]) for labels in (y, y[rest]))
+        left = np.isin(before, after)
+        asked["loss"] = asked["loss"][np.ix_(left, left)]
+    return complete_cv(D[:, rest], y[rest], **asked).score
+
+
+@over_seeds(4, 40)
+def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
+    compared = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        D, y, t = problem(seed)
+        n_classes = len(set(y.tolist()) | set(t.tolist()))
+        loss = rng.integers(-2, 6, (n_classes, n_classes))
+        for d, (design, kinds) in enumerate(designs(y, rng)):
+            smallest = min(len(T) for listed in kinds for T in listed)
+            for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
+                fits = setting.get("n_neighbors", 1) <= smallest and not design.leaves_groups
+                if (s + d + seed) % 5 or not fits or (variant == "regression" and design.stratifies):
+                    continue
+                more = {name: loss if value is True else value for name, value in setting.items()}
+                asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **more}
+                asked["average"] = AVERAGES[(s + seed) % (2 if variant == "regression" else 3)]
+                asked["ties"] = get_variant(variant).tie_rules[seed % 2]
+                found = complete_cv(D, y, cv=design, **asked)
+                try:
+                    wanted = [score_without(j, D, y, cv=design, **asked) for j in range(len(y))]
+                except ValueError:
+                    with pytest.raises(ValueError, match="without"):
+                        found.influence()
+                    continue
+                effect = found.influence()
+                off = np.abs(found.score - effect.total - wanted)
+                assert off.max() < 1e-12, f"seed {seed}: {design} {asked}"
+                assert (effect.as_tested == 0).all()
+                assert effect.labels.tolist() == y.tolist()
+                compared += 1
+    assert compared > 2 * len(seeds)

@@ -14,7 +14,7 @@ import pytest
 from bridge import exact_score
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
-from seeds import over_seeds
+from seeds import over_seeds, seeds
 from sklearn import config_context, metrics
 from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import LeaveGroupsOut, complete_cv
+from knnccv import LeaveGroupsOut, Subsample, complete_cv, surface
 from knnccv.sklearn import _exact, expected_score
 
 pytestmark = [
@@ -603,3 +603,68 @@ def test_too_many_splits_of_groups_weigh_by_what_they_test():
     seven, six = (complete_cv(X, y, "nn", LeaveGroupsOut(groups, p)).score for p in (7, 6))
     assert seven != six
     assert found.score == pytest.approx((14 * seven + 6 * six) / 20, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_a_test_set_is_scored_by_all_training_sets_of_the_pool():
+    rules = KNeighborsClassifier, partial(KNeighborsClassifier, weights="distance"), KNeighborsRegressor
+    for seed in seeds(2):
+        rng, X, y, groups = problem(seed, tied=False)
+        Z, t = rng.normal(size=(9, 2)), np.arange(9) % (y.max() + 1)
+        for number, (cv, outcomes) in enumerate(splitters(rng, y, groups)):
+            rule = rules[(seed + number // 5) % 3](smallest_k(outcomes, 2))
+            regression = isinstance(rule, KNeighborsRegressor)
+            if (seed + number) % 5 or (regression and isinstance(cv, STRATIFIED)):
+                continue
+            names = ["accuracy", "balanced_accuracy", "f1_macro"]
+            if regression:
+                names = ["neg_mean_squared_error", "r2"]
+            law = Counter()
+            for share, some in outcomes:
+                for train, _ in some:
+                    law[tuple(train)] += share / len(some)
+            wanted = np.zeros(len(names))
+            for train, share in law.items():
+                fitted = rule.fit(X[list(train)], y[list(train)])
+                wanted += [float(share) * get_scorer(name)(fitted, Z, t) for name in names]
+            found = expected_score(
+                rule, X, y, cv=cv, scoring=names, groups=groups_of(cv, groups), n_jobs=1, random_state=seed,
+                test=(Z, t), n_runs=100 if regression else 1000,
+            )  # fmt: skip
+            for name, value in zip(names, wanted, strict=True):
+                one = found[name]
+                where = f"seed {seed}, {cv}, {rule}, {name}"
+                assert abs(one.score - value) <= 5 * one.std_error + 1e-10, where
+                assert one.std_error < 0.03, where
+                assert one.exact or name in ("f1_macro", "r2"), where
+
+
+def test_pipelines_and_tables_have_test_sets():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y, t = np.repeat(["a", "b"], [20, 20]), np.repeat(["a", "b"], [8, 4])
+    X, Z = rng.normal(size=(40, 2)) + (y == "b")[:, None], rng.normal(size=(12, 2)) + (t == "b")[:, None]
+    cv, three = ms.ShuffleSplit(train_size=30), KNeighborsClassifier(3)
+    scaled = make_pipeline(StandardScaler(), three)
+    whole = expected_score(three, X, y, cv=cv, test=(Z, t))
+    frames = [pd.DataFrame(part, columns=["u", "v"]) for part in (X, Z)]
+    assert expected_score(three, frames[0], y, cv=cv, test=(frames[1], t)).score == whole.score
+    assert whole.confidence_interval().low < whole.score
+    assert whole.score == complete_cv(X, y, "knn", Subsample(30), n_neighbors=3, test=(Z, t)).score
+    strata = ms.StratifiedShuffleSplit(train_size=20)
+    found = expected_score(three, X, y, cv=strata, scoring="f1_macro", test=(Z, t), random_state=0)
+    other = surface(X, y, 3, 10, stratified=True, test=(Z, t), scoring="f1_macro", random_state=1)
+    error = np.hypot(found.std_error, other.std_error.item())
+    assert abs(found.score - other.scores.item()) < 5 * error < 0.01
+    asked = {"cv": cv, "random_state": 1, "n_repeats": 2}
+    found = expected_score(scaled, frames[0], pd.Series(y), test=(frames[1], pd.Series(t)), **asked)
+    scores = [
+        scaled.fit(X[train], y[train]).score(Z, t)
+        for seed in range(2)
+        for train, _ in ms.ShuffleSplit(train_size=30, random_state=seed).split(X)
+    ]
+    assert abs(found.score - np.mean(scores)) < 5 * np.std(scores) / np.sqrt(10)
+    both = np.concatenate([Z, X])
+    at_once = StandardScaler().fit(both).transform(both)
+    known = expected_score(scaled, X, y, cv=cv, test=(Z, t), transductive=True).score
+    assert known == expected_score(three, at_once[12:], y, cv=cv, test=(at_once[:12], t)).score
