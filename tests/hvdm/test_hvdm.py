@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from features import by_brute_force, engine
+from problems import by_brute_force, engine
 from seeds import over_seeds
 from sklearn.base import clone
 

@@ -6,8 +6,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from features import adversarial, by_brute_force, engine, reference_order
-from problems import BUILT_IN
+from problems import BUILT_IN, adversarial, by_brute_force, engine, reference_order
 from scipy.spatial.distance import cdist
 from seeds import seeds
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from features import by_brute_force, engine, grid, reference_order
+from problems import by_brute_force, engine, grid, reference_order
 from scipy.spatial.distance import cdist
 
 from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, loo_curve, monte_carlo_cv, surface

@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from features import grid, reference_order
-from problems import BUILT_IN
+from problems import BUILT_IN, grid, reference_order
 from scipy.spatial.distance import cdist
 
 from knnccv import (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from features import adversarial, by_brute_force, engine, grid
+from problems import adversarial, by_brute_force, engine, grid
 
 from knnccv import Neighbors
 from knnccv.neighbors import UNIT, ProductSearch

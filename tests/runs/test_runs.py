@@ -6,7 +6,7 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
-from plain_runs import neighbor_order
+from naive_splits import neighbor_order
 from problems import drawn_folds
 from scipy.stats import chi2
 from seeds import over_seeds

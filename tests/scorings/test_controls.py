@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from plain_runs import neighbor_order, random_runs, tables_of_runs
+from naive_splits import neighbor_order, random_runs, tables_of_runs
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
