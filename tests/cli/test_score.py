@@ -450,6 +450,7 @@ def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
         unregister("by-rows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "estimator", "cv"),
     [

@@ -65,6 +65,7 @@ def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
             assert at.get("aria-label") or at["aria-labelledby"] in ids, (tag, at)
 
 
+@pytest.mark.slow
 def test_the_page_is_always_the_same_and_asks_for_nothing():
     html = Report(answer()).to_html()
     assert html == Report(answer()).to_html()

@@ -264,6 +264,7 @@ def test_files_of_a_reproduction(name, quick):
         assert len({line.count("|") for line in table.splitlines()}) == 1
 
 
+@pytest.mark.slow
 def test_one_bar_over_all(offer, capsys, monkeypatch):
     pytest.importorskip("tqdm")
     bars = []

@@ -639,6 +639,7 @@ def test_a_test_set_is_scored_by_all_training_sets_of_the_pool():
                 assert one.exact or name in ("f1_macro", "r2"), where
 
 
+@pytest.mark.slow
 def test_pipelines_and_tables_have_test_sets():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
