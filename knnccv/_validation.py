@@ -240,3 +240,31 @@ def lowest(values: Array, n: Any) -> Array:
     """
     n = check_integer("n", n, 1)
     return np.argsort(values, kind="stable")[:n].astype(np.int64)
+
+
+def in_columns_of(X: Any, X_test: Any) -> Any:
+    """The table `X_test` with its columns in the order of X, if both have names; else as it is.
+
+    Raises
+    ------
+    ValueError
+        If the names are others, or one stands twice in another order.
+    """
+    names, other = (_names_of(table) for table in (X, X_test))
+    if names is None or other is None or names == other:
+        return X_test
+    if sorted(names) != sorted(other) or len(set(names)) < len(names):
+        lacking, more = sorted(set(names) - set(other)), sorted(set(other) - set(names))
+        msg = (
+            "give X_test the columns of X, each name once: "
+            f"missing {reprlib.repr(lacking)}, not in X {reprlib.repr(more)}"
+        )
+        raise ValueError(msg)
+    return X_test.select(names) if hasattr(X_test, "select") else X_test[names]
+
+
+def _names_of(table: Any) -> list[str] | None:
+    """The names of the columns of a table of pandas, polars or PyArrow; None if they have none."""
+    found = getattr(table, "column_names", getattr(table, "columns", None))
+    names = None if found is None or callable(found) or not hasattr(found, "__iter__") else list(found)
+    return names if names and all(isinstance(name, str) for name in names) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import reprlib
 import warnings
 import zipfile
 from argparse import Namespace
@@ -59,11 +60,34 @@ def test_table(args: Namespace, table: Table) -> Table:
     """
     how = Format(*(getattr(args, name) for name in Format._fields))
     groups = getattr(args, "groups", None)
-    tested = read_table(args.test, args.target, how, drop=[*args.drop, *([groups] if groups else [])])
-    names = list(tested.feature_names)
-    other = f"the features of {tested.source} must be those of {table.source}, {table.feature_names}"
-    refuse(sorted(names) != sorted(table.feature_names), f"{other}, got {tested.feature_names}")
-    return replace(tested, X=tested.X[:, [names.index(name) for name in table.feature_names]])
+    tested = read_table(
+        args.test,
+        table.target_name if table.has_header else args.target,
+        how,
+        drop=[*args.drop, *([groups] if groups else [])],
+        every_target=args.keep_missing_target,
+        is_test=True,
+    )
+    names, wanted = list(tested.feature_names), table.feature_names
+    lacking, more = sorted(set(wanted) - set(names)), sorted(set(names) - set(wanted))
+    other = f"{tested.source} must have the features of {table.source}, each name once"
+    twice = sorted({name for name in names if names.count(name) > 1})
+    lists = {"missing": lacking, "not among them": more, "several times": twice}
+    found = ", ".join(f"{what} {reprlib.repr(listed)}" for what, listed in lists.items() if listed)
+    refuse(found, f"{other}: {found}")
+    return replace(tested, X=tested.X[:, [names.index(name) for name in wanted]])
+
+
+def _as_numbers(table: Table, rule: Variant) -> Table:
+    """The table with a target of numbers; large ones were read as text, so that labels do not merge."""
+    try:
+        return replace(table, y=np.array(table.y.tolist(), float))
+    except ValueError as error:
+        text = f"column {table.target_name!r} of {table.source} holds {str(error).rpartition(': ')[2]}"
+        header = "--header if the first line names the columns; otherwise " * (not table.has_header)
+        remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
+        msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
+        raise ValueError(msg) from None
 
 
 def check_options(args: Namespace) -> None:
@@ -142,20 +166,21 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
         notes += (f"{column} is taken as a quantity and predicted by regression, since {reason}{classes}",)
     elif task == "regression" and rule.target == "classes" and is_whole:
         notes += (f"{column} may be a quantity, since {reason}; --variant regression predicts it",)
-    if rule.target == "values" and table.y.dtype.kind == "U":
-        try:  # large numbers are text, so that labels do not merge
-            table = replace(table, y=np.array(table.y.tolist(), float))
-        except ValueError as error:
-            text = f"{column} holds {str(error).rpartition(': ')[2]}"
-            header = "--header if the first line names the columns; otherwise " * (not table.has_header)
-            remedy = f"{header}choose another column with --target, or a variant for classes, such as knn"
-            msg = f"variant {rule.name!r} needs a number as every sample's target, but {text}; {remedy}"
-            raise ValueError(msg) from None
+    numeric = rule.target == "values"
+    table = _as_numbers(table, rule) if numeric and table.y.dtype.kind == "U" else table
     how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     tested = None if args.test is None else test_table(args, table)
     both = table.X if tested is None else np.concatenate([table.X, tested.X])
     both = standardized(both) if scale else both
     if tested is not None:
+        tested = _as_numbers(tested, rule) if numeric and tested.y.dtype.kind == "U" else tested
+        notes += tested.notes
+        alike = not numeric and table.y.dtype.kind == tested.y.dtype.kind
+        strange = [] if not alike else sorted(set(map(str, tested.y)) - set(map(str, table.y)))
+        if strange:
+            notes += (
+                f"no sample of {table.source} has the labels {reprlib.repr(strange)} of {tested.source}",
+            )
         how["test"] = both[len(table.X) :], tested.y
         table = replace(table, test=tested)
     table = replace(table, X=both[: len(table.X)], standardized=scale)

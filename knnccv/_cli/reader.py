@@ -85,7 +85,8 @@ class Format(NamedTuple):
         marks = Marks(self.decimal or ".", self.thousands)
         given = [mark for mark in marks if mark is not None]
         bad = any(len(mark) != 1 or mark.isalnum() or mark in "+-" for mark in given)
-        must = "--decimal and --thousands must be different characters that are no digit, letter or sign"
+        must = "--decimal (default: a point) and --thousands must be different characters"
+        must += " that are no digit, letter or sign"
         refuse(bad or given[1:] == given[:1], f"{must}, got {' and '.join(map(repr, given))}")
         return marks
 

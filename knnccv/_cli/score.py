@@ -31,7 +31,7 @@ from ..results import CompleteCV, SampledCV, complete_cv
 from . import data, scorings
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
-from .output import TIES, Lines, computing, output_path, show, span, table_lines
+from .output import TIES, Lines, computing, output_path, print_notes, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
@@ -135,7 +135,10 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
             matrix = answer.found.confusion(normalize="true").astype(float)
             names = list(map(str, answer.found.classes))
             answer.confusion = {"classes": names, "normalize": "true", "matrix": matrix}
-        if args.repeats:
+        by_distance = rule.fixed_by_distance is not None or rule.stratified_by_distance is not None
+        if args.repeats and by_distance:
+            print_notes([f"variant {rule.name} has no random runs beside its score"])
+        elif args.repeats:
             answer.runs = timed(monte_carlo_cv, n_repeats=args.repeats)
         if args.compare is not None:
             name, parameters_of_it = other_rule(args.compare)
@@ -144,7 +147,7 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
         if args.interval is not None:
             interval = answer.found.confidence_interval(args.interval, random_state=args.seed)
             error = answer.found.standard_error(random_state=args.seed)
-            spread = answer.found.split_std(random_state=args.seed)
+            spread = None if by_distance else answer.found.split_std(random_state=args.seed)
             answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
@@ -214,6 +217,9 @@ class Answer:
         if "loss" not in self.rule.parameters or not self.percent or self.classes is None:
             return None
         label, share = majority_class(self.found.labels, self.found.weights)
+        if self.table.test is not None:  # what the pool would answer
+            label, _ = majority_class(self.table.y)
+            share = float(self.found.weights[self.found.labels == label].sum())
         is_largest = self.classes.get(str(label)) == max(self.classes.values())
         which = "the largest class" if is_largest else "the class of most weight"
         explanation = f"always answers {reprlib.repr(str(label))}, {which}"
@@ -333,7 +339,9 @@ class Answer:
 
     def _luck(self) -> Iterator[str]:
         spread, interval = self.luck["split_std"], self.luck["interval"]
-        if spread.exact and spread.std == spread.error == 0:
+        if spread is None:
+            yield f"no standard deviation of one run: variant {self.rule.name} has no random runs"
+        elif spread.exact and spread.std == spread.error == 0:
             yield "every split is used: no luck of the split"
         else:
             std = f"{100 * spread.std:.2f} points" if self.percent else f"{spread.std:.4g}"

@@ -132,6 +132,7 @@ def read_table(
     mixed: bool = False,
     categorical: Sequence[str] = (),
     every_target: bool = False,
+    is_test: bool = False,
 ) -> Table:
     """Read a table.
 
@@ -153,6 +154,8 @@ def read_table(
         Columns of a mixed table that are categorical although they hold numbers.
     every_target : bool, default False
         Refuse a row without a target; otherwise it is left out, and a note says so.
+    is_test : bool, default False
+        A test set may lack columns that are left out, and have one row.
 
     Raises
     ------
@@ -169,7 +172,8 @@ def read_table(
     must = f"--target must name the column of {name} that holds the labels"
     refuse(target is None, f"{must}{columns.listing()}")
     label = columns.find(str(target))
-    left_out = {index for wanted in drop for index in columns.find_all(wanted)}
+    there = [one for one in drop if not is_test or one in (columns.names or ())]
+    left_out = {index for wanted in (there if is_test else drop) for index in columns.find_all(wanted)}
     grouping = None if groups is None else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
@@ -188,7 +192,8 @@ def read_table(
     before, file = len(file.frame), file if every_target else file.with_values(label)
     n_rows = len(file.frame)
     below += " with a target" * (n_rows < before)
-    refuse(n_rows < 2, f"{name} must have at least 2 rows{below}, got {n_rows}")
+    least = 1 if is_test else 2
+    refuse(n_rows < least, f"{name} must have at least {least} row{'s'[is_test:]}{below}, got {n_rows}")
     table = _Reader(file, marks).table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)

@@ -104,6 +104,9 @@ def predictions_on(
     >>> compare(complete_cv(X, y, "knn", StratifiedKFold(5)), bayes).names[1]
     'naive Bayes'
     """
+    if hasattr(splits, "split"):
+        msg = f"splits must be pairs (train, test), such as list(cv.split(X, y)), got {splits!r}"
+        raise TypeError(msg)
     n_items, tests = len(y), [np.asarray(test) for _, test in splits]
     rows, sizes = np.concatenate(tests or [np.empty(0)]), [test.size for test in tests]
     numbers = rows.ndim == 1 and rows.dtype.kind in "iu" and all(sizes)
@@ -115,7 +118,10 @@ def predictions_on(
     given = [np.asarray(one) for one in predictions]
     if [one.shape[:1] for one in given] != [(size,) for size in sizes]:
         got = reprlib.repr([len(one) if one.ndim else "no array" for one in given])
-        msg = f"predictions must be arrays as long as the test sets, {reprlib.repr(sizes)}, got {got}"
+        msg = (
+            f"predictions must be arrays as long as the test sets, {reprlib.repr(sizes)}, got {got}; "
+            "of one array of cross_val_predict take [y_pred[test] for _, test in splits]"
+        )
         raise ValueError(msg)
     predicted = np.concatenate(given)
     matrix: Array | None = None

@@ -263,8 +263,9 @@ class Variant(ABC):
         kind = "stratified" if task.stratified else "fixed-size"
         if self.distance_kernel_for(task) is not None:
             return (
-                f"variant {self.name!r} scores {kind} training sets by the distances, which are not known "
-                "here; use complete_cv, or a variant that needs no distances, such as 'knn'"
+                f"variant {self.name!r} has a score, intervals and comparisons only, as it scores {kind} "
+                "training sets by the distances, which are not known here; for the rest take a variant "
+                "such as 'knn'"
             )
         if self.decision() is not None:
             return (

@@ -178,13 +178,14 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         if not len(self.classes):
             msg = f"variant {self.variant!r} has real targets, no classes"
             raise ValueError(msg)
-        codes = np.unique(self.labels, return_inverse=True)[1].reshape(-1)
-        weights = np.bincount(codes, self.weights, len(self.classes))
-        sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0))
-        means = np.full(len(self.classes), np.nan)
+        classes = np.unique(np.concatenate([self.classes, self.labels]))  # those of a test set as well
+        codes, known = np.searchsorted(classes, self.labels), len(classes)
+        weights = np.bincount(codes, self.weights, known)
+        sums = np.bincount(codes, np.where(self.weights > 0, self.weights * self.per_item, 0.0), known)
+        means = np.full(known, np.nan)
         np.divide(sums, weights, out=means, where=weights > 0)
-        is_date = self.classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
-        names = list(self.classes) if is_date else self.classes.tolist()
+        is_date = classes.dtype.kind in "mM"  # tolist() would turn nanoseconds into integers
+        names = list(classes) if is_date else classes.tolist()
         return dict(zip(names, means.tolist(), strict=True))
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import in_columns_of
 from ..driver import Pool
 from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool
 
@@ -44,4 +45,4 @@ def _split(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
             "Neighbors.between in place of X it holds the labels alone"
         )
         raise TypeError(msg)
-    return test
+    return in_columns_of(X, test[0]), test[1]

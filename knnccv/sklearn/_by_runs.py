@@ -129,6 +129,9 @@ class Question:
         scorer = for_sklearn(self.scoring, self.request.y)
         if scorer is None or isinstance(scorer, str):
             scorer = get_scorer(scorer or ("r2" if self.rule.regression else "accuracy"))
+        if self.rule.regression and getattr(scorer, "_response_method", "predict") != "predict":
+            msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
+            raise ValueError(msg)
         return scorer
 
     @property
@@ -215,8 +218,11 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     if not defined.all():
         share = 1 - defined.mean()
         if share > MOST_UNDEFINED:
+            remedy = (
+                "more tested samples" if asked.rule.regression else "stratified splits, or fewer folds,"
+            )
             msg = (
-                "stratified folds, or fewer, have samples of every class: the score is undefined in "
+                f"{remedy} may help: the score is undefined in "
                 f"{share:.1%} of {runs.n_runs:,} random runs of {in_words(request.cv)}, and at most "
                 f"{MOST_UNDEFINED:.0%} may be left out; got scoring={scoring!r}"
             )

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._labels import encode_labels, encode_together
 from .._typing import Array
-from .._validation import WRONG_WAY, check_integer, check_real
+from .._validation import WRONG_WAY, check_integer, check_real, in_columns_of
 from ..driver import InexactError
 from ..neighbors import (
     ALIASES,
@@ -159,7 +159,8 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
         if estimator.weights not in (None, "uniform"):
             msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
             raise InexactError(msg)
-        radius, label = check_real("radius", estimator.radius), getattr(estimator, "outlier_label", None)
+        infinite, label = estimator.radius == np.inf, getattr(estimator, "outlier_label", None)
+        radius = np.finfo(float).max if infinite else check_real("radius", estimator.radius)
         near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
         return Rule(0, regression, False, near, None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
@@ -280,7 +281,11 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
     if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
         msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
         raise ValueError(msg)
-    Z, t = test[0], as_target(estimator, *test, name="y_test")
+    Z = in_columns_of(X, test[0])
+    t = as_target(estimator, Z, test[1], name="y_test")
+    if not len(t):
+        msg = f"test must hold at least one sample, got X_test of shape {np.shape(Z)}"
+        raise ValueError(msg)
     columns = [np.shape(part)[1:] for part in (X, Z)]
     if columns[0] != columns[1] or y.shape[1:] != t.shape[1:]:
         msg = (
@@ -332,6 +337,8 @@ class Prepared:
         if not self.steps or self.n_tested:
             raise InexactError(self.reason)
         *steps, last = self.steps
+        if not hasattr(last, "metric"):  # no nearest neighbors
+            raise InexactError(self.reason)
         metric, params = metric_of(last)
         p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
         scaling = None if p is None or not 1 <= p < np.inf else scaling_of(steps, self.X)

@@ -113,6 +113,7 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     ValueError
         If the scores of folds cannot be pooled, a training set is too small, or a score is not finite.
     """
+    from sklearn.metrics import get_scorer
     from sklearn.model_selection import cross_val_score
     from sklearn.utils.validation import has_fit_parameter
 
@@ -131,6 +132,18 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     scorer = for_sklearn(scoring, request.y)
     if request.y.ndim == 2 and not request.regression:
         scorer = for_outputs(scorer)
+    if request.n_tested and not request.regression and request.y.ndim == 1:
+        tested, pool = request.y[: request.n_tested], request.y[request.n_tested :]
+        strange = np.setdiff1d(tested, pool).tolist()
+        needs = getattr(
+            get_scorer(scorer) if isinstance(scorer, str) else scorer, "_response_method", "predict"
+        )
+        if strange and needs != "predict":
+            msg = (
+                f"leave out the tested samples of the classes {strange}, of which the pool has none: "
+                f"scoring={scoring!r} compares shares of votes class by class"
+            )
+            raise ValueError(msg)
     options: dict[str, Any] = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
     if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
         options["params"] = {"groups": np.asarray(request.groups)}

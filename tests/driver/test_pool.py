@@ -6,10 +6,14 @@ from itertools import combinations, product
 
 import naive
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from problems import SETTINGS, plain
 from scipy.sparse import csr_array
 from seeds import over_seeds
+from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -23,6 +27,7 @@ from knnccv import (
     surface,
 )
 from knnccv.driver import AVERAGES
+from knnccv.sklearn import expected_score
 from knnccv.variants import get_variant
 
 
@@ -348,3 +353,36 @@ def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
                 assert effect.labels.tolist() == y.tolist()
                 compared += 1
     assert compared > 2 * len(seeds)
+
+
+def test_columns_are_found_by_their_names():
+    rng = np.random.default_rng(3)
+    X, tests, y, t = (
+        rng.normal(size=(8, 2)) * [1, 10],
+        rng.normal(size=(6, 2)) * [1, 10],
+        [0, 1] * 4,
+        [0, 1] * 3,
+    )
+    plain = complete_cv(X, y, "nn", Subsample(4), test=(tests, t)).score
+    assert complete_cv(X, y, "nn", Subsample(4), test=(tests[:, ::-1], t)).score != plain
+    for table in (pd.DataFrame, pl.DataFrame, pa.table):
+        pool, turned = table({"a": X[:, 0], "b": X[:, 1]}), table({"b": tests[:, 1], "a": tests[:, 0]})
+        asked = {"test": (turned, t)}
+        assert complete_cv(pool, y, "nn", Subsample(4), **asked).score == plain
+        assert surface(pool, y, [1], [4], **asked).scores[0, 0] == pytest.approx(plain, abs=1e-13)
+        bridge = expected_score(KNeighborsClassifier(1), pool, y, cv=ShuffleSplit(train_size=4), **asked)
+        assert bridge.score == pytest.approx(plain, abs=1e-13)
+        other = table({"b": tests[:, 1], "z": tests[:, 0]})
+        with pytest.raises(ValueError, match=r"missing \['a'\], not in X \['z'\]"):
+            complete_cv(pool, y, "nn", Subsample(4), test=(other, t))
+
+
+def test_classes_of_the_test_set_that_the_pool_lacks_and_the_reverse():
+    rng = np.random.default_rng(4)
+    X, tests, y, t = rng.normal(size=(9, 2)), rng.normal(size=(6, 2)), list("abcabcabc"), list("bbccdd")
+    found = complete_cv(X, y, "nn", Subsample(4), test=(tests, t))
+    expected = {"a": np.nan, "b": found.per_item[:2].mean(), "c": found.per_item[2:4].mean(), "d": 0.0}
+    assert found.per_class() == pytest.approx(expected, nan_ok=True)
+    assert found.balanced_accuracy == pytest.approx(np.mean([expected[c] for c in "bcd"]))
+    single = complete_cv(X, y, "nn", Subsample(4), test=(tests, ["c"] * 6))
+    assert single.per_class() == pytest.approx({"a": np.nan, "b": np.nan, "c": single.score}, nan_ok=True)
