@@ -88,13 +88,7 @@ def keep_literals_whole(_app, _what, _name, _obj, _options, lines):
         lines[first] = re.sub("``[^`]*``", lambda literal: literal[0].replace(" .. ", " … "), lines[first])
 
 
-def skip_requests(app, what, name, obj, skip, options):
-    """Leave out the methods that scikit-learn makes for metadata routing; their texts refer to its own site."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
-
-
 def setup(app):
     """Resolve short names in docstrings."""
     app.connect("missing-reference", find_short_name)
     app.connect("autodoc-process-docstring", keep_literals_whole)
-    app.connect("autodoc-skip-member", skip_requests)
