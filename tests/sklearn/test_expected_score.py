@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier as KNN
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import knnccv
 from knnccv.sklearn import ExpectedScore, expected_score
@@ -235,3 +236,10 @@ def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
         "assert sklearn is not ours\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_other_classifiers_after_a_scaler_are_run():
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1, random_state=0))
+    found = expected_score(pipeline, X, Y, cv=FOLDS, n_repeats=2, random_state=0)
+    assert not found.exact
+    assert found.n_repeats == 2
