@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -253,14 +254,20 @@ def in_columns_of(X: Any, X_test: Any) -> Any:
     names, other = (_names_of(table) for table in (X, X_test))
     if names is None or other is None or names == other:
         return X_test
-    if sorted(names) != sorted(other) or len(set(names)) < len(names):
-        lacking, more = sorted(set(names) - set(other)), sorted(set(other) - set(names))
-        msg = (
-            "give X_test the columns of X, each name once: "
-            f"missing {reprlib.repr(lacking)}, not in X {reprlib.repr(more)}"
-        )
+    if apart := names_apart(names, other, "in X"):
+        msg = f"give X_test the columns of X, each name once: {apart}"
         raise ValueError(msg)
     return X_test.select(names) if hasattr(X_test, "select") else X_test[names]
+
+
+def names_apart(wanted: Sequence[str], given: Sequence[str], where: str) -> str:
+    """How names differ from those wanted, whatever their order: which are missing, unknown, or repeated."""
+    lists = {
+        "missing": set(wanted) - set(given),
+        f"not {where}": set(given) - set(wanted),
+        "several times": {name for name in given if given.count(name) > 1},
+    }
+    return ", ".join(f"{what} {reprlib.repr(sorted(names))}" for what, names in lists.items() if names)
 
 
 def _names_of(table: Any) -> list[str] | None:

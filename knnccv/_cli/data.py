@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Array
+from .._validation import names_apart
 from .options import given, option, refuse, refuse_without
 from .output import print_notes
 from .reader import Format
@@ -43,11 +44,14 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
         source, categorical = "wine (bundled; no file was given)", (False,) * len(wine.feature_names)
         named = (wine.feature_names, "class", True)
         return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
-    how = Format(*(getattr(args, name) for name in Format._fields))
     columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
-    return read_table(
-        args.file, args.target, how, mixed=mixed, every_target=args.keep_missing_target, **columns
-    )
+    return _read(args, args.file, args.target, mixed=mixed, **columns)
+
+
+def _read(args: Namespace, path: str, target: str | None, **columns: Any) -> Table:
+    """A file, read as the options say."""
+    how = Format(*(getattr(args, name) for name in Format._fields))
+    return read_table(path, target, how, every_target=args.keep_missing_target, **columns)
 
 
 def test_table(args: Namespace, table: Table) -> Table:
@@ -58,24 +62,12 @@ def test_table(args: Namespace, table: Table) -> Table:
     ValueError
         If it cannot be used, or has other features.
     """
-    how = Format(*(getattr(args, name) for name in Format._fields))
-    groups = getattr(args, "groups", None)
-    tested = read_table(
-        args.test,
-        table.target_name if table.has_header else args.target,
-        how,
-        drop=[*args.drop, *([groups] if groups else [])],
-        every_target=args.keep_missing_target,
-        is_test=True,
-    )
-    names, wanted = list(tested.feature_names), table.feature_names
-    lacking, more = sorted(set(wanted) - set(names)), sorted(set(names) - set(wanted))
-    other = f"{tested.source} must have the features of {table.source}, each name once"
-    twice = sorted({name for name in names if names.count(name) > 1})
-    lists = {"missing": lacking, "not among them": more, "several times": twice}
-    found = ", ".join(f"{what} {reprlib.repr(listed)}" for what, listed in lists.items() if listed)
-    refuse(found, f"{other}: {found}")
-    return replace(tested, X=tested.X[:, [names.index(name) for name in wanted]])
+    target = table.target_name if table.has_header else args.target
+    tested = _read(args, args.test, target, drop=table.left_out, is_test=True)
+    names = tested.feature_names
+    apart = names_apart(table.feature_names, names, "among them")
+    refuse(apart, f"{tested.source} must have the features of {table.source}, each name once: {apart}")
+    return replace(tested, X=tested.X[:, [names.index(name) for name in table.feature_names]])
 
 
 def _as_numbers(table: Table, rule: Variant) -> Table:

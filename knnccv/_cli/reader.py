@@ -24,7 +24,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -135,14 +135,16 @@ class File:
         scan.gaps = [gap for gap in scan.gaps if not gaps[gap[0]]]
         label, first = self.frame.columns[column], self.record(int(gaps.argmax()))[0]
         left_out = f"{gaps.sum()} of {len(gaps)} rows have no value in the column {name!r} and are left out"
-        return File(
-            self.columns,
-            self.form,
-            self.frame.iloc[kept],
-            self.call and f"{self.call}.dropna(subset=[{label!r}])",
-            lambda at: self.record(int(kept[at])),
-            scan,
-            [*self.notes, f"{left_out}, the first of them {first}; --keep-missing-target refuses them"],
+        return replace(
+            self,
+            frame=self.frame.iloc[kept],
+            call=self.call and f"{self.call}.dropna(subset=[{label!r}])",
+            record=lambda at: self.record(int(kept[at])),
+            scan=scan,
+            notes=[
+                *self.notes,
+                f"{left_out}, the first of them {first}; --keep-missing-target refuses them",
+            ],
         )
 
 

@@ -60,6 +60,8 @@ class Table:
         Python that sets `X` and `y` to the same values, with pandas as ``pd``; empty if none does.
     standardized : bool
         Whether the features have zero mean and unit standard deviation over all samples.
+    left_out : tuple of str
+        The names of the columns that are neither features nor the target.
     test : Table or None
         The samples that are tested, if those of the table only train.
     """
@@ -78,6 +80,7 @@ class Table:
     categories: tuple[Array | None, ...] = ()
     code: tuple[str, ...] = ()
     standardized: bool = False
+    left_out: tuple[str, ...] = ()
     test: Table | None = None
 
     @property
@@ -172,8 +175,9 @@ def read_table(
     must = f"--target must name the column of {name} that holds the labels"
     refuse(target is None, f"{must}{columns.listing()}")
     label = columns.find(str(target))
-    there = [one for one in drop if not is_test or one in (columns.names or ())]
-    left_out = {index for wanted in (there if is_test else drop) for index in columns.find_all(wanted)}
+    if is_test and columns.names is not None:
+        drop = [one for one in drop if one in columns.names]
+    left_out = {index for wanted in drop for index in columns.find_all(wanted)}
     grouping = None if groups is None else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
@@ -187,8 +191,10 @@ def read_table(
     refuse(not features, f"{name} has no feature: {none_left}")
     no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
     refuse(stray >= 0, no_feature)
-    for index in filter(file.scan.wrong.get, [*features, label, *([] if grouping is None else [grouping])]):
-        raise ValueError(_Reader(file, marks).complaint(*file.scan.wrong[index], index, mixed))
+    used = [*features, label, *([] if grouping is None else [grouping])]
+    wrong_at = next((index for index in used if index in file.scan.wrong), None)
+    if wrong_at is not None:
+        raise ValueError(_Reader(file, marks).complaint(*file.scan.wrong[wrong_at], wrong_at, mixed))
     before, file = len(file.frame), file if every_target else file.with_values(label)
     n_rows = len(file.frame)
     below += " with a target" * (n_rows < before)
@@ -206,7 +212,9 @@ def read_table(
     # a pipe can be read only once
     again = source != "-" and Path(source).is_file()
     code = reading_code(file, table, features, label) if again else ()
-    return replace(table, notes=(*table.notes, note) if note else table.notes, code=code)
+    others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
+    notes = (*table.notes, note) if note else table.notes
+    return replace(table, notes=notes, code=code, left_out=others)
 
 
 class _Reader:
