@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels, encode_labels, single_class
+from .._labels import EncodedLabels
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, Design
@@ -27,7 +27,7 @@ from ..scorings import TableScorer, confusion_controls, controlled_mean, table_s
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._runs import SplitControl
-from ._scoring import ACCURACIES, for_sklearn, mean_accuracy
+from ._scoring import ACCURACIES, as_scorer, for_sklearn, mean_accuracy
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
@@ -66,9 +66,8 @@ class Question:
 
     @cached_property
     def labels(self) -> EncodedLabels:
-        """The classes; a single one for a regression, and for several outputs."""
-        y = self.request.y
-        return single_class(len(y)) if self.rule.regression or y.ndim == 2 else encode_labels(y)
+        """The classes of all samples, those of a test set included."""
+        return self.request.classes_of(self.request.y)
 
     @property
     def by_output(self) -> bool:
@@ -83,8 +82,7 @@ class Question:
     @cached_property
     def outputs(self) -> tuple[EncodedLabels, ...]:
         """The classes of every output; single ones for a regression."""
-        encode: Any = (lambda y: single_class(len(y))) if self.rule.regression else encode_labels
-        return tuple(map(encode, self.targets.T))
+        return tuple(map(self.request.classes_of, self.targets.T))
 
     @cached_property
     def problem(self) -> ScoringProblem:
@@ -124,11 +122,7 @@ class Question:
     @cached_property
     def sklearn_scorer(self) -> Any:
         """The scorer of scikit-learn."""
-        from sklearn.metrics import get_scorer
-
-        scorer = for_sklearn(self.scoring, self.request.y)
-        if scorer is None or isinstance(scorer, str):
-            scorer = get_scorer(scorer or ("r2" if self.rule.regression else "accuracy"))
+        scorer = as_scorer(for_sklearn(self.scoring, self.request.y), regression=self.rule.regression)
         if self.rule.regression and getattr(scorer, "_response_method", "predict") != "predict":
             msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
             raise ValueError(msg)
@@ -155,10 +149,10 @@ class Question:
         ask: Any = partial(complete_cv, self.rule.neighbors, **options)
 
         def means(design: Design) -> Array:
-            data, given = partial(ask, cv=design), self.request.data
             if not self.by_output:
-                return np.asarray(data(**given(y)).confusion(normalize="all"))
-            return np.array([data(**given(column)).score for column in self.targets.T])
+                return np.asarray(ask(cv=design, **self.request.data(y)).confusion(normalize="all"))
+            found = [ask(cv=design, **self.request.data(column)) for column in self.targets.T]
+            return np.array([one.score for one in found])
 
         try:
             if not isinstance(law, GroupLaw):
@@ -204,14 +198,14 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         msg = "scikit-learn makes the splits, or pools the scores"
         raise InexactError(msg)
     asked = Question(request, scoring, *request.prepared.inside(request.n_jobs))
-    runs = runs_of(request, request.labels, 1)
+    runs = runs_of(request, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(asked.rule.n_neighbors, min(trains))
     scorer = asked.scorer
     in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None or asked.formula else "scored"
-    runs = runs_of(request, request.labels, int(n_runs or RUNS[kind]))
+    runs = runs_of(request, int(n_runs or RUNS[kind]))
     values, controls = (count if in_tables else predict)(asked, runs)
     known = ", corrected by exact means of the same runs" if controls else ""
     defined = np.isfinite(values)
@@ -244,8 +238,8 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     )
 
 
-def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
-    """Random runs of the splits of a request, with the labels of the samples that are split."""
+def runs_of(request: Request, n_runs: int) -> Runs:
+    """Random runs of the splits of a request."""
     law, cv = request.law, request.cv.cv if request.n_tested else request.cv
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
@@ -257,7 +251,7 @@ def runs_of(request: Request, labels: EncodedLabels, n_runs: int) -> Runs:
         strata, kinds = np.zeros(n_groups, np.int64), np.zeros(n_folds, np.int64)
         allotment = Allotment(np.array([sizes]), strata, kinds, n_folds > 1, law.codes)
     else:
-        found = law.design.allotment(labels)
+        found = law.design.allotment(request.labels)
         if found is None:
             return drawn_runs(request, n_runs)
         allotment = found

@@ -270,10 +270,12 @@ class Request:
 
     @cached_property
     def labels(self) -> EncodedLabels:
-        """The classes of the samples that are split; one for a regression, and for several outputs."""
-        y = self.y[self.n_tested :]
-        labels = single_class(len(y)) if self.regression or y.ndim == 2 else encode_labels(y)
-        return labels._replace(pool=self.n_tested > 0)
+        """The classes of the samples that are split."""
+        return self.classes_of(self.y[self.n_tested :])._replace(pool=self.n_tested > 0)
+
+    def classes_of(self, y: Array) -> EncodedLabels:
+        """The classes of some samples; one for a regression, and for several outputs."""
+        return single_class(len(y)) if self.regression or y.ndim == 2 else encode_labels(y)
 
     @property
     def least_train(self) -> int:

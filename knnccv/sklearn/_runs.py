@@ -16,7 +16,7 @@ from ..driver import InexactError
 from ..scorings import controlled_mean
 from ._estimators import check_size
 from ._request import INEXACT, ExpectedScore, Request
-from ._scoring import for_outputs, for_sklearn, read_scoring
+from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
 from ._splitters import GroupLaw, Split, in_words, is_random, listed, reseeded
 
 MAX_SPLITS = 20_000
@@ -113,7 +113,6 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     ValueError
         If the scores of folds cannot be pooled, a training set is too small, or a score is not finite.
     """
-    from sklearn.metrics import get_scorer
     from sklearn.model_selection import cross_val_score
     from sklearn.utils.validation import has_fit_parameter
 
@@ -135,10 +134,7 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     if request.n_tested and not request.regression and request.y.ndim == 1:
         tested, pool = request.y[: request.n_tested], request.y[request.n_tested :]
         strange = np.setdiff1d(tested, pool).tolist()
-        needs = getattr(
-            get_scorer(scorer) if isinstance(scorer, str) else scorer, "_response_method", "predict"
-        )
-        if strange and needs != "predict":
+        if strange and getattr(as_scorer(scorer), "_response_method", "predict") != "predict":
             msg = (
                 f"leave out the tested samples of the classes {strange}, of which the pool has none: "
                 f"scoring={scoring!r} compares shares of votes class by class"

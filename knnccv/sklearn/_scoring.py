@@ -99,13 +99,20 @@ def _share(true: Any, predicted: Any, *, together: bool, is_loss: bool) -> float
     return 1 - share if is_loss else share
 
 
+def as_scorer(scorer: Any, *, regression: bool = False) -> Any:
+    """The object that scores: by its name, the default of estimators for None, or what is given."""
+    from sklearn.metrics import get_scorer
+
+    if scorer is None or isinstance(scorer, str):
+        return get_scorer(scorer or ("r2" if regression else "accuracy"))
+    return scorer
+
+
 def for_outputs(scorer: Any) -> Any:
     """The scorer of predictions of several outputs; scikit-learn's own refuse three classes and more."""
     from sklearn import metrics
 
-    given = (
-        metrics.get_scorer(scorer or "accuracy") if scorer is None or isinstance(scorer, str) else scorer
-    )
+    given = as_scorer(scorer)
     name = getattr(function := getattr(given, "_score_func", None), "__name__", "")
     if name not in ACCURACIES or function is not getattr(metrics, name, None) or given._kwargs:
         return scorer
