@@ -179,11 +179,8 @@ class ScoringProblem:
 
     def over(self, design: Design, labels: EncodedLabels) -> ScoringProblem:
         """The problem over another design, whose training sets are those for these labels."""
-        if self.pool is None:
-            kinds, weights = design.training_sets(labels), design.item_weights(labels, self.average)
-        else:
-            kinds, weights = training_sets_of_pool(design, self.pool), None
-        weights = weights or weights_of(kinds, labels, self.average)
+        kinds = _kinds(design, labels, self.pool)
+        weights = _weights(design, kinds, labels, self.average, self.pool)
         return replace(self, design=design, training_sets=kinds, item_weights=weights)
 
 
@@ -238,16 +235,11 @@ def validate_problem(
     check_labels_of(average, labels, rule.target == "classes", rule.name)
     # Checked here, since the message of the design would be less helpful.
     unfit = design.stratifies and rule.target == "values"
-    training_sets: tuple[TrainingSets, ...] = ()
-    if not unfit:
-        training_sets = (
-            design.training_sets(labels) if from_pool is None else training_sets_of_pool(design, from_pool)
-        )
+    training_sets = () if unfit else _kinds(design, labels, from_pool)
     if unfit or (rule.target == "values" and any(kind.stratified for kind in training_sets)):
         msg = f"variant {rule.name!r} has real targets, no classes to stratify by; got cv={design!r}"
         raise ValueError(msg)
-    weights = None if from_pool is not None else design.item_weights(labels, average)
-    weights = weights or weights_of(training_sets, labels, average)
+    weights = _weights(design, training_sets, labels, average, from_pool)
     check_tested(average, weights, labels, design)
     problem = ScoringProblem(
         rule,
@@ -269,6 +261,23 @@ def validate_problem(
     check_integer(f"n_nearest of variant {rule.name!r}", rule.n_nearest(**settings), 1)
     rule.check_targets(values, **settings)
     return replace(problem, parameters=copy.deepcopy(settings))  # the caller may change the original
+
+
+def _kinds(design: Design, labels: EncodedLabels, pool: EncodedLabels | None) -> tuple[TrainingSets, ...]:
+    """The kinds of training sets, of a pool if there is one."""
+    return design.training_sets(labels) if pool is None else training_sets_of_pool(design, pool)
+
+
+def _weights(
+    design: Design,
+    kinds: tuple[TrainingSets, ...],
+    labels: EncodedLabels,
+    average: Any,
+    pool: EncodedLabels | None,
+) -> Any:
+    """The weights of the samples; a design may have its own, but not for a test set."""
+    own = design.item_weights(labels, average) if pool is None else None
+    return own or weights_of(kinds, labels, average)
 
 
 class Pool(NamedTuple):

@@ -158,8 +158,7 @@ class NeighborEvaluation(Computation):
         """Return the changes of `CompleteCV.influence`."""
         check_finite(result)
         jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._unchanged().neighbors
-        return influence(result, self.problem, near, self.tol, jobs)
+        return influence(result, self.problem, self._unchanged().neighbors, self.tol, jobs)
 
     def halves_request(
         self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any

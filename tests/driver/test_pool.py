@@ -44,6 +44,13 @@ def problem(seed):
     )
 
 
+def with_losses(seed):
+    """Random numbers, a problem, and losses of its classes."""
+    rng, (D, y, t) = np.random.default_rng(seed), problem(seed)
+    n_classes = len(set(y.tolist()) | set(t.tolist()))
+    return rng, (D, y, t), rng.integers(-2, 6, (n_classes, n_classes))
+
+
 def designs(y, rng):
     """The library's designs of a pool with the equally likely training sets, in kinds of equal chance."""
     n = len(y)
@@ -96,10 +103,7 @@ def enumerated(D, y, t, kinds, variant, ties, average, parameters):
 def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        D, y, t = problem(seed)
-        n_classes = len(set(y.tolist()) | set(t.tolist()))
-        loss = rng.integers(-2, 6, (n_classes, n_classes))
+        rng, (D, y, t), loss = with_losses(seed)
         for d, (design, kinds) in enumerate(designs(y, rng)):
             for s, (variant, setting) in enumerate(SETTINGS):
                 smallest = min(len(T) for listed in kinds for T in listed)
@@ -325,10 +329,7 @@ def score_without(j, D, y, **asked):
 def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
     compared = 0
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        D, y, t = problem(seed)
-        n_classes = len(set(y.tolist()) | set(t.tolist()))
-        loss = rng.integers(-2, 6, (n_classes, n_classes))
+        rng, (D, y, t), loss = with_losses(seed)
         for d, (design, kinds) in enumerate(designs(y, rng)):
             smallest = min(len(T) for listed in kinds for T in listed)
             for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
