@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Sampling without replacement, as recurrences in which every term is positive.
 
 A kernel walks along the neighbor order. A stratum has ``available`` samples, of which ``n_train`` are in

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Expected scores of a sample that a bootstrap sample leaves out, along its neighbor order.
 
 The kernels have the signature of all rules, `knnccv.kernel`. ``constraints.n_train[0]`` is the number of

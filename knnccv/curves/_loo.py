@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Leave-one-out curves: `loo_curve` for all numbers of neighbors at once, and `loo_identity`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The profile of the data: the outcome of K votes drawn from the first i neighbors, for all K at once.
 
 Condition on the (K+1)-th nearest training sample being the sample at position i + 1. The voters are then a

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Corrections of the profile (`knnccv.curves._profile`) for tied samples in random order.
 
 The profile is made along the order of the data. The mean over all orders differs only within a tied group

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Rank-R accuracy over stratified training sets, for all R at once.
 
 A tested sample counts as correct if fewer than R training samples of other classes are nearer than its

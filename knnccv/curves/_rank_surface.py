@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The surface of rank-R accuracy over stratified training sets: all R and all designs in one pass.
 
 The samples that are nearer than those of the tested class are counted, and `_rank_curves` computes the

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The compiled passes over the lists of a block of samples; ties are found and ordered."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """A_x of every sample: chains of kernels on lists that are deepened until the tolerance holds."""
 
 from __future__ import annotations

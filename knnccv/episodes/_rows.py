@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The expected accuracy of the nearest support, for rows of distances: compiled.
 
 For a query of class o, P(x) is the sum over the own samples i of the probability that i is the nearest

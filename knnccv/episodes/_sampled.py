@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """`sampled_episodes`: random episodes, as papers report them.
 
 Every episode has random numbers of its own, so threads do not matter.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The expected accuracy of votes of several nearest supports: compiled.
 
 The K-th nearest support of an episode is sample j of class s, and the own class has t votes. The other

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scores of rules of one nearest training sample if several whole groups are left out.
 
 T is a random set of groups, and each group matters by its nearest member alone. So the distribution is that

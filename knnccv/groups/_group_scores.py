@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scores of designs that leave whole groups out.
 
 - One group left out: the training set is known, and holds all samples outside the tested sample's group.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scores of rules of several nearest training samples if several whole groups are left out.
 
 The groups left out beside the tested sample's own are a random set. The walk follows the neighbor list; at

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Exact scores of random halves of the samples, from the neighbor lists of all samples.
 
 The list of a sample within its half is its list among all samples without those outside the half. So one

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Searches of mixed tables: matrix products, counts of differing columns, and brute force.
 
 Without missing values, the squared distances of `_statistics` are squared distances of points. With F the

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Column statistics of mixed tables, and the squared distances of all pairs of rows of two tables.
 
 The squared distance is a sum over the columns: 1 if a value is missing; ``(scale * (x - y))**2`` in a

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The compiled passes over a block of samples: how each score changes without each of its neighbors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 # ruff: noqa: ARG001, ARG005
 """Vectors of eight doubles for compiled code: one vector instruction if the processor has it.
 

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Vectors of eight 64-bit words for compiled code: one bit for each of 512 random runs.
 
 A row of words is a row of a C-contiguous uint64 array of shape (n_rows, 8). Row indices are not checked.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """`screened_cv`, random runs of cross-validation that select features in every training set.
 
 Selectors are functions, or objects that are fitted.

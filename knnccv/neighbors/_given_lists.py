@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Checks of given neighbor lists and graphs, and their packing into lists as a search returns them.
 
 Every row is checked alone, so that lists larger than the memory can be checked as they are read.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Leave-one-out votes for many settings of the weights at once: the computation behind every search.
 
 Wilson & Martinez 1999, eqs. (7) to (11). Sums over the neighbors serve all w_k of a setting.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """CVC and LCV of votes, and the distance-weighted votes of near neighbors.
 
 Wilson & Martinez 1999, eqs. (1), (2) and (7) to (11). Only the ratios of a list's weights matter. Where all

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Random runs, 64 in a machine word: which fold tests which sample, in *bit planes*.
 
 The code of a sample in a run, usually the fold that tests it, is written in binary; a plane has one digit

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Nearest training samples in runs whose columns are scaled within the folds, by certified re-ranking.
 
 How to call it, for a pipeline that ends with a nearest-neighbor rule:

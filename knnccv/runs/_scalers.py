@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scalers that are fitted within the folds: the weights of the columns under every training set.
 
 `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` and `RobustScaler` shift and multiply columns. Shifts

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The variance of one run, exactly, for rules that one nearest training sample decides.
 
 It is a sum over pairs of samples. Two samples are tested in one fold, or in two folds. A and B are the

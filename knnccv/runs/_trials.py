@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scores of random runs: plain votes are counted 512 runs at a time, other rules are asked run by run.
 
 `nearest_in_runs` lists the K nearest training samples of every tested sample, run by run: for weights,

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Votes of the nearest training samples in 512 runs at once, from bit planes; compiled.
 
 For a tested sample, a walk along its neighbor list finds in which runs each neighbor trains: the bits in

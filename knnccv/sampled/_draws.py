@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Training sets that are drawn for one tested sample, along its neighbor list; compiled.
 
 A draw goes along the list and puts every position into the training set with the probability that it has,

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The law of the votes of one sample over all training sets, of two classes; controls and means from it.
 
 The walk along the neighbor list of a sample keeps the probabilities of (t0, t1), the numbers of training

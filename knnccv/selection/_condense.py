@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """`condense`: prototypes, selected by the exact score of the pool from which training sets are drawn."""
 
 from __future__ import annotations

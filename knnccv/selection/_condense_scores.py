@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The exact scores of a pool, and of the pool without each candidate, in one pass.
 
 `PoolLists` has the nearest candidates of every sample; they are searched again when few are left.

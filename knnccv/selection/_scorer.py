@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Exact scores of many choices of columns that share most of their columns.
 
 Squared Euclidean and Manhattan distances are sums over the columns. For a block of rows, the sums over the

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Right answers for all numbers of neighbors, inside and outside of training sets, in 512 runs; compiled.
 
 One walk along the neighbor list of a sample serves all K. Vertical counters hold the number of training

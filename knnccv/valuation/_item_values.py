@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """`item_values`: what each sample is worth to a nearest-neighbor rule.
 
 KNN-Shapley values come from neighbor lists, by a compiled pass over blocks of tested samples.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Groups of tied samples, and votes averaged over their orders in designs with one training size.
 
 `score_fixed_size` reads the probabilities of the positions where the K nearest training samples end:

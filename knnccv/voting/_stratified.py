@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Votes averaged over the orders of tied samples, in stratified designs: tied samples get random times.
 
 The samples of a tied group get independent uniform times, and the score is an integral over the time of the

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The score of a vote of the K nearest training samples, from the distributions of the votes.
 
 The distributions of the votes for the classes are polynomials, one row of coefficients for every class:

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """What several rules share: losses, K nearest neighbors, and the fields that their kernels read."""
 
 from __future__ import annotations

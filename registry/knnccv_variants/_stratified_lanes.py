@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Plurality votes in stratified designs by multiplying out, for all kinds of training sets at once."""
 
 from __future__ import annotations

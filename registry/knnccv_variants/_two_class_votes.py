@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Plurality votes between two classes, looked up in tables of all votes.
 
 The kernels for `Variant.removals` score a sample without each of its neighbors, in one walk. If the sample

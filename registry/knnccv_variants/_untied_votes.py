@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Plurality votes in designs of one size without mixed tied groups: two ways that avoid the general case.
 
 A score is a sum over i of a weight of i, times the number of K-subsets of the i nearest samples that vote

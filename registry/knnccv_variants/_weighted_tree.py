@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Exact scores of weighted rules, by a walk over the sets of the K nearest training samples.
 
 The neighbor list is cut into cells: tied samples that count the same are one cell (`Cells`). The walk is a

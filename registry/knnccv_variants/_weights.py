@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The weights of the K nearest training samples: their parameters, checked, and their functions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The shares of the votes as probabilities: the share of the true class, Brier score and log loss."""
 
 from __future__ import annotations

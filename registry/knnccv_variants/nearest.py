@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The nearest-neighbor rule: 0/1 score or any loss matrix, averaged over the orders of tied samples."""
 
 from __future__ import annotations

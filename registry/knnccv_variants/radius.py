@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The training samples within a radius: their majority, or the mean of their targets.
 
 For a training set drawn at random, the numbers of training samples of the classes within the radius are

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Rank-R accuracy (CMC): correct if one of the R nearest training samples has the tested class."""
 
 from __future__ import annotations

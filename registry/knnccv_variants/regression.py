@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """K-nearest-neighbor regression: the exact mean squared error, its bias and its variance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """K nearest neighbors by plurality vote."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """K nearest neighbors that vote by weights of their distances or of their ranks."""
 
 from __future__ import annotations

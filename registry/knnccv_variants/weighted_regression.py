@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The weighted mean of the targets of the K nearest neighbors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Bounded heaps: each row of two arrays keeps its smallest pairs (value, sample).
 
 Pairs are compared by value and then by sample, so the result does not depend on the order in which they

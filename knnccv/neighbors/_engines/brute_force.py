@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Brute force: all values of a row are compared, and the smallest are sorted by (value, index).
 
 Bit patterns of doubles, read as integers, have the order of the doubles. With the lowest bits replaced by

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Search by a k-d tree, for few features; orders and ties are those of brute force.
 
 Nearby samples share a leaf. A group of tested samples descends together, into the nearer branch first, and

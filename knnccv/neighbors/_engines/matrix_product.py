@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Search by matrix products, for many features: products propose candidates, exact differences decide.
 
 Squared distances ``|x|^2 - 2 x.y + |y|^2`` of two blocks are one matrix product, in single precision. A

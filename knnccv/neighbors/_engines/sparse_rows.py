@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Search in sparse data: shared features propose candidates, exact differences decide.
 
 The data are kept by rows and by columns. For a tested sample one pass over the columns of its features

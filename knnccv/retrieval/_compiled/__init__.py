@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The compiled code of `knnccv.retrieval`, and the arrays that it reads and fills, below.
 
 - `laws` has laws and generating functions of the numbers of drawn items that are nearer, and rules of

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Galleries of random identities: the walk along the right items of a query.
 
 Some of the other identities are chosen, each set equally likely. They are looked at one after the other: if

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Laws and generating functions of numbers of drawn items that are nearer than a query's own one.
 
 Tied items are nearer with the same probability, the own item's time, uniform on [0, 1]. Expected scores are

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Scores of single rankings: whole galleries, and random galleries that are drawn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The walk along a query's own items: expected scores of one query after the other.
 
 What the mask leaves to be drawn, with the wrong items in the order of the own ones, comes first (`meet`).
