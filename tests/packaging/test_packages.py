@@ -42,7 +42,7 @@ def source_files(*folders: str) -> set[str]:
 def built(tmp_path_factory):
     """Build as a release does: the sdist from the clone, the wheel from the sdist."""
     for name in ("build", "hatchling", "twine"):
-        pytest.importorskip(name, reason=f"{name} is not installed; the extra [release] has it")
+        pytest.importorskip(name, reason=f"{name} is not installed; the group release has it")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(
@@ -105,22 +105,32 @@ def test_there_is_one_version():
     assert f"version = {{{version}}}" in text("docs/citation.md")
 
 
-def test_documents_and_workflows_name_only_extras_that_exist():
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    pages += [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"]
-    extras = set(PYPROJECT["project"]["optional-dependencies"])
+@pytest.mark.parametrize(
+    ("table", "pattern", "some"),
+    [
+        (
+            PYPROJECT["project"]["optional-dependencies"],
+            r'"(?:\.|knnccv)\[([a-z,]+)\]"',
+            {"test", "report"},
+        ),
+        (PYPROJECT["dependency-groups"], r"--group ([a-z]+)", {"dev", "docs", "release", "browser"}),
+    ],
+    ids=["extras", "groups"],
+)
+def test_documents_and_workflows_name_only_extras_and_groups_that_exist(table, pattern, some):
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *WORKFLOWS, *(ROOT / ".ci").iterdir()]
     named = {}
     for page in pages:
-        for found in re.findall(r'"(?:\.|knnccv)\[([a-z,]+)\]"', text(page)):
+        for found in re.findall(pattern, text(page)):
             named.update(dict.fromkeys(found.split(","), page.name))
-    assert {"test", "docs", "release", "dev"} <= set(named)
-    assert set(named) <= extras, {name: page for name, page in named.items() if name not in extras}
+    assert some <= set(named)
+    assert set(named) <= set(table), {name: page for name, page in named.items() if name not in table}
 
 
 def test_workflows_can_be_read_and_run_what_the_documents_say():
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     loaded = {path.stem: yaml.safe_load(text(path)) for path in WORKFLOWS}
-    assert set(loaded) == {"ci", "docs", "faults", "release"}
+    assert set(loaded) == {"ci", "docs", "release", "weekly"}
     commands = {
         name: [step["run"] for job in flow["jobs"].values() for step in job["steps"] if "run" in step]
         for name, flow in loaded.items()
@@ -129,14 +139,23 @@ def test_workflows_can_be_read_and_run_what_the_documents_say():
     assert first == "pip install . && knnccv score"
     tested = re.search(r"<!-- test-command -->\s+```bash\n(.*?)\n```", text("README.md"), re.DOTALL)[1]
     assert tested.startswith('pip install ".[test]" && pytest')
-    assert commands["ci"] == ["bash .ci/run", tested]
-    assert "python tests/faults/run.py" in commands["faults"][0]
+    assert commands["ci"] == ["bash .ci/run", 'pip install nox uv && nox -s "$SESSION"', tested]
+    tasks = [
+        flow["jobs"]["tasks"]["strategy"]["matrix"]["session"]
+        for flow in loaded.values()
+        if "tasks" in flow["jobs"]
+    ]
+    for name in {name for named in tasks for name in named}:
+        assert f"def {name}(session" in text("noxfile.py")
     oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     newest = [line.rpartition(" ")[2] for line in PYPROJECT["project"]["classifiers"] if "3." in line][-1]
-    for job in loaded["ci"]["jobs"].values():
-        assert job["strategy"]["matrix"]["python"] == [oldest, newest]
+    for name in ("gate", "tests"):
+        assert loaded["ci"]["jobs"][name]["strategy"]["matrix"]["python"] == [oldest, newest]
     assert "sphinx-build -W" in " ".join(commands["docs"])
     assert "twine check --strict dist/*" in commands["release"]
     publish = loaded["release"]["jobs"]["publish"]
-    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
+    used = re.findall(r"uses: (\S+)", "".join(map(text, WORKFLOWS)))
+    assert used
+    assert not [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)]
     assert "secrets." not in text(".github/workflows/release.yml")

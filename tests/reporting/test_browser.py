@@ -17,7 +17,7 @@ import report_example as example
 for _needed in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed; the extra [browser] has it"
+    "playwright.sync_api", reason="playwright is not installed; the group browser has it"
 )
 
 from knnccv import Report  # noqa: E402
