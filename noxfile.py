@@ -4,8 +4,8 @@
 # ///
 """The tasks of development.
 
-``nox --list`` names them, ``nox -s lowest -- tests/driver`` runs one on some of the tests. The complete check,
-``bash .ci/run``, runs the same commands.
+``nox --list`` names them, ``nox -s lowest -- tests/driver`` runs one on some of the tests. The complete
+check, ``bash .ci/run``, runs the same commands.
 """
 
 import os
