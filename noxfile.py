@@ -41,7 +41,7 @@ def slow(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check the style, the types, the imports, the words and the workflows."""
-    install(session, ".", "lint")
+    install(session, ".[test]", "lint")
     session.run("bash", ".ci/lint", external=True)
 
 
