@@ -26,6 +26,11 @@ DOWNLOADS = ("guide/data_sets.md",)
 """Pages whose blocks fetch data."""
 PAGES = [page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md"))]
 PAGES = [page.as_posix() for page in PAGES if page.parts[0] not in ("_build", "auto_gallery")]
+MATHEMATICS = re.findall(
+    r"^- \[\]\((mathematics/.*)\)$", (DOCS / "mathematics.md").read_text(), re.MULTILINE
+)
+"""Pages whose blocks continue those of the page before, from `mathematics.md` on."""
+PAGES = [name for name in PAGES if name not in MATHEMATICS]
 LONG = (
     "_warmup",
     "testing",
@@ -43,7 +48,8 @@ def blocks(text, language="python"):
 
 
 def page(name):
-    return (DOCS / name).read_text(encoding="utf-8")
+    names = [name, *MATHEMATICS] if name == "mathematics.md" else [name]
+    return "\n".join((DOCS / name).read_text(encoding="utf-8") for name in names)
 
 
 def run_page(text, name):
