@@ -27,8 +27,7 @@ BUILT = {"_build", "auto_gallery", "generated"}
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts))]
 MODULES = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
 MODULES |= {"kernel", "sampling"}
-ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-CALL_PATH = (DOCS / "call_path.md").read_text(encoding="utf-8")
+ARCHITECTURE, CALL_PATH = ((DOCS / name).read_text("utf-8") for name in ("architecture.md", "call_path.md"))
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
 LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
@@ -125,7 +124,7 @@ def test_the_picture_of_the_architecture_shows_the_contract_and_the_page_explain
 
 @pytest.mark.slow
 def test_every_path_and_every_name_on_the_pages_exists():
-    for page in PAGES:
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for path, name in LINKS["references"](page.read_text(encoding="utf-8")):
             assert LINKS["line_of"](path, name), (page, path, name)
     for path, name in [
