@@ -88,7 +88,16 @@ def keep_literals_whole(_app, _what, _name, _obj, _options, lines):
         lines[first] = re.sub("``[^`]*``", lambda literal: literal[0].replace(" .. ", " … "), lines[first])
 
 
+def make_accessible(_app, _page, _template, context, _doctree):
+    """Give captions of the contents a level, and let keyboards scroll what is wider than the window."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    wide = '<pre(?=>)|<div class="(?:table-wrapper|math)[^>]*(?=>)'
+    context["body"] = re.sub(wide, r'\g<0> tabindex="0"', context.get("body", ""))
+
+
 def setup(app):
-    """Resolve short names in docstrings."""
+    """Resolve short names in docstrings, and make pages accessible."""
+    app.connect("html-page-context", make_accessible, priority=900)
     app.connect("missing-reference", find_short_name)
     app.connect("autodoc-process-docstring", keep_literals_whole)

@@ -31,7 +31,7 @@ def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
-        msg = "to_frame() needs pandas: pip install 'knnccv[pandas]'"
+        msg = 'to_frame() needs pandas: pip install "knnccv[pandas]"'
         raise ImportError(msg) from error
     return pd.DataFrame(columns)
 

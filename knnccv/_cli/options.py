@@ -74,7 +74,7 @@ def need(package: str, extra: str, what: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        msg = f"{what}: pip install 'knnccv[{extra}]'"
+        msg = f'{what}: pip install "knnccv[{extra}]"'
         raise ImportError(msg) from error
 
 

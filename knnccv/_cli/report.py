@@ -72,7 +72,8 @@ def _out(args: argparse.Namespace) -> Path | None:
     reporting.check_ending("--out", path)
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing and path.suffix.lower() != ".json":
-        msg = f"the page needs {', '.join(missing)}: pip install 'knnccv[report]'; --json needs none"
+        needed = ", ".join(missing)
+        msg = f'the page needs {needed}: pip install "knnccv[report]"; --json needs none'
         raise ImportError(msg)
     return path
 

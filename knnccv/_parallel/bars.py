@@ -125,7 +125,7 @@ def tqdm() -> Callable[..., Any]:
     try:
         from tqdm.auto import tqdm as found
     except ImportError as error:
-        msg = "a progress bar needs tqdm: pip install 'knnccv[progress]'"
+        msg = 'a progress bar needs tqdm: pip install "knnccv[progress]"'
         raise ImportError(msg) from error
     bars: Callable[..., Any] = found
     return bars

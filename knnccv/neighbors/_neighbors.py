@@ -116,7 +116,7 @@ class Neighbors:
             their own.
         device : str or torch.device, optional
             Device that computes matrix products: "cuda", "cuda:1", "cpu", … (needs PyTorch:
-            ``pip install 'knnccv[gpu]'``). It serves the euclidean, sqeuclidean, cosine, correlation and
+            ``pip install "knnccv[gpu]"``). It serves the euclidean, sqeuclidean, cosine, correlation and
             haversine metrics on dense data. Its candidates are measured again in double precision, so that
             orders and ties are the same to the last bit. The CPU serves fewer than 1,000 samples and lists
             longer than an eighth of all samples. Each process of an executor opens the device itself (for

@@ -59,7 +59,7 @@ def canvas(ax: Any) -> Iterator[Axes]:
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
-        msg = "knnccv.plot needs matplotlib: pip install 'knnccv[plot]'"
+        msg = 'knnccv.plot needs matplotlib: pip install "knnccv[plot]"'
         raise ImportError(msg) from error
     if ax is not None:
         if not isinstance(ax, Axes):

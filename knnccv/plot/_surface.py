@@ -392,7 +392,7 @@ def _display(name: str, surface: Any, scores: Array, **along: Any) -> Any:
     try:
         from sklearn import model_selection
     except ImportError as error:
-        msg = f"{name} needs scikit-learn: pip install 'knnccv[sklearn]'"
+        msg = f'{name} needs scikit-learn: pip install "knnccv[sklearn]"'
         raise ImportError(msg) from error
     return getattr(model_selection, name)(
         train_scores=np.full((len(scores), 1), np.nan),

@@ -26,9 +26,9 @@ MAX_NUMBERED = 20
 MAX_MATRIX = 60
 """Confusion matrices of more classes are not drawn: the page lists the most frequent confusions."""
 NEAR, FAR = "not significantly worse", "significantly worse, or not compared"
-POPULATION = "interval for the population (luck of the data)"
+POPULATION = "interval (luck of the data)"
 ORDERS = "range over all orders of the rows"
-SPLIT = "scatter of one random split, ±2 standard deviations (luck of the split)"
+SPLIT = "one split, ±2 SD (luck of the split)"
 LABEL_LENGTH = 24
 LETTER = 7
 """Width of a letter of a label in pixels."""

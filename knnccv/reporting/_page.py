@@ -33,7 +33,7 @@ def require(what: str, *modules: str) -> None:
         for name in modules:
             import_module(name)
     except ImportError as error:
-        msg = f"{what}: pip install 'knnccv[report]' ({error})"
+        msg = f'{what}: pip install "knnccv[report]" ({error})'
         raise ImportError(msg) from error
 
 

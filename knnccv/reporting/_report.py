@@ -64,7 +64,7 @@ class Report:
         Raises
         ------
         ImportError
-            If jinja2 or altair is missing: ``pip install 'knnccv[report]'``.
+            If jinja2 or altair is missing: ``pip install "knnccv[report]"``.
         """
         from ._page import render_page
 

@@ -105,7 +105,7 @@ def require_libraries() -> None:
         import jinja2  # noqa: F401
         import markdown_it  # noqa: F401
     except ImportError as error:
-        msg = f"report.html needs jinja2 and markdown-it-py: pip install 'knnccv[report]' ({error})"
+        msg = f'report.html needs jinja2 and markdown-it-py: pip install "knnccv[report]" ({error})'
         raise ImportError(msg) from error
 
 

@@ -72,7 +72,7 @@ def new_figure(width: float, height: float, n_rows: int = 1, n_columns: int = 1)
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        msg = "pictures need matplotlib: pip install 'knnccv[plot]'"
+        msg = 'pictures need matplotlib: pip install "knnccv[plot]"'
         raise ImportError(msg) from error
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)

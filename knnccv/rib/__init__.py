@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        msg = "knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'"
+        msg = 'knnccv.rib needs scikit-learn: pip install "knnccv[sklearn]"'
         raise ImportError(msg) from error
     globals()[name] = RIBClassifier
     return RIBClassifier

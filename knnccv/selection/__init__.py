@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        msg = f"knnccv.selection.{name} needs scikit-learn: pip install 'knnccv[sklearn]'"
+        msg = f'knnccv.selection.{name} needs scikit-learn: pip install "knnccv[sklearn]"'
         raise ImportError(msg) from error
     globals()[name] = value
     return value

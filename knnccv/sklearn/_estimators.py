@@ -50,7 +50,7 @@ def needs_sklearn() -> None:
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
-        msg = "knnccv.sklearn needs scikit-learn: pip install 'knnccv[sklearn]'"
+        msg = 'knnccv.sklearn needs scikit-learn: pip install "knnccv[sklearn]"'
         raise ImportError(msg) from error
 
 

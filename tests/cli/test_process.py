@@ -293,8 +293,8 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 
 
 def test_every_command_prints_what_the_guide_shows(monkeypatch):
-    page = (GUIDE / "command_line.md").read_text(encoding="utf-8")
-    consoles = re.findall(r"^```console\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    pages = "".join((GUIDE / name).read_text(encoding="utf-8") for name in ("command_line.md", "files.md"))
+    consoles = re.findall(r"^```console\n(.*?)^```$", pages, flags=re.DOTALL | re.MULTILINE)
     commands = re.findall(r"^\$ knnccv (.*)\n((?:[^$].*\n)*)", "".join(consoles), flags=re.MULTILINE)
     assert len(commands) == 9
     monkeypatch.chdir(GUIDE)

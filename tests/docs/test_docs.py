@@ -24,8 +24,10 @@ SCRIPTS = ("approximate.md", "cluster.md")
 """Pages whose blocks are scripts of their own."""
 DOWNLOADS = ("guide/data_sets.md",)
 """Pages whose blocks fetch data."""
-PAGES = [page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md"))]
-PAGES = [page.as_posix() for page in PAGES if page.parts[0] not in ("_build", "auto_gallery")]
+PAGES = [page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))]
+PAGES = [name for name in PAGES if not re.match("_build|auto_gallery|mathematics/", name)]
+FURTHER = re.findall(r"\((mathematics/\w+\.md)\)\n", (DOCS / "mathematics.md").read_text("utf-8"))
+"""Pages whose blocks continue those of the page before, from `mathematics.md` on."""
 LONG = (
     "_warmup",
     "testing",
@@ -43,7 +45,8 @@ def blocks(text, language="python"):
 
 
 def page(name):
-    return (DOCS / name).read_text(encoding="utf-8")
+    names = [name, *FURTHER] if name == "mathematics.md" else [name]
+    return "\n".join((DOCS / name).read_text(encoding="utf-8") for name in names)
 
 
 def run_page(text, name):

@@ -27,7 +27,7 @@ BUILT = {"_build", "auto_gallery", "generated"}
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts))]
 MODULES = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
 MODULES |= {"kernel", "sampling"}
-ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+ARCHITECTURE, CALL_PATH = ((DOCS / name).read_text("utf-8") for name in ("architecture.md", "call_path.md"))
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
 LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
@@ -100,9 +100,10 @@ def test_examples_run_offline(script, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_links_lead_somewhere():
+def test_pages_are_short_and_their_links_lead_somewhere():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
+        assert len(text.split()) <= 1500, page
         targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
         for target in targets + re.findall(r"^:link: (\S+)$", text, re.MULTILINE):
             path = (page.parent / target).resolve()
@@ -123,7 +124,7 @@ def test_the_picture_of_the_architecture_shows_the_contract_and_the_page_explain
 
 @pytest.mark.slow
 def test_every_path_and_every_name_on_the_pages_exists():
-    for page in (DOCS / "architecture.md", DOCS / "mathematics.md", ROOT / "CONTRIBUTING.md"):
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
         for path, name in LINKS["references"](page.read_text(encoding="utf-8")):
             assert LINKS["line_of"](path, name), (page, path, name)
     for path, name in [
@@ -135,7 +136,7 @@ def test_every_path_and_every_name_on_the_pages_exists():
             LINKS["line_of"](path, name)
     words = {"fastmath", "parallel", "main"}  # options that no kernel uses, and a branch
     for text, folders in (
-        (ARCHITECTURE, ("knnccv", "registry")),
+        (ARCHITECTURE + CALL_PATH, ("knnccv", "registry")),
         (CONTRIBUTING, ("knnccv", "registry", "tests")),
     ):
         named = re.findall(r"`((?:knnccv|registry|tests|datasets|docs|asv_benchmarks)/[\w./*<>-]*)`", text)
@@ -155,7 +156,7 @@ def test_every_line_of_complete_cv_is_explained():
     (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
     called = {call.id for call in calls if isinstance(call, ast.Name)} - {"isinstance", "ValueError"}
-    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", ARCHITECTURE, re.DOTALL | re.MULTILINE)
+    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", CALL_PATH, re.DOTALL | re.MULTILINE)
     assert called <= set(re.findall(r"`(\w+)`", section))
 
 

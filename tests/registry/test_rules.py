@@ -344,7 +344,7 @@ def test_neighbors_beyond_the_bandwidth():
             assert alike.per_item == pytest.approx([3.5**2, 2.5**2, 1])
             none = complete_cv(X, y, "weighted_regression", method=method, normalize=False, **asked)
             assert none.per_item.tolist() == [25, 1, 4]
-    page = (Path(__file__).parents[2] / "docs" / "guide" / "rules.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "weighted_rules.md").read_text(encoding="utf-8")
     said = "Where all K weights are 0, all K count alike; with `normalize=False` the prediction is then 0"
     assert said in " ".join(page.split())
 

@@ -256,7 +256,7 @@ def test_scores_need_no_scikit_learn_and_the_estimator_names_it():
         "try:\n"
         "    from knnccv.rib import RIBClassifier\n"
         "except ImportError as error:\n"
-        "    assert str(error) == \"knnccv.rib needs scikit-learn: pip install 'knnccv[sklearn]'\", error\n"
+        "    assert 'scikit-learn: pip install \"knnccv[sklearn]\"' in str(error), error\n"
         "else:\n"
         "    raise AssertionError\n"
     )

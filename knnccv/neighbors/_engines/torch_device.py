@@ -52,7 +52,7 @@ def load_torch() -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError as error:
-        msg = "device=... needs PyTorch: pip install 'knnccv[gpu]'"
+        msg = 'device=... needs PyTorch: pip install "knnccv[gpu]"'
         raise ImportError(msg) from error
 
 
