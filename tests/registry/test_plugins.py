@@ -1,30 +1,33 @@
 """Rules of other people: an installed distribution, broken ones, and the page that teaches them.
 
-Everything runs in processes of its own, as entry points are looked up once per process. The distribution
-in ``plugin_example/`` is built and installed by pip into a new virtual environment, which sees what is
-installed beside this interpreter through a ``.pth`` file; so it works the same where knnccv is installed
-editable and where it is not. Most distributions here are only a module and a ``.dist-info`` folder on
-``PYTHONPATH``, which is all that `importlib.metadata` looks at, and much faster than pip.
+Everything runs in processes of its own, as entry points are looked up once per process. Two projects of
+``knnccv new-rule``, one with the rule of ``knnccv_unanimous.py``, are built and installed by pip into a new
+virtual environment, which sees what is installed beside this interpreter through a ``.pth`` file; so it
+works the same where knnccv is installed editable and where it is not. Most distributions here are only a
+module and a ``.dist-info`` folder on ``PYTHONPATH``, which is all that `importlib.metadata` looks at, and
+much faster than pip.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
 from textwrap import dedent, indent
 
 import numba
 import pytest
+from command_line import run as command
 
 import knnccv
 
-EXAMPLE = Path(__file__).resolve().parent / "plugin_example"
-GUIDE = EXAMPLE.parents[2] / "registry" / "README.md"
+UNANIMOUS = Path(__file__).resolve().with_name("knnccv_unanimous.py")
+GUIDE = UNANIMOUS.parents[2] / "registry" / "README.md"
 COMPILED = not numba.config.DISABLE_JIT
 
 
@@ -33,10 +36,8 @@ def run(code, *arguments, python=sys.executable, paths=()):
     environment = dict(os.environ)
     inherited = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = os.pathsep.join([*map(str, paths), *([inherited] if inherited else [])])
-    command = [str(python), "-W", "error", "-c", dedent(code), *arguments]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    asked = [str(python), "-W", "error", "-c", dedent(code), *arguments]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout) if done.stdout else None
 
@@ -79,8 +80,18 @@ y = rng.integers(0, 3, 60)
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """Interpreter of a new environment, which sees this one's packages and has the example installed."""
+def projects(tmp_path_factory):
+    """The folders of two new rules: one as it is written, one with another rule."""
+    folder = tmp_path_factory.mktemp("projects")
+    with contextlib.chdir(folder):
+        assert all(command(f"new-rule {name}").status == 0 for name in ("kth", "unanimous"))
+    shutil.copy(UNANIMOUS, folder / "knnccv-unanimous")
+    return folder / "knnccv-kth", folder / "knnccv-unanimous"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory, projects):
+    """Interpreter of a new environment, which sees this one's packages and has the projects installed."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=importlib.util.find_spec("pip") is None, symlinks=os.name != "nt")
     found = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -89,12 +100,12 @@ def python(tmp_path_factory):
     shared = [path for path in sys.path if Path(path).name in {"site-packages", "dist-packages"}]
     lines = [f"import site; site.addsitedir({path!r})" for path in shared]
     Path(purelib, "beside.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [str(found), "-m", "pip", "install", "--no-deps", "--no-input"]
+    install = [str(found), "-m", "pip", "install", "--no-deps", "--no-input"]
     has_backend = importlib.util.find_spec("hatchling") is not None
     if has_backend:  # no network is needed
-        command += ["--isolated", "--no-index", "--no-build-isolation"]
+        install += ["--isolated", "--no-index", "--no-build-isolation"]
     done = subprocess.run(
-        [*command, str(EXAMPLE)], capture_output=True, text=True, timeout=300, check=False
+        [*install, *map(str, projects)], capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode and not has_backend:
         pytest.skip(f"hatchling is neither installed nor can pip fetch it: {done.stderr[-500:]}")
@@ -112,7 +123,8 @@ from knnccv import KFold, monte_carlo_cv
 from knnccv.testing import check_variant
 
 names, imported = knnccv.variant_names(), "knnccv_unanimous" in sys.modules
-from knnccv_unanimous import Unanimous, rule
+import knnccv_unanimous as rule
+from knnccv_unanimous import Unanimous
 
 def close(design):
     exact = complete_cv(X, y, "unanimous", design, n_neighbors=2)
@@ -147,10 +159,10 @@ print(json.dumps({
         python=python,
     )
     assert "unanimous" not in knnccv.variant_names(), "the example must not be installed beside the tests"
-    assert found["version"] == "1.0"
+    assert found["version"] == "0.1.0"
     assert {"unanimous", "nn", "knn", "rank"} <= set(found["names"])
     assert found["imported"] is False, "a plugin is imported when it is asked for, not before"
-    assert found["home"] == "knnccv_unanimous.rule"
+    assert found["home"] == "knnccv_unanimous"
     assert max(found["sigmas"]) < 4
     failed, attempted = found["doctest"][:2]
     assert (failed, attempted > 0) == (0, True)
@@ -171,7 +183,7 @@ from pathlib import Path
 from knnccv import monte_carlo_cv
 from knnccv.driver import score_rows
 from knnccv.runs._trials import score_trials
-from knnccv_unanimous import rule
+import knnccv_unanimous as rule
 
 for design in (Subsample(40), StratifiedSubsample(0.7)):
     complete_cv(X, y, "unanimous", design)
@@ -299,12 +311,17 @@ def guide_blocks(language):
 
 
 @pytest.mark.slow
-def test_the_page_teaches_what_works_when_installed(tmp_path):
-    module, _, _, ask, _, decides, prepares = guide_blocks("python")
-    (packaging,) = guide_blocks("toml")
-    points = tomllib.loads(packaging)["project"]["entry-points"]["knnccv.variants"]
-    write_distribution(tmp_path, "knnccv_kth", points, module)
-    run("\n".join([ask, decides, prepares]), paths=[tmp_path])
+def test_the_page_teaches_what_new_rule_writes_and_it_works_when_installed(python, projects):
+    module, check, _, ask, _, decides, prepares = guide_blocks("python")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in projects[0].iterdir()}
+    assert texts["knnccv_kth.py"] == module
+    assert check.splitlines()[-1] in texts["test_kth.py"]
+    assert guide_blocks("toml")[0] in texts["pyproject.toml"]
+    assert len(texts["README.md"].splitlines()) <= 15
+    run("\n".join([ask, decides, prepares]), python=python)
+    tested = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+    how = {"capture_output": True, "text": True, "timeout": 300, "check": False}
+    assert "2 passed" in subprocess.run(tested, cwd=projects[0], **how).stdout
 
 
 @pytest.mark.slow
