@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -92,6 +95,22 @@ def test_the_metadata_name_license_extras_and_readme(built):
         assert f"\nProvides-Extra: {extra}\n" in metadata
     assert "\nLicense-Expression: BSD-3-Clause\n" in metadata
     assert "# knnccv" in metadata
+
+
+@pytest.mark.slow
+def test_a_project_that_uses_the_wheel_is_typed(built, tmp_path):
+    """In an environment whose packages are those of this one, except knnccv, which is the wheel."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    venv.create(tmp_path, symlinks=os.name != "nt")
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path), "platbase": str(tmp_path)}))
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        wheel.extractall(site)
+    (site / "beside.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    python = tmp_path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]
+    command += ["--cache-dir", str(tmp_path / "cache"), str(ROOT / "tests" / "packaging" / "consumer.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def text(name):
