@@ -122,6 +122,31 @@ def test_there_is_one_version():
     assert re.search(r"^version: (\S+)$", text("CITATION.cff"), re.MULTILINE)[1] == version
     assert f"## {version} " in text("CHANGELOG.md")
     assert f"version = {{{version}}}" in text("docs/citation.md")
+    assert f'  version: "{version}"\n' in text("recipe/recipe.yaml")
+
+
+def test_a_release_has_one_date_and_no_placeholders():
+    """`CHANGELOG.md` decides whether this version is released."""
+    dated = re.search(rf"^## {knnccv.__version__} \((\S+)\)$", text("CHANGELOG.md"), re.MULTILINE)[1]
+    date = re.search(r"^date-released: (\S+)$", text("CITATION.cff"), re.MULTILINE)[1]
+    assert date == dated.replace("unreleased", "1970-01-01")
+    assert dated == "unreleased" or "//example.org" not in text("CITATION.cff")
+
+
+def test_the_recipe_for_conda_asks_for_what_the_wheel_asks_for():
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    recipe, project = yaml.safe_load(text("recipe/recipe.yaml")), PYPROJECT["project"]
+    needs = {
+        kind: {need.replace(" ", "") for need in recipe["requirements"][kind]} for kind in ("host", "run")
+    }
+    assert needs["run"] == {*project["dependencies"], "python" + project["requires-python"]}
+    assert set(PYPROJECT["build-system"]["requires"]) < needs["host"]
+    commands = [f"{name} = {function}" for name, function in project["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    assert {name: recipe["about"][name] for name in ("license", "summary")} == {
+        "license": project["license"],
+        "summary": project["description"],
+    }
 
 
 def test_documents_and_workflows_name_only_extras_that_exist():
