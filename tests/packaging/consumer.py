@@ -7,7 +7,6 @@ from typing import Any, ClassVar, assert_type
 import knnccv as kc
 from knnccv.datasets import load_wine
 from knnccv.episodes import Episodes, expected_episodes
-from knnccv.hvdm import HVDM
 from knnccv.kernel import Constraints, Labels, Order, Tables, Task, jit
 from knnccv.retrieval import Gallery, expected_retrieval
 from knnccv.sampling import position_law
@@ -26,10 +25,9 @@ assert_type(result.n_train_sets, int)
 assert_type(kc.complete_cv(X[:20], y[:20], "nn", 3, exact=True).exact, Fraction | None)
 assert_type(result.standard_error(), kc.StandardError)
 assert_type(result.split_std(), kc.SplitSpread)
-assert_type(result.to_dict(), dict[str, Any])
-scores = [result.per_item[0], result.influence().total[0], result.tie_report().per_item[0]]
+print(result.influence().total[0], result.to_dict()["score"])
 designs: list[kc.Design] = [kc.KFold(5), kc.Subsample(100), kc.StratifiedSubsample(0.5), kc.LeaveOut(1)]
-found = {repr(one): float(kc.complete_cv(X, y, "nn", one)) for one in designs}
+assert_type([float(kc.complete_cv(X, y, "nn", one)) for one in designs], list[float])
 difference = kc.compare(kc.complete_cv(X, y, "nn", kc.KFold(10)), result)
 drawn = kc.monte_carlo_cv(X, y, "knn", kc.Subsample(0.5), n_repeats=5, random_state=0)
 assert_type([difference.difference, difference.pvalue, drawn.score, drawn.standard_error], list[float])
@@ -37,12 +35,11 @@ assert_type([difference.difference, difference.pvalue, drawn.score, drawn.standa
 near = kc.Neighbors.from_data(X, metric="manhattan")
 surface = kc.surface(near, y, range(1, 31), [0.5, 100])
 surface.plot("train_size").set_title(f"{surface.scores.shape}, {near.metric}, {near.n_items + 1}")
-kc.plot.learning_curve(surface, [1, 5]).set_title("K = 1 and 5")
 kc.report(X, y).save("report.html")
 
 model = KNeighborsClassifierCV(range(1, 11)).fit(X, y)
 FeatureSelector(3).fit(X, y)
-HVDM().fit(X, y).pairwise(X)
+kc.hvdm.HVDM().fit(X, y).pairwise(X)
 ccv_scorer(5)(model, X, y)
 assert_type(expected_score(model, X, y, cv=5, scoring="f1_macro").std_error, float)
 assert_type(expected_score(model, X, y, scoring=["f1_macro", "accuracy"]), dict[str, ExpectedScore])
@@ -51,7 +48,7 @@ assert_type(kc.item_values(X, y, "influence").certified, bool)
 assert_type(condense(X, y).score, float)
 assert_type(expected_episodes(X, y, Episodes(3, 1)).score, float)
 assert_type(expected_retrieval(X @ X.T, y, y, Gallery(per_identity=1))["ap"].error_bound, float)
-print(select_features(X, y, n_neighbors=3).columns[0])
+kc.plot.learning_curve(surface, [1, 5]).set_title(str(select_features(X, y, n_neighbors=3).columns))
 
 
 @jit
@@ -76,8 +73,5 @@ class Second(kc.Variant):
         return Tables(weights=law)
 
 
-def plain(near: list[int], own: int, place: int) -> int:
-    return int(near[place - 1 : place] == [own])
-
-
-assert_type(check_variant(kc.register(Second), plain, parameters=[{"place": 2}]), int)
+checked = check_variant(kc.register(Second), lambda near, own, place: near[place - 1 : place] == [own])
+assert_type(checked, int)
