@@ -159,7 +159,7 @@ print(json.dumps({
     too_many, unknown, stratified = found["refused"]
     assert too_many.startswith("ValueError: n_neighbors must be between 1 and 10")
     assert unknown == "TypeError: variant 'kth' has no parameter 'k'; it takes: n_neighbors"
-    assert "'kth' has no stratified kernel" in stratified
+    assert "'kth' has no kernel for stratified training sets" in stratified
 
 
 CACHE_REPORT = (
