@@ -21,6 +21,23 @@ from numba.extending import overload
 from ._typing import Array
 from .kernel import CONSTRAINTS, LABELS, as_python, inner, jit
 
+__all__ = [
+    "Inclusion",
+    "expected_position",
+    "fill_binomial",
+    "fill_hypergeometric",
+    "fixed_tail",
+    "inclusion_law",
+    "multiply_into",
+    "place_of",
+    "position_law",
+    "rounding_allowance",
+    "step_by_thinning",
+    "step_without_replacement",
+    "stratified_tails",
+    "tie_times",
+]
+
 MAX_KEPT_TAILS = 256
 """Lists shorter than this are looked up by the numbers of their two classes."""
 

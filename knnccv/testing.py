@@ -20,6 +20,8 @@ from .results import complete_cv
 from .runs import draw_runs
 from .variants import get_variant
 
+__all__ = ["check_variant"]
+
 Scorer: TypeAlias = Callable[..., Any]
 
 

@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     options.check_values(args)
     if own := {"datasets": run_datasets, "reproduce": run_reproduce, "warm": run_warm}.get(args.command):
         return own(args)
-    return int(importlib.import_module(f".{args.command}", __package__).run(args))
+    module = args.command.replace("-", "_")
+    return int(importlib.import_module(f".{module}", __package__).run(args))
 
 
 def run_datasets(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import types
@@ -16,6 +16,8 @@ from numba.extending import intrinsic, overload
 
 from .._typing import Array
 from ._signature import Constraints
+
+Fields = TypeVar("Fields", bound=NamedTuple)
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def _exact_integers(values: Any) -> Array:
 SHORT = "read_as: the array has fewer entries than the class has fields"
 
 
-def read_as(fields: type[Any], array: Array) -> Any:
+def read_as(fields: type[Fields], array: Array) -> Fields:
     """The first entries of an array, as an instance of a NamedTuple class.
 
     Kernels call it with `Constraints.integers` or `Constraints.numbers`. It costs as much as reading the

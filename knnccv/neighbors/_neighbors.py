@@ -66,18 +66,18 @@ class Neighbors:
         approximate: bool = False,
         fitted_to_labels: str = "",
     ) -> None:
-        self.n_items = source.n_items
-        self.max_depth = source.max_depth
+        self.n_items: int = source.n_items
+        self.max_depth: int = source.max_depth
         if n_neighbors is not None:
             self.max_depth = check_integer("n_neighbors", n_neighbors, 1, source.max_depth)
-        self.metric = source.description
-        self.ordered_by_index = source.ordered_by_index
-        self.measured = source.measured
-        self.sees_all = source.compares_all and self.max_depth == self.n_items - 1
+        self.metric: str = source.description
+        self.ordered_by_index: bool = source.ordered_by_index
+        self.measured: bool = source.measured
+        self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
         self._source = source
-        self._engines = tuple(source.engines())
+        self._engines: tuple[Engine, ...] = tuple(source.engines())
         self._stored: StoredLists | None = None
         self._checksum = source.checksum()
 

@@ -5,10 +5,11 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from .._parallel import check_pool, one_bar
 from .._typing import Array
@@ -36,6 +37,46 @@ from ._splitters import FromPool
 METHODS = ("exact", "mc", "auto")
 FEWEST_CONTROLLED = 10
 """The number of runs of scikit-learn from which a control variate pays."""
+
+
+class _Options(TypedDict, total=False):
+    """The arguments of `expected_score` that do not decide what it returns."""
+
+    cv: Any
+    groups: Any
+    method: str
+    n_repeats: int
+    n_draws: int
+    n_runs: int | None
+    random_state: Any
+    transductive: bool
+    average: str
+    tol: float
+    n_jobs: int | None
+    progress: bool
+    test: Any
+
+
+@overload
+def expected_score(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: str | Callable[..., Any] | Array | list[list[float]] | None = None,
+    **options: Unpack[_Options],
+) -> ExpectedScore: ...
+
+
+@overload
+def expected_score(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: list[str] | tuple[str, ...] | set[str] | Mapping[str, Any],
+    **options: Unpack[_Options],
+) -> dict[str, ExpectedScore]: ...
 
 
 def expected_score(

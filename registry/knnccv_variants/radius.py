@@ -81,7 +81,7 @@ def radius_votes(order, distances, labels, target, constraints):
     if (available < n_train).any():  # a sample that is never tested
         return 0.0
     if fallback == MOST_FREQUENT and stratified:
-        fallback = np.argmax(n_train)
+        fallback = int(np.argmax(n_train))
     within = _class_counts(order.items[:n], labels, n_classes)
     none = 0.0
     if fallback in (MOST_FREQUENT, ASKED):
@@ -164,7 +164,7 @@ def radius_decide(items, distances, labels, target, constraints):
         return 1.0 if n == 0 else 0.0
     if n > 0 or predicted == MOST_FREQUENT:
         voters = items[:n] if n > 0 else items
-        predicted = np.argmax(_class_counts(voters, labels, constraints.n_classes))
+        predicted = int(np.argmax(_class_counts(voters, labels, constraints.n_classes)))
     if predicted < 0:
         return 0.0
     return score_of(constraints.table, labels.classes[target], predicted, 1.0)

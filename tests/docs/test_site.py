@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import inspect
 import json
 import math
 import os
@@ -42,17 +41,9 @@ def listed(page: str, option: str = "   :toctree: generated\n") -> set[str]:
 
 
 def public(module: types.ModuleType) -> set[str]:
-    """The names of `__all__`, or the public functions and classes that a module defines; no modules."""
-    own = getattr(module, "__all__", None)
-    if own is None:
-        own = [
-            name
-            for name, value in vars(module).items()
-            if not name.startswith("_")
-            and (inspect.isfunction(value) or inspect.isclass(value))
-            and value.__module__.startswith(module.__name__)
-        ]
-    return {n for n in own if not isinstance(getattr(module, n), types.ModuleType)} - {"__version__"}
+    """The names of `__all__` that are no modules."""
+    own = {name for name in module.__all__ if not isinstance(getattr(module, name), types.ModuleType)}
+    return own - {"__version__"}
 
 
 def test_every_public_name_has_a_page_and_is_in_the_index():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -38,17 +41,20 @@ def source_files(*folders: str) -> set[str]:
     }
 
 
+def run_module(folder, *command):
+    """Run a module of Python in a folder; it must succeed."""
+    asked = [sys.executable, "-m", *map(str, command)]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=600, check=False, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Build as a release does: the sdist from the clone, the wheel from the sdist."""
     for name in ("build", "hatchling", "twine"):
         pytest.importorskip(name, reason=f"{name} is not installed; the group release has it")
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder.parent
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_module(folder.parent, "build", "--no-isolation", "--outdir", folder, ROOT)
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return {"sdist": sdist, "wheel": wheel}
 
@@ -79,9 +85,7 @@ def test_the_sdist_holds_what_tests_and_documents_need_and_nothing_else(built):
 @pytest.mark.slow
 def test_the_metadata_name_license_extras_and_readme(built):
     for kind, path in built.items():
-        command = [sys.executable, "-m", "twine", "check", "--strict", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_module(path.parent, "twine", "check", "--strict", path)
         assert f"-{knnccv.__version__}" in path.name
         assert path.stat().st_size < MAX_BYTES[kind]
     with zipfile.ZipFile(built["wheel"]) as wheel:
@@ -94,6 +98,20 @@ def test_the_metadata_name_license_extras_and_readme(built):
     assert "# knnccv" in metadata
 
 
+@pytest.mark.slow
+def test_a_project_that_uses_the_wheel_is_typed(built, tmp_path):
+    """In an environment whose packages are those of this one, except knnccv, which is the wheel."""
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    venv.create(tmp_path, symlinks=os.name != "nt")
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path), "platbase": str(tmp_path)}))
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        wheel.extractall(site)
+    (site / "beside.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    python = tmp_path / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    options = ["--strict", "--python-executable", python, "--cache-dir", tmp_path / "cache"]
+    run_module(tmp_path, "mypy", *options, ROOT / "tests" / "packaging" / "consumer.py")
+
+
 def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
@@ -103,6 +121,28 @@ def test_there_is_one_version():
     assert re.search(r"^version: (\S+)$", text("CITATION.cff"), re.MULTILINE)[1] == version
     assert f"## {version} " in text("CHANGELOG.md")
     assert f"version = {{{version}}}" in text("docs/citation.md")
+    assert f'  version: "{version}"\n' in text("recipe/recipe.yaml")
+
+
+def test_a_release_has_one_date_and_no_placeholders():
+    """`CHANGELOG.md` decides whether this version is released."""
+    dated = re.search(rf"^## {knnccv.__version__} \((\S+)\)$", text("CHANGELOG.md"), re.MULTILINE)[1]
+    date = re.search(r"^date-released: (\S+)$", text("CITATION.cff"), re.MULTILINE)[1]
+    assert date == dated.replace("unreleased", "1970-01-01")
+    assert dated == "unreleased" or "//example.org" not in text("CITATION.cff")
+
+
+def test_the_recipe_for_conda_asks_for_what_the_wheel_asks_for():
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    recipe, project = yaml.safe_load(text("recipe/recipe.yaml")), PYPROJECT["project"]
+    needs = {
+        kind: {need.replace(" ", "") for need in recipe["requirements"][kind]} for kind in ("host", "run")
+    }
+    assert needs["run"] == {*project["dependencies"], "python" + project["requires-python"]}
+    assert set(PYPROJECT["build-system"]["requires"]) < needs["host"]
+    commands = [f"{name} = {function}" for name, function in project["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    assert recipe["about"]["summary"] == project["description"]
 
 
 @pytest.mark.parametrize(

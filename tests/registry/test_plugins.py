@@ -1,30 +1,30 @@
 """Rules of other people: an installed distribution, broken ones, and the page that teaches them.
 
-Everything runs in processes of its own, as entry points are looked up once per process. The distribution
-in ``plugin_example/`` is built and installed by pip into a new virtual environment, which sees what is
-installed beside this interpreter through a ``.pth`` file; so it works the same where knnccv is installed
+Everything runs in processes of its own, as entry points are looked up once per process. The project that
+``knnccv new-rule kth`` writes is built and installed by pip into a new virtual environment, which sees what
+is installed beside this interpreter through a ``.pth`` file; so it works the same where knnccv is installed
 editable and where it is not. Most distributions here are only a module and a ``.dist-info`` folder on
 ``PYTHONPATH``, which is all that `importlib.metadata` looks at, and much faster than pip.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
 from textwrap import dedent, indent
 
 import numba
 import pytest
+from command_line import run as command
 
 import knnccv
 
-EXAMPLE = Path(__file__).resolve().parent / "plugin_example"
-GUIDE = EXAMPLE.parents[2] / "registry" / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "registry" / "README.md"
 COMPILED = not numba.config.DISABLE_JIT
 
 
@@ -33,10 +33,8 @@ def run(code, *arguments, python=sys.executable, paths=()):
     environment = dict(os.environ)
     inherited = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = os.pathsep.join([*map(str, paths), *([inherited] if inherited else [])])
-    command = [str(python), "-W", "error", "-c", dedent(code), *arguments]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    asked = [str(python), "-W", "error", "-c", dedent(code), *arguments]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout) if done.stdout else None
 
@@ -79,8 +77,17 @@ y = rng.integers(0, 3, 60)
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """Interpreter of a new environment, which sees this one's packages and has the example installed."""
+def project(tmp_path_factory):
+    """The folder of a new rule."""
+    folder = tmp_path_factory.mktemp("project")
+    with contextlib.chdir(folder):
+        assert command("new-rule kth").status == 0
+    return folder / "knnccv-kth"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory, project):
+    """Interpreter of a new environment, which sees this one's packages and has the project installed."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=importlib.util.find_spec("pip") is None, symlinks=os.name != "nt")
     found = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -89,12 +96,12 @@ def python(tmp_path_factory):
     shared = [path for path in sys.path if Path(path).name in {"site-packages", "dist-packages"}]
     lines = [f"import site; site.addsitedir({path!r})" for path in shared]
     Path(purelib, "beside.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [str(found), "-m", "pip", "install", "--no-deps", "--no-input"]
+    install = [str(found), "-m", "pip", "install", "--no-deps", "--no-input"]
     has_backend = importlib.util.find_spec("hatchling") is not None
     if has_backend:  # no network is needed
-        command += ["--isolated", "--no-index", "--no-build-isolation"]
+        install += ["--isolated", "--no-index", "--no-build-isolation"]
     done = subprocess.run(
-        [*command, str(EXAMPLE)], capture_output=True, text=True, timeout=300, check=False
+        [*install, str(project)], capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode and not has_backend:
         pytest.skip(f"hatchling is neither installed nor can pip fetch it: {done.stderr[-500:]}")
@@ -107,61 +114,52 @@ def test_an_installed_rule_serves_every_entrance(python):
     found = run(
         PROBLEM
         + """
-import doctest, importlib.metadata
 from knnccv import KFold, monte_carlo_cv
 from knnccv.testing import check_variant
 
-names, imported = knnccv.variant_names(), "knnccv_unanimous" in sys.modules
-from knnccv_unanimous import Unanimous, rule
+names, imported = knnccv.variant_names(), "knnccv_kth" in sys.modules
+from knnccv_kth import Kth
 
 def close(design):
-    exact = complete_cv(X, y, "unanimous", design, n_neighbors=2)
-    drawn = monte_carlo_cv(X, y, "unanimous", design, n_repeats=400, random_state=1, n_neighbors=2)
+    exact = complete_cv(X, y, "kth", design)
+    drawn = monte_carlo_cv(X, y, "kth", design, n_repeats=400, random_state=1)
     return abs(exact.score - drawn.score) / drawn.standard_error
 
-def refused(**parameters):
+def refused(design=Subsample(10), **parameters):
     try:
-        complete_cv(X, y, "unanimous", Subsample(10), **parameters)
+        complete_cv(X, y, "kth", design, **parameters)
     except (TypeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
 
 def score(near, own, n_neighbors):
-    return int(set(near[:n_neighbors]) == {own})
+    return int(near[n_neighbors - 1] == own)
 
-one = complete_cv(X, y, "unanimous", n_neighbors=1)
+one = complete_cv(X, y, "kth", KFold(5), n_neighbors=1)
 print(json.dumps({
-    "version": importlib.metadata.version("knnccv-unanimous"),
     "names": names,
     "imported": imported,
-    "home": knnccv.get_variant("unanimous").__class__.__module__,
-    "sigmas": [close(design) for design in (Subsample(40), StratifiedSubsample(0.7), KFold(7), 4)],
-    "doctest": doctest.testmod(rule),
-    "as nn": abs(one.score - complete_cv(X, y, "nn").score),
-    "same": [complete_cv(X, y, r, n_neighbors=1).score == one.score for r in (Unanimous, Unanimous())],
-    "compared": check_variant(
-        "unanimous", score, parameters=[{"n_neighbors": k} for k in (1, 2, 3)], n_cases=12, seed=3
-    ),
-    "refused": [refused(n_neighbors=11), refused(n_neighbors=1.5), refused(k=3), refused(ties="random")],
+    "home": knnccv.get_variant("kth").__class__.__module__,
+    "sigmas": [close(design) for design in (Subsample(40), KFold(7))],
+    "as nn": abs(one.score - complete_cv(X, y, "nn", KFold(5)).score),
+    "same": [complete_cv(X, y, r, KFold(5), n_neighbors=1).score == one.score for r in (Kth, Kth())],
+    "compared": check_variant("kth", score, parameters=[{"n_neighbors": k} for k in (1, 2, 3)], n_cases=12),
+    "refused": [refused(n_neighbors=11), refused(k=3), refused(StratifiedSubsample(0.5))],
 }))
 """,
         python=python,
     )
-    assert "unanimous" not in knnccv.variant_names(), "the example must not be installed beside the tests"
-    assert found["version"] == "1.0"
-    assert {"unanimous", "nn", "knn", "rank"} <= set(found["names"])
+    assert "kth" not in knnccv.variant_names(), "the example must not be installed beside the tests"
+    assert {"kth", "nn", "knn", "rank"} <= set(found["names"])
     assert found["imported"] is False, "a plugin is imported when it is asked for, not before"
-    assert found["home"] == "knnccv_unanimous.rule"
+    assert found["home"] == "knnccv_kth"
     assert max(found["sigmas"]) < 4
-    failed, attempted = found["doctest"][:2]
-    assert (failed, attempted > 0) == (0, True)
     assert found["as nn"] < 1e-14
     assert found["same"] == [True, True]
     assert found["compared"] > 500
-    too_many, no_integer, unknown, ties = found["refused"]
+    too_many, unknown, stratified = found["refused"]
     assert too_many.startswith("ValueError: n_neighbors must be between 1 and 10")
-    assert no_integer.startswith("TypeError: n_neighbors must be an integer")
-    assert unknown == "TypeError: variant 'unanimous' has no parameter 'k'; it takes: n_neighbors"
-    assert ties == "ValueError: variant 'unanimous' offers ties='index', got ties='random'"
+    assert unknown == "TypeError: variant 'kth' has no parameter 'k'; it takes: n_neighbors"
+    assert "'kth' has no kernel for stratified training sets" in stratified
 
 
 CACHE_REPORT = (
@@ -171,18 +169,17 @@ from pathlib import Path
 from knnccv import monte_carlo_cv
 from knnccv.driver import score_rows
 from knnccv.runs._trials import score_trials
-from knnccv_unanimous import rule
+from knnccv_kth import kth_fixed
 
-for design in (Subsample(40), StratifiedSubsample(0.7)):
-    complete_cv(X, y, "unanimous", design)
-    monte_carlo_cv(X, y, "unanimous", design, n_repeats=2, random_state=0)
+complete_cv(X, y, "kth", Subsample(40))
+monte_carlo_cv(X, y, "kth", Subsample(40), n_repeats=2, random_state=0)
 
 def report(function):
     stats = function.stats
     files = map(str, Path(stats.cache_path).glob(f"*.{function.__name__}-*.knnccv"))
     return sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sorted(files)
 
-functions = (rule.unanimous_fixed, rule.unanimous_stratified, score_rows, score_trials)
+functions = (kth_fixed, score_rows, score_trials)
 print(json.dumps([report(function) for function in functions]))
 """
 )
@@ -299,23 +296,26 @@ def guide_blocks(language):
 
 
 @pytest.mark.slow
-def test_the_page_teaches_what_works_when_installed(tmp_path):
-    module, _, _, ask, _, decides, prepares = guide_blocks("python")
-    (packaging,) = guide_blocks("toml")
-    points = tomllib.loads(packaging)["project"]["entry-points"]["knnccv.variants"]
-    write_distribution(tmp_path, "knnccv_kth", points, module)
-    run("\n".join([ask, decides, prepares]), paths=[tmp_path])
+def test_the_page_teaches_what_new_rule_writes_and_it_works_when_installed(python, project):
+    module, check, _, ask, _, decides, prepares = guide_blocks("python")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in project.iterdir()}
+    assert texts["knnccv_kth.py"] == module
+    assert check.splitlines()[-1] in texts["test_kth.py"]
+    assert guide_blocks("toml")[0] in texts["pyproject.toml"]
+    assert len(texts["README.md"].splitlines()) <= 15
+    run("\n".join([ask, decides, prepares]), python=python)
+    tested = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+    how = {"capture_output": True, "text": True, "timeout": 300, "check": False}
+    assert "2 passed" in subprocess.run(tested, cwd=project, **how).stdout
 
 
 @pytest.mark.slow
-def test_the_page_s_example_is_what_it_says(tmp_path):
+def test_the_page_s_example_is_what_it_says(python, tmp_path):
     """Its check passes; with an error put into the kernel, it does not."""
     module, check, register, _, named, *_ = guide_blocks("python")
     wrong = module.replace("weight * n_own / (end - start)", "weight * n_own")
     assert wrong != module
-    for folder, source in ((tmp_path / "right", module), (tmp_path / "wrong", wrong)):
-        folder.mkdir()
-        (folder / "knnccv_kth.py").write_text(source, encoding="utf-8")
-    run("\n".join([check, register, named]), paths=[tmp_path / "right"])
+    run("\n".join([check, register, named]), python=python)
+    (tmp_path / "knnccv_kth.py").write_text(wrong, encoding="utf-8")
     code = f"try:\n{indent(check, '    ')}\nexcept AssertionError:\n    print('\"found\"')\n"
-    assert run(code, paths=[tmp_path / "wrong"]) == "found"
+    assert run(code, paths=[tmp_path]) == "found"
