@@ -143,7 +143,8 @@ def report(
     y: Any,
     *,
     task: str | None = None,
-    train_size: int | float = 0.8,
+    groups: Any = None,
+    train_size: int | float | None = None,
     n_neighbors: Any = None,
     average: str | None = None,
     feature_names: Sequence[str] | None = None,
@@ -169,8 +170,12 @@ def report(
     task : {"classification", "regression"}, optional
         Default: "regression" if y holds numbers that are not all whole, or more than 50 different numbers;
         otherwise "classification".
-    train_size : int or float, default 0.8
-        Training samples of the score, as `Subsample` takes them.
+    groups : array of shape (n_items,), optional
+        The group of every sample, such as its patient; at least two different ones. Samples of one group
+        are tested together: every training set holds all samples of the other groups (`LeaveGroupsOut`).
+    train_size : int or float, optional
+        Training samples of the score, as `Subsample` takes them; any of the samples, whatever their
+        classes. Default: 0.8; not with `groups`.
     n_neighbors : int or sequence of int, optional
         The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
         training samples.
@@ -228,7 +233,8 @@ def report_on(
     reading: Sequence[str],
     *,
     task: str | None,
-    train_size: int | float,
+    groups: Any,
+    train_size: int | float | None,
     n_neighbors: Any,
     average: str | None,
     feature_names: Sequence[str] | None,
@@ -242,9 +248,9 @@ def report_on(
     """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
     started = time.perf_counter()
     check_progress(progress)
-    whole = read_input(X, y, task, feature_names, categorical)
+    whole = read_input(X, y, task, feature_names, categorical, groups)
     table, cut = studied(whole, max_items, random_state)
-    size = checked_size(train_size, table.n_items)
+    size = checked_size(train_size, table.n_items, table.groups)
     weighing = checked_average(average, table.task, table.y)
     study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)

@@ -40,10 +40,11 @@ def scores_section(study: Study) -> dict[str, Any]:
     results = {}
     for setting in dict.fromkeys((study.best_setting, study.default_setting)):
         near, k = study.neighbors(*setting.pair), setting.n_neighbors
-        depth = enough_depth(len(study.y), study.train_size, k)
-        if study.task == "regression":
-            depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
-        keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
+        if study.groups is None:
+            depth = enough_depth(len(study.y), study.train_size, k)
+            if study.task == "regression":
+                depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
+            keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
@@ -105,8 +106,13 @@ def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, An
     return error, {"low": low, "high": high, "level": LEVEL}, None
 
 
-def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float:
-    """Standard deviation of the score of one random split; of large data from fewer random splits."""
+def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
+    """Standard deviation of the score of one random split; of large data from fewer random splits.
+
+    None if every group is tested once: then no split is random.
+    """
+    if study.groups is not None:
+        return None
     n_runs = study.effort.n_runs
     if not n_runs:
         return float(found.split_std(random_state=study.random_state))
@@ -141,7 +147,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     nearest = study.best if setting == study.best_setting else study.score(setting)
     others: dict[str, Any] = measures(study, nearest)
     if study.task == "regression":
-        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size)
+        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size, study.groups)
         answers = "the mean target of the training samples"
         simple = others
     else:
@@ -155,13 +161,17 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     return [first | simple, copied | others]
 
 
-def error_of_mean(y: Any, train_size: int) -> float:
+def error_of_mean(y: Any, train_size: int, groups: Array | None = None) -> float:
     """Expected squared error of the mean of a random training set, over all tested samples.
 
     It is s^2 (1 + 1 / m), with the unbiased variance s^2 of all targets and m training samples. The bias of
     a sample is its distance to the mean of the others, the variance that of a mean of m draws without
-    replacement from the others. The finite corrections of both cancel in the mean over the samples.
+    replacement from the others. The finite corrections of both cancel in the mean over the samples. With
+    `groups` the training set is all samples of the other groups.
     """
+    if groups is not None:
+        sums, sizes = np.bincount(groups, y), np.bincount(groups)
+        return float(np.square(y - ((y.sum() - sums) / (len(y) - sizes))[groups]).mean())
     return float(np.var(y, ddof=1)) * (1 + 1 / train_size)
 
 
@@ -170,7 +180,8 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     regression, by_classes = study.task == "regression", study.average == "class"
     said = (lambda score: rounded(math.sqrt(score))) if regression else study.said
     amount, interval, simplest, more = said(best["score"]), "", f"the {simple['name']}", ""
-    start = f"{amount} of new samples are classified correctly"
+    whose = "the samples of new groups" if study.groups is not None else "new samples"
+    start = f"{amount} of {whose} are classified correctly"
     if regression:
         start = f"Predictions are off by about {amount} (the root of the {found['measure']})"
         spread = float(np.var(study.y))
@@ -205,8 +216,15 @@ LARGEST_MISFIT = 0.25
 """Root mean squared residual of a sensible fit, as a share of the spread of the scores."""
 
 
-def learning_section(study: Study) -> dict[str, Any]:
-    """Return the section."""
+def learning_section(study: Study) -> dict[str, Any] | None:
+    """Return the section; None, with a note, if whole groups are left out."""
+    if study.groups is not None:
+        study.note(
+            "There is no learning curve, since training sets leave out one group each; no score of a "
+            "setting chosen anew and no range over the orders of tied samples; and for a regression no "
+            "bias and variance, since a sample has one training set."
+        )
+        return None
     part, cut = part_of(study, study.effort.learning, "learning curves of")
     setting = study.best_setting._replace(n_neighbors=min(study.n_neighbors, part.train_size))
     numbers = sorted({1, setting.n_neighbors, min(5, part.train_size)})
@@ -348,7 +366,7 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
         several K; conclusion.
     """
-    if study.task != "regression":
+    if study.task != "regression" or study.groups is not None:
         return None
     best, spread = study.best, float(np.var(study.y))
     tested = best.weights > 0

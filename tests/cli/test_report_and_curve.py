@@ -53,6 +53,7 @@ def test_the_arguments_of_report():
     assert (read.y.tolist(), read.notes) == (LABEL, "")
     assert read.how == {
         "task": None,
+        "groups": None,
         "train_size": 6,
         "n_neighbors": [1, 2],
         "average": "class",
@@ -67,7 +68,7 @@ def test_the_arguments_of_report():
     read, wine = table(None, "--task classification --jobs 1"), load_wine()
     np.testing.assert_array_equal(read.X, wine.X)
     assert (read.how["name"], read.names) == ("wine", wine.feature_names)
-    assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, 0.8]
+    assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
     np.testing.assert_array_equal(read.by_pandas[0], wine.X)
     np.testing.assert_array_equal(read.by_pandas[1], wine.y)
 

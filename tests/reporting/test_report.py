@@ -18,10 +18,10 @@ from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_
 from knnccv.reporting import scaled
 
 
-def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, **options):
+def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, groups=None, **options):
     """The numbers of a report, which were checked."""
-    found = make(*((X, y) if given is None else given), **options).to_dict()
-    check_report(X, y, found, nominal, given, only)
+    found = make(*((X, y) if given is None else given), groups=groups, **options).to_dict()
+    check_report(X, y, found, nominal, given, only, groups)
     return found
 
 
@@ -68,6 +68,20 @@ def test_gaps_and_categories():
     found = numbers(X, y, nominal=[0], n_neighbors=[1, 3], categorical=[0])
     assert {0, 1, 4, 5} <= set(found["items"]["indices"]["conflicting_duplicates"])
     numbers(X, np.nan_to_num(X[:, 1]) + 0.25, nominal=[0], n_neighbors=[1], categorical=[0])
+
+
+def test_whole_groups_are_left_out():
+    """With samples that differ little within a group, whose labels would be found by their own group."""
+    rng = np.random.default_rng(1)
+    groups = rng.integers(0, 20, 90)
+    y = np.where(rng.random(90) < 0.1, 1, 0) ^ rng.integers(0, 2, 20)[groups]
+    X = np.round(rng.normal(size=(20, 3))[groups] + 0.6 * rng.normal(size=(90, 3)) + y[:, None] / 2, 1)
+    only = "data scores settings not_worse classes items ties"
+    found = numbers(X, y, only, n_neighbors=[1, 3], groups=groups, max_items=80)
+    assert found["items"]["counts"]["suspicious"] > 0
+    alone = numbers(X, y, "scores", n_neighbors=[1])["scores"]["best"]["score"]
+    assert alone > 0.05 + found["scores"]["best"]["score"]
+    numbers(X, X[:, 0] + y, only, n_neighbors=[3], groups=np.char.mod("p%d", groups))
 
 
 def test_groups_of_equal_rows():
