@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "name": "wine" if args.file is None else Path(table.source).name,
     }
     how["groups"] = table.groups
+    how["scoring"] = args.scoring and [one.strip() for one in args.scoring.split(",")]
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)
     with computing(False, "the kernels of this page (about a minute)", Warning):

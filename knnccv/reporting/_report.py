@@ -21,7 +21,7 @@ from ..hvdm import is_frame
 from ..kernel import COMPILES
 from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
-from ._scores import learning_section, regression_section, scores_section
+from ._scores import checked_scorings, learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
 from ._study import Study, checked_average, checked_neighbors, checked_size
 from ._table import read_input
@@ -147,6 +147,7 @@ def report(
     train_size: int | float | None = None,
     n_neighbors: Any = None,
     average: str | None = None,
+    scoring: Any = None,
     feature_names: Sequence[str] | None = None,
     categorical: Any = None,
     name: str = "data",
@@ -183,6 +184,11 @@ def report(
         What has equal weight in the score that chooses the setting: the samples (accuracy; the same for
         "pooled" and "item"), or the classes (balanced accuracy). Default: "class" if the largest class has
         more than twice as many samples as the others on average, otherwise "pooled".
+    scoring : str or sequence of str, optional
+        Names of scikit-learn's scorings, such as "f1_macro" or "r2", that the page also shows for the best
+        setting (needs scikit-learn). Scorings of one class ("f1") are of the rarer of two classes
+        if none of them is 1. Default: "f1" of the rarer class and "roc_auc" for two classes of which one
+        has more than twice as many samples, if scikit-learn is there; otherwise none.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -237,6 +243,7 @@ def report_on(
     train_size: int | float | None,
     n_neighbors: Any,
     average: str | None,
+    scoring: Any,
     feature_names: Sequence[str] | None,
     categorical: Any,
     name: str,
@@ -254,11 +261,12 @@ def report_on(
     weighing = checked_average(average, table.task, table.y)
     study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)
+    scorings = checked_scorings(scoring, study)
     labels = list(X.columns) if is_frame(X) else None
     sections: dict[str, Callable[[Study], Any]] = {
         "data": partial(data_section, cut=cut),
         "settings": partial(choose_setting, wanted=wanted),
-        "scores": scores_section,
+        "scores": partial(scores_section, wanted=scorings),
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import warnings
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude, magnitude_of_log10
+from .._formatting import magnitude, magnitude_of_log10, plain_fields
 from .._labels import majority_class
 from .._typing import Array
 from ..curves import loo_curve
@@ -21,6 +22,7 @@ from ._settings import LEVEL
 from ._study import (
     Setting,
     Study,
+    are_unequal,
     depth_of_halves,
     enough_depth,
     keep_lists,
@@ -35,7 +37,64 @@ MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
 
 
-def scores_section(study: Study) -> dict[str, Any]:
+DEFAULT_SCORINGS = ("f1", "roc_auc")
+"""For two classes of unequal size."""
+SCORED_RUNS = 5e7
+"""Runs times samples of a scoring."""
+
+
+def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
+    """The scorings of scikit-learn by their names on the page.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If scikit-learn does not know one.
+    ImportError
+        If scikit-learn is missing, and some are asked for.
+    """
+    if scoring is None:
+        unequal = study.task == "classification" and study.n_classes == 2 and are_unequal(study.y)
+        if not unequal or importlib.util.find_spec("sklearn") is None:
+            return {}
+    from ..sklearn._estimators import needs_sklearn
+    from ..sklearn._scoring import for_rarer, for_sklearn
+
+    needs_sklearn()
+    names = DEFAULT_SCORINGS if scoring is None else scoring
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        for_sklearn(name, study.y)
+    return dict(for_rarer(name, study.y, always=scoring is None) for name in names)
+
+
+def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Other scores of the best setting; those that are not defined are notes."""
+    if not wanted:
+        return []
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    from ..sklearn._expected_score import scores_of
+
+    nearest, items = None, np.arange(len(study.y))
+    kind = KNeighborsRegressor if study.task == "regression" else KNeighborsClassifier
+    if study.groups is not None:
+        nearest = study.others.search(items, study.n_neighbors).items
+    n_runs = max(200, min(5000, int(SCORED_RUNS / len(items))))
+    how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
+    estimator = kind(study.n_neighbors)
+    found = scores_of(estimator, study.near, study.y, study.design, wanted, nearest=nearest, **how)
+    rows = []
+    for name, one in found.items():
+        if isinstance(one, str):
+            study.note(f"There is no {name}: {one}.")
+        else:
+            fields = "score", "exact", "std_error", "error_bound", "n_runs"
+            rows.append({"name": name} | plain_fields(one, *fields))
+    return rows
+
+
+def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
     results = {}
     for setting in dict.fromkeys((study.best_setting, study.default_setting)):
@@ -58,6 +117,7 @@ def scores_section(study: Study) -> dict[str, Any]:
         default=entries[study.default_setting],
         baselines=_baselines(study),
         difference=_difference(study) if len(results) > 1 else None,
+        scorings=_scorings(study, wanted),
     )
 
 
@@ -203,8 +263,14 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
         f"{said(study.default.score)} with the default setting and {said(simple['score'])} by "
-        f"{simplest}{more}."
+        f"{simplest}{more}{_also(found['scorings'])}."
     )
+
+
+def _also(scorings: list[dict[str, Any]]) -> str:
+    """What a sentence adds of other scores of the best setting."""
+    said = [f"{quoted(one['name'])} {one['score']:.3f}" for one in scorings]
+    return f"; the best has {', '.join(said)}" if said else ""
 
 
 FEWEST_SIZES, MOST_SIZES = 7, 12

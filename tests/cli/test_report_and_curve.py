@@ -47,7 +47,8 @@ MIXED = csv(
 
 
 def test_the_arguments_of_report():
-    options = "--target label --n-neighbors 1,2 --train-size 6 --max-items 9 --seed 4 --average class"
+    options = "--target label --n-neighbors 1,2 --train-size 6 --max-items 9"
+    options += " --seed 4 --average class --scoring f1_macro,roc_auc"
     read = table(PLAIN, options)
     np.testing.assert_array_equal(read.X, X)
     assert (read.y.tolist(), read.notes) == (LABEL, "")
@@ -57,6 +58,7 @@ def test_the_arguments_of_report():
         "train_size": 6,
         "n_neighbors": [1, 2],
         "average": "class",
+        "scoring": ["f1_macro", "roc_auc"],
         "max_items": 9,
         "n_jobs": None,
         "progress": False,

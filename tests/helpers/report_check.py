@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import math
@@ -220,6 +221,39 @@ class Check:
         for name, average in (("accuracy", "pooled"), ("balanced_accuracy", "class")):
             direct = self.score(self.best, average=average).score
             assert self.best[name] == pytest.approx(direct, rel=1e-12)
+
+    def check_scorings(self):
+        """Of 300 random splits by scikit-learn, or of all its predictions if groups are left out."""
+        from sklearn import metrics, model_selection, neighbors
+
+        for entry in self.scores["scorings"]:
+            name, _, positive = entry["name"].partition(" of ")
+            X, kind = scaled(self.X, self.best["scaling"]), neighbors.KNeighborsClassifier
+            rule = kind(self.k, metric=self.best["metric"])
+            if name == "roc_auc":
+                score, how = metrics.roc_auc_score, "predict_proba"
+            else:
+                score, how = (
+                    functools.partial(metrics.f1_score, pos_label=type(self.y[0])(positive or 1)),
+                    "predict",
+                )
+            if not isinstance(self.design, Subsample):
+                out = model_selection.LeaveOneGroupOut()
+                answers = model_selection.cross_val_predict(
+                    rule, X, self.y, groups=self.groups, cv=out, method=how
+                )
+                answers = answers if how == "predict" else answers[:, 1]
+                assert entry["score"] == pytest.approx(score(self.y, answers), rel=1e-12)
+                continue
+            found = []
+            for train, test in model_selection.ShuffleSplit(
+                300, train_size=self.size, random_state=0
+            ).split(X):
+                answers = getattr(rule.fit(X[train], self.y[train]), how)(X[test])
+                if len(set(self.y[test].tolist())) == 2:
+                    found.append(score(self.y[test], answers if how == "predict" else answers[:, 1]))
+            error = math.hypot(np.std(found) / len(found) ** 0.5, entry["std_error"])
+            assert abs(entry["score"] - np.mean(found)) < 4 * error
 
     def check_mean(self):
         """The error of the training mean, over all training sets."""

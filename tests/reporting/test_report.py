@@ -76,8 +76,9 @@ def test_whole_groups_are_left_out():
     groups = rng.integers(0, 20, 90)
     y = np.where(rng.random(90) < 0.1, 1, 0) ^ rng.integers(0, 2, 20)[groups]
     X = np.round(rng.normal(size=(20, 3))[groups] + 0.6 * rng.normal(size=(90, 3)) + y[:, None] / 2, 1)
-    only = "data scores settings not_worse classes items ties"
-    found = numbers(X, y, only, n_neighbors=[1, 3], groups=groups, max_items=80)
+    only = "data scores scorings settings not_worse classes items ties"
+    more = {"groups": groups, "max_items": 80, "scoring": ["f1", "roc_auc"]}
+    found = numbers(X, np.array(["no", "yes"])[y], only, n_neighbors=[1, 3], **more)
     assert found["items"]["counts"]["suspicious"] > 0
     alone = numbers(X, y, "scores", n_neighbors=[1])["scores"]["best"]["score"]
     assert alone > 0.05 + found["scores"]["best"]["score"]
@@ -99,7 +100,10 @@ def test_groups_of_equal_rows():
 @pytest.mark.parametrize("average", [None, "pooled"])
 def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
     only = "settings" if average else SECTIONS
-    found = numbers(*unequal_classes(), only, n_neighbors=[1, 5], average=average)
+    found = numbers(*unequal_classes(), only + " scorings", n_neighbors=[1, 5], average=average)
+    assert [each["name"] for each in found["scores"]["scorings"]] == ["f1"]
+    (note,) = (note for note in found["method"]["notes"] if "roc_auc" in note)
+    assert "undefined in 1" in note  # in so many percent of the splits, which test no positive
     assert found["scores"]["average"] == (average or "class")
 
 
