@@ -33,7 +33,7 @@ SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e
 """Pairs times columns that are compared in a unit."""
 SEARCH_LIMIT = 10.0
 """Units for the search of all rows by one metric, beyond which it is not offered."""
-LEARNING_WORK = 3e8
+LEARNING_WORK = 1.5e8
 """Samples times K times depth of the lists, in the smallest training sets of a learning curve."""
 TIED_WORK = 1.5e6
 """Rows times the mean size of their tied groups that can be averaged over all orders."""
@@ -41,9 +41,9 @@ MIXED_UNITS = 12.0
 """Units for the search of all rows of a mixed table."""
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
-COMPARING = 1.5e7
+COMPARING = 1e7
 """Microseconds of one processor for the comparison of all settings on random halves."""
-MOST_COMPARING = 2 * COMPARING
+MOST_COMPARING = 3e7
 """The same, beyond which the largest K are left out."""
 FEWEST_COMPARED = 1000
 """Rows on which settings are compared at least, if there are so many."""
