@@ -176,7 +176,7 @@ def report(
         are tested together: every training set holds all samples of the other groups (`LeaveGroupsOut`).
     train_size : int or float, optional
         Training samples of the score, as `Subsample` takes them; any of the samples, whatever their
-        classes. Default: 0.8; not with `groups`.
+        classes. Default: 0.8 (that of `complete_cv`: five stratified folds); not with `groups`.
     n_neighbors : int or sequence of int, optional
         The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
         training samples.

@@ -41,7 +41,7 @@ MIXED_UNITS = 12.0
 """Units for the search of all rows of a mixed table."""
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
-COMPARING = 1e7
+COMPARING = 7e6
 """Microseconds of one processor for the comparison of all settings on random halves."""
 MOST_COMPARING = 3e7
 """The same, beyond which the largest K are left out."""
