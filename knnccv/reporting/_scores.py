@@ -79,7 +79,9 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
     nearest, items = None, np.arange(len(study.y))
     kind = KNeighborsRegressor if study.task == "regression" else KNeighborsClassifier
     if study.groups is not None:
-        nearest = study.others.search(items, study.n_neighbors).items
+        k, others = study.n_neighbors, study.others
+        starts = range(0, len(items), step := others.rows_at_once(k))
+        nearest = np.concatenate([others.search(items[at : at + step], k).items for at in starts])
     n_runs = max(200, min(5000, int(SCORED_RUNS / len(items))))
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
     estimator = kind(study.n_neighbors)
