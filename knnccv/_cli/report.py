@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import reporting
 from .data import check_options, table_of
-from .options import refuse
+from .options import refuse, refuse_both
 from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     out = _out(args)
     is_page = out is not None and out.suffix.lower() != ".json"
     refuse(args.open and not is_page, "--open shows a page; it needs --out FILE.html, or no --json")
+    refuse_both(args, "designs", "train_size", "groups")
     table = table_of(args, mixed=True)
     print_notes([*table.notes, *table.mixed_note()])
     how: dict[str, Any] = {
@@ -39,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
         "categorical": [j for j, one in enumerate(table.categorical) if one],
         "name": "wine" if args.file is None else Path(table.source).name,
     }
+    how["groups"] = table.groups
+    how["scoring"] = args.scoring and [one.strip() for one in args.scoring.split(",")]
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)
     with computing(False, "the kernels of this page (about a minute)", Warning):

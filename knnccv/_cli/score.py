@@ -130,7 +130,7 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
 
         answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
         if args.scoring is not None:
-            answer.scorings = scorings.scored(args, problem, given)
+            answer.scorings = scorings.scored(args, problem, given, cv)
         if args.confusion:
             matrix = answer.found.confusion(normalize="true").astype(float)
             names = list(map(str, answer.found.classes))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .data import Problem
+from ..designs import as_design
+from ..neighbors import Neighbors
+from .data import MIXED_METRICS, Problem
 from .options import need, refuse
 from .table import Table
 
@@ -21,14 +23,16 @@ def check_scorings(args: argparse.Namespace) -> None:
     need("sklearn", "sklearn", "--scoring takes the names of scikit-learn's scorings")
     rule = args.variant or "knn"
     refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
-    mixed = "--scoring needs a metric of numbers; leave categories out with --drop"
-    refuse(args.metric in ("heom", "hvdm"), f"{mixed}, got --metric {args.metric}")
-    sizes = "--scoring has no scikit-learn splitter for --per-class"
-    refuse(args.per_class is not None, f"{sizes}; give --train-size with --stratify")
+    both = args.per_class is not None and args.test is not None
+    refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
+    mixed = args.metric in MIXED_METRICS and args.groups is not None
+    refuse(mixed, f"--scoring with --groups needs a metric of numbers, got --metric {args.metric}")
 
 
-def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -> dict[str, Any]:
+def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv: Any) -> dict[str, Any]:
     """The expected score of the same rule and design, by the name of the scoring.
+
+    Designs and distances that scikit-learn lacks are those of knnccv.
 
     Raises
     ------
@@ -38,8 +42,11 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) ->
     from sklearn import neighbors
 
     from ..sklearn import expected_score
+    from ..sklearn._expected_score import scores_of
+    from ..sklearn._scoring import for_rarer
 
-    name, how = problem.rule.name, {"metric": args.metric, "n_jobs": args.jobs}
+    name, mixed = problem.rule.name, args.metric in MIXED_METRICS
+    how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
     if args.p is not None:
         how["p"] = args.p
     how["n_neighbors"] = 1 if name == "nn" else given.get("n_neighbors", 5)
@@ -52,13 +59,24 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) ->
         how["weights"] = "distance"
     kind = neighbors.KNeighborsRegressor if name in REGRESSION else neighbors.KNeighborsClassifier
     table = problem.table
+    names = [one.strip() for one in args.scoring.split(",")]
+    scorings = dict(for_rarer(one, table.y) for one in names)
+    if mixed or args.per_class is not None:
+        params = None if args.p is None else {"p": args.p}
+        near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
+        design = as_design(cv, stratified=name not in REGRESSION)
+        asked = {"random_state": args.seed, "n_jobs": args.jobs}
+        found = scores_of(kind(**how), near, table.y, design, scorings, **asked)
+        for one, score in found.items():
+            refuse(isinstance(score, str), f"there is no {one}: {score}")
+        return dict(found)
     return dict(
         expected_score(
             kind(**how),
             table.X,
             table.y,
             cv=splitter_of(args, table, name not in REGRESSION),
-            scoring=[one.strip() for one in args.scoring.split(",")],
+            scoring=scorings,
             groups=table.groups,
             random_state=args.seed,
             n_jobs=args.jobs,

@@ -211,7 +211,7 @@ def read_table(
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
     # a pipe can be read only once
     again = source != "-" and Path(source).is_file()
-    code = reading_code(file, table, features, label) if again else ()
+    code = reading_code(file, table, features, label, grouping) if again else ()
     others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
     notes = (*table.notes, note) if note else table.notes
     return replace(table, notes=notes, code=code, left_out=others)
@@ -355,7 +355,9 @@ class _Reader:
         return "; " + ", ".join(meant)
 
 
-def reading_code(file: File, table: Table, features: Sequence[int], label: int) -> tuple[str, ...]:
+def reading_code(
+    file: File, table: Table, features: Sequence[int], label: int, grouping: int | None = None
+) -> tuple[str, ...]:
     """Python that reads the file by the same call, and sets `X` and `y` to the values of the table.
 
     Columns that pandas leaves as text, such as decimals, are converted. The lines are none if the values
@@ -393,7 +395,14 @@ def reading_code(file: File, table: Table, features: Sequence[int], label: int) 
     if any(table.categorical) and has_misleading_labels(names):
         X += f".set_axis(range({len(names)}), axis=1)"
     y = f"data[{labels[label]!r}]" + (f".astype({target})" if target else "")
-    return f"data = {file.call}", f"X, y = {X}, {y}"
+    code = f"data = {file.call}", f"X, y = {X}, {y}"
+    if grouping is None:
+        return code
+    held = file.frame.iloc[:, grouping]
+    codes = pd.factorize(held)[0], pd.factorize(pd.Series(table.groups))[0]
+    if codes[0].min() < 0 or not np.array_equal(*codes):
+        return ()
+    return *code, f"groups = data[{labels[grouping]!r}]"
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:

@@ -11,12 +11,12 @@ import numpy as np
 from .._formatting import plain_fields
 from .._labels import encode_labels
 from .._typing import Array
-from ..driver import search_lists
 from ..influence import Influence
 from ..neighbors import Neighbors
 from ._study import (
     INFLUENCE_LIMIT,
     JUDGING_LIMIT,
+    OtherGroups,
     Study,
     affordable_confusion,
     confusion_units,
@@ -180,6 +180,12 @@ def items_section(study: Study) -> dict[str, Any]:
         influence, note = _influence(study, n_classes)
         same, misplaced = conflicting(groups, classes.codes), partial(_out_of_place, study, classes.codes)
         marked = mark_labels(best.per_item, best.error_bound, n_classes, influence, same, misplaced)
+        if study.groups is not None:
+            del marked.by_reason[NEVER_RIGHT], marked.thresholds[NEVER_RIGHT]
+            study.note(
+                "A sample has one training set, all other groups, and is right or wrong: samples that are "
+                "never right are not listed, since they are all that are wrong."
+            )
     listed = choose(marked, MOST_LISTED)
     reasons, given = marked.by_reason, np.asarray(study.table.indices)
     return section(
@@ -212,14 +218,14 @@ def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | No
 
 def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     """Which of the suspects, the worst first, have few neighbors of their class; bool."""
-    judged = suspects[np.cumsum(n_nearby(codes)[suspects]) <= JUDGING_LIMIT]
+    judged = suspects[np.cumsum(n_nearby(codes, study.groups)[suspects]) <= JUDGING_LIMIT]
     if len(judged) < len(suspects):
         study.note(
             f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
             "with their neighbors, since more would take too long; no other is listed as suspicious."
         )
     found = np.zeros(len(suspects), bool)
-    found[: len(judged)] = has_few_alike(study.near, codes, judged)
+    found[: len(judged)] = has_few_alike(study.others, codes, judged, study.groups)
     return found
 
 
@@ -235,7 +241,7 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | No
         label = str(best.labels[item])
         return {"index": table.indices[item], "label": label, "row": table.rows(item)}
 
-    lists = search_lists(near, listed.astype(np.int64), min(N_NEAREST, near.max_depth), study.n_jobs)
+    lists = study.others.search(listed.astype(np.int64), min(N_NEAREST, study.others.max_depth))
     rows = []
     for item, others, distances in zip(listed.tolist(), lists.items, near.distances_of(lists), strict=True):
         row = described(item) | {
@@ -418,14 +424,27 @@ def mark_labels(
     return found._replace(by_reason={reason: found.ordered(items) for reason, items in marks.items()})
 
 
-def n_nearby(codes: Array) -> Array:
-    """For each item, how many neighbors hold five of its class by chance; 0 in classes of up to six."""
-    n_same = np.bincount(codes)[codes] - 1
-    found: Array = np.where(n_same > BY_CHANCE, BY_CHANCE * (len(codes) - 1) // np.maximum(n_same, 1), 0)
+def n_nearby(codes: Array, groups: Array | None = None) -> Array:
+    """For each item, how many neighbors hold five of its class by chance; 0 in classes of up to six.
+
+    With `groups`, neighbors are samples of other groups.
+    """
+    n_others, n_same = _others(codes, groups)
+    found: Array = np.where(n_same > BY_CHANCE, BY_CHANCE * n_others // np.maximum(n_same, 1), 0)
     return found
 
 
-def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
+def _others(codes: Array, groups: Array | None) -> tuple[Array, Array]:
+    """For each item, how many others there are, and how many of these have its class."""
+    own = np.arange(len(codes)) if groups is None else groups
+    of_both = np.unique(np.column_stack([own, codes]), axis=0, return_inverse=True, return_counts=True)
+    n_same = np.bincount(codes)[codes] - of_both[2][of_both[1].ravel()]
+    return len(codes) - np.bincount(own)[own], n_same
+
+
+def has_few_alike(
+    near: Neighbors | OtherGroups, codes: Array, items: Array, groups: Array | None = None
+) -> Array:
     """Whether an item has less than half as many near neighbors of its class as by chance.
 
     The near neighbors are as many as hold five samples of the class by chance: a rule hardly ever predicts
@@ -435,15 +454,17 @@ def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
     Parameters
     ----------
     near : Neighbors
+        Or the neighbors in other groups.
     codes : int64 ndarray of shape (n_items,)
         The classes.
     items : int64 ndarray
         The items that are judged.
+    groups : int64 ndarray of shape (n_items,), optional
+        The groups.
     """
-    n_others = near.n_items - 1
-    n_same = np.bincount(codes)[codes] - 1
-    found = np.zeros(near.n_items, bool)
-    n_near = n_nearby(codes)
+    n_others, n_same = _others(codes, groups)
+    found = np.zeros(len(codes), bool)
+    n_near = np.minimum(n_nearby(codes, groups), near.max_depth)
     judged = items[n_near[items] > 0]
     for size in np.unique(n_near[judged]).tolist():
         waiting, depth = judged[n_near[judged] == size], size
@@ -459,7 +480,7 @@ def has_few_alike(near: Neighbors, codes: Array, items: Array) -> Array:
                 of_class = codes[lists.items] == codes[rows, None]
                 n_tied, n_taken = tied.sum(axis=1), size - nearer.sum(axis=1)
                 held = n_tied * (nearer & of_class).sum(axis=1) + n_taken * (tied & of_class).sum(axis=1)
-                found[rows] = 2 * held * n_others < size * n_same[rows] * n_tied
+                found[rows] = 2 * held * n_others[rows] < size * n_same[rows] * n_tied
                 left.append(rows[tied[:, -1]])
             waiting = np.concatenate(left) if depth < near.max_depth else judged[:0]
     return found[items]
@@ -489,7 +510,7 @@ ROUNDING = 1e-9
 """Differences of scores up to this share of the largest one count as rounding."""
 
 
-def ties_section(study: Study) -> dict[str, Any]:
+def ties_section(study: Study) -> dict[str, Any] | None:
     """Return the range of scores that the orders of tied samples allow.
 
     Parameters
@@ -499,11 +520,13 @@ def ties_section(study: Study) -> dict[str, Any]:
 
     Returns
     -------
-    dict
+    dict or None
         n_items, n_tied, score, low and high as in `knnccv.CompleteCV.tie_report`; n_dependent, the number
         of items whose expected score depends on the order of tied samples; width, high - low; exact_range;
-        error_bound; measure; conclusion.
+        error_bound; measure; conclusion. None if whole groups are left out.
     """
+    if study.groups is not None:
+        return None
     found = study.best.tie_report()
     tested = study.best.weights > 0
     widths = (found.per_item_highest - found.per_item_lowest)[tested]

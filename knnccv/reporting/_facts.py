@@ -56,6 +56,7 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
         _of_data,
         n_items=table.n_items,
         n_features=len(names),
+        n_groups=None if table.groups is None else len(np.unique(table.groups)),
         feature_names=names,
         categorical=names[table.categorical],
         constant=names[table.constant],
@@ -71,7 +72,8 @@ def _of_data(found: dict[str, Any]) -> str:
     samples = f"{found['n_items']:,}"
     if found["subsample"]:
         samples = f"A random {samples} of {found['subsample']['of']:,}"
-    text = f"{samples} samples with {counted(found['n_features'], 'column')}"
+    of_groups = f" of {found['n_groups']:,} groups" if found["n_groups"] else ""
+    text = f"{samples} samples{of_groups} with {counted(found['n_features'], 'column')}"
     if found["target"]:
         low, high, mean = (rounded(found["target"][name]) for name in ("min", "max", "mean"))
         text += f" have targets from {low} to {high} with a mean of {mean}"
@@ -166,6 +168,7 @@ def _variation(values: Array) -> float:
 
 
 GIVEN = "# X and y are the columns and the target that were given to report"
+GROUPS_GIVEN = "# groups are those that were given to report"
 _EXACT = 2**53  # larger whole numbers are not exact in float64
 
 
@@ -175,6 +178,9 @@ def method_section(
     """Return the section; `reading` and `labels` are as for `code`."""
     best, table = study.best, study.table
     n_train_sets = number_of_training_sets(best)
+    sets = f"all {n_train_sets} training sets of {study.train_size:,} of {table.n_items:,} samples"
+    if study.groups is not None:
+        sets = f"all {n_train_sets} training sets that leave out one group"
     return {
         "design": best.design,
         "n_train_sets": n_train_sets,
@@ -185,8 +191,8 @@ def method_section(
         "code": code(study, reading, labels),
         "notes": _notes(study),
         "conclusion": (
-            f"The score is the exact mean over all {n_train_sets} training sets of {study.train_size:,} of "
-            f"{table.n_items:,} samples, with an error of at most {at_most(best.error_bound)}."
+            f"The score is the exact mean over {sets}, with an error of at most "
+            f"{at_most(best.error_bound)}."
         ),
     }
 
@@ -220,12 +226,16 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
     is_cut = table.n_items < table.n_given
     numbers = [each for each, nominal in zip(table.columns, table.categorical, strict=True) if not nominal]
     lines, columns, options = list(reading) or [GIVEN, *table.converting], "X", ""
+    grouped = study.groups is not None
+    if grouped and not reading:
+        lines.append(GROUPS_GIVEN)
     if is_cut:
         seed, kept = study.random_state, table.n_items
         lines += [
             f"rows = np.sort(np.random.default_rng({seed}).choice({table.n_given}, {kept}, replace=False))",
             "X, y = pd.DataFrame(X).iloc[rows], np.asarray(y)[rows]",
         ]
+        lines += ["groups = np.asarray(groups)[rows]"] * grouped
     if table.is_mixed:
         distance = "from knnccv.hvdm import HEOM"
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
@@ -241,13 +251,18 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
             columns = "np.asarray(X, dtype=float)"
         lines.append(f"near = scaled({columns}, {setting.scaling!r})")
         options = f", metric={setting.metric!r}"
+    design = "LeaveGroupsOut(groups)" if grouped else f"Subsample({study.train_size})"
     if study.average != "pooled":
         options += f", average={study.average!r}"
     lines.append(
-        f"result = complete_cv(near, np.asarray(y).ravel(), {study.rule!r}, Subsample({study.train_size}), "
+        f"result = complete_cv(near, np.asarray(y).ravel(), {study.rule!r}, {design}, "
         f"n_neighbors={setting.n_neighbors}{options})"
     )
-    imports = ["import numpy as np", "from knnccv import Subsample, complete_cv", distance]
+    imports = [
+        "import numpy as np",
+        f"from knnccv import {design.partition('(')[0]}, complete_cv",
+        distance,
+    ]
     if any("pd." in line for line in lines):
         imports.insert(1, "import pandas as pd")
     return "\n".join([*imports, *lines, "print(result.score, result.error_bound)"])

@@ -21,7 +21,7 @@ from ..hvdm import is_frame
 from ..kernel import COMPILES
 from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
-from ._scores import learning_section, regression_section, scores_section
+from ._scores import checked_scorings, learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
 from ._study import Study, checked_average, checked_neighbors, checked_size
 from ._table import read_input
@@ -143,9 +143,11 @@ def report(
     y: Any,
     *,
     task: str | None = None,
-    train_size: int | float = 0.8,
+    groups: Any = None,
+    train_size: int | float | None = None,
     n_neighbors: Any = None,
     average: str | None = None,
+    scoring: Any = None,
     feature_names: Sequence[str] | None = None,
     categorical: Any = None,
     name: str = "data",
@@ -169,8 +171,12 @@ def report(
     task : {"classification", "regression"}, optional
         Default: "regression" if y holds numbers that are not all whole, or more than 50 different numbers;
         otherwise "classification".
-    train_size : int or float, default 0.8
-        Training samples of the score, as `Subsample` takes them.
+    groups : array of shape (n_items,), optional
+        The group of every sample, such as its patient; at least two different ones. Samples of one group
+        are tested together: every training set holds all samples of the other groups (`LeaveGroupsOut`).
+    train_size : int or float, optional
+        Training samples of the score, as `Subsample` takes them; any of the samples, whatever their
+        classes. Default: 0.8 (that of `complete_cv`: five stratified folds); not with `groups`.
     n_neighbors : int or sequence of int, optional
         The K to compare. Default: 1 to 15, and 21 and 31 where they are at most a tenth of the
         training samples.
@@ -178,6 +184,11 @@ def report(
         What has equal weight in the score that chooses the setting: the samples (accuracy; the same for
         "pooled" and "item"), or the classes (balanced accuracy). Default: "class" if the largest class has
         more than twice as many samples as the others on average, otherwise "pooled".
+    scoring : str or sequence of str, optional
+        Names of scikit-learn's scorings, such as "f1_macro" or "r2", that the page also shows for the best
+        setting (needs scikit-learn). Scorings of one class ("f1") are of the rarer of two classes
+        if none of them is 1. Default: "f1" of the rarer class and "roc_auc" for two classes of which one
+        has more than twice as many samples, if scikit-learn is there; otherwise none.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -228,9 +239,11 @@ def report_on(
     reading: Sequence[str],
     *,
     task: str | None,
-    train_size: int | float,
+    groups: Any,
+    train_size: int | float | None,
     n_neighbors: Any,
     average: str | None,
+    scoring: Any,
     feature_names: Sequence[str] | None,
     categorical: Any,
     name: str,
@@ -242,17 +255,18 @@ def report_on(
     """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
     started = time.perf_counter()
     check_progress(progress)
-    whole = read_input(X, y, task, feature_names, categorical)
+    whole = read_input(X, y, task, feature_names, categorical, groups)
     table, cut = studied(whole, max_items, random_state)
-    size = checked_size(train_size, table.n_items)
+    size = checked_size(train_size, table.n_items, table.groups)
     weighing = checked_average(average, table.task, table.y)
     study = Study(table, size, n_jobs, random_state, weighing)
     wanted = checked_neighbors(n_neighbors, size)
+    scorings = checked_scorings(scoring, study)
     labels = list(X.columns) if is_frame(X) else None
     sections: dict[str, Callable[[Study], Any]] = {
         "data": partial(data_section, cut=cut),
         "settings": partial(choose_setting, wanted=wanted),
-        "scores": scores_section,
+        "scores": partial(scores_section, wanted=scorings),
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,

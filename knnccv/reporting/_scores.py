@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import warnings
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude, magnitude_of_log10
+from .._formatting import magnitude, magnitude_of_log10, plain_fields
 from .._labels import majority_class
 from .._typing import Array
 from ..curves import loo_curve
@@ -21,6 +22,7 @@ from ._settings import LEVEL
 from ._study import (
     Setting,
     Study,
+    are_unequal,
     depth_of_halves,
     enough_depth,
     keep_lists,
@@ -35,15 +37,75 @@ MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
 
 
-def scores_section(study: Study) -> dict[str, Any]:
+DEFAULT_SCORINGS = ("f1", "roc_auc")
+"""For two classes of unequal size."""
+SCORED_RUNS = 5e7
+"""Runs times samples of a scoring."""
+
+
+def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
+    """The scorings of scikit-learn by their names on the page.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If scikit-learn does not know one.
+    ImportError
+        If scikit-learn is missing, and some are asked for.
+    """
+    if scoring is None:
+        unequal = study.task == "classification" and study.n_classes == 2 and are_unequal(study.y)
+        if not unequal or importlib.util.find_spec("sklearn") is None:
+            return {}
+    from ..sklearn._estimators import needs_sklearn
+    from ..sklearn._scoring import for_rarer, for_sklearn
+
+    needs_sklearn()
+    names = DEFAULT_SCORINGS if scoring is None else scoring
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        for_sklearn(name, study.y)
+    return dict(for_rarer(name, study.y, always=scoring is None) for name in names)
+
+
+def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Other scores of the best setting; those that are not defined are notes."""
+    if not wanted:
+        return []
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    from ..sklearn._expected_score import scores_of
+
+    nearest, items = None, np.arange(len(study.y))
+    kind = KNeighborsRegressor if study.task == "regression" else KNeighborsClassifier
+    if study.groups is not None:
+        k, others = study.n_neighbors, study.others
+        starts = range(0, len(items), step := others.rows_at_once(k))
+        nearest = np.concatenate([others.search(items[at : at + step], k).items for at in starts])
+    n_runs = max(200, min(5000, int(SCORED_RUNS / len(items))))
+    how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
+    estimator = kind(study.n_neighbors)
+    found = scores_of(estimator, study.near, study.y, study.design, wanted, nearest=nearest, **how)
+    rows = []
+    for name, one in found.items():
+        if isinstance(one, str):
+            study.note(f"There is no {name}: {one}.")
+        else:
+            fields = "score", "exact", "std_error", "error_bound", "n_runs"
+            rows.append({"name": name} | plain_fields(one, *fields))
+    return rows
+
+
+def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
     results = {}
     for setting in dict.fromkeys((study.best_setting, study.default_setting)):
         near, k = study.neighbors(*setting.pair), setting.n_neighbors
-        depth = enough_depth(len(study.y), study.train_size, k)
-        if study.task == "regression":
-            depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
-        keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
+        if study.groups is None:
+            depth = enough_depth(len(study.y), study.train_size, k)
+            if study.task == "regression":
+                depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
+            keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
@@ -57,6 +119,7 @@ def scores_section(study: Study) -> dict[str, Any]:
         default=entries[study.default_setting],
         baselines=_baselines(study),
         difference=_difference(study) if len(results) > 1 else None,
+        scorings=_scorings(study, wanted),
     )
 
 
@@ -105,8 +168,13 @@ def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, An
     return error, {"low": low, "high": high, "level": LEVEL}, None
 
 
-def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float:
-    """Standard deviation of the score of one random split; of large data from fewer random splits."""
+def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
+    """Standard deviation of the score of one random split; of large data from fewer random splits.
+
+    None if every group is tested once: then no split is random.
+    """
+    if study.groups is not None:
+        return None
     n_runs = study.effort.n_runs
     if not n_runs:
         return float(found.split_std(random_state=study.random_state))
@@ -141,7 +209,7 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     nearest = study.best if setting == study.best_setting else study.score(setting)
     others: dict[str, Any] = measures(study, nearest)
     if study.task == "regression":
-        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size)
+        name, score = "mean of the training targets", error_of_mean(study.y, study.train_size, study.groups)
         answers = "the mean target of the training samples"
         simple = others
     else:
@@ -155,13 +223,17 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     return [first | simple, copied | others]
 
 
-def error_of_mean(y: Any, train_size: int) -> float:
+def error_of_mean(y: Any, train_size: int, groups: Array | None = None) -> float:
     """Expected squared error of the mean of a random training set, over all tested samples.
 
     It is s^2 (1 + 1 / m), with the unbiased variance s^2 of all targets and m training samples. The bias of
     a sample is its distance to the mean of the others, the variance that of a mean of m draws without
-    replacement from the others. The finite corrections of both cancel in the mean over the samples.
+    replacement from the others. The finite corrections of both cancel in the mean over the samples. With
+    `groups` the training set is all samples of the other groups.
     """
+    if groups is not None:
+        sums, sizes = np.bincount(groups, y), np.bincount(groups)
+        return float(np.square(y - ((y.sum() - sums) / (len(y) - sizes))[groups]).mean())
     return float(np.var(y, ddof=1)) * (1 + 1 / train_size)
 
 
@@ -170,7 +242,8 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     regression, by_classes = study.task == "regression", study.average == "class"
     said = (lambda score: rounded(math.sqrt(score))) if regression else study.said
     amount, interval, simplest, more = said(best["score"]), "", f"the {simple['name']}", ""
-    start = f"{amount} of new samples are classified correctly"
+    whose = "the samples of new groups" if study.groups is not None else "new samples"
+    start = f"{amount} of {whose} are classified correctly"
     if regression:
         start = f"Predictions are off by about {amount} (the root of the {found['measure']})"
         spread = float(np.var(study.y))
@@ -192,8 +265,14 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     return (
         f"{start} with the best setting ({study.best_setting}{interval}), against "
         f"{said(study.default.score)} with the default setting and {said(simple['score'])} by "
-        f"{simplest}{more}."
+        f"{simplest}{more}{_also(found['scorings'])}."
     )
+
+
+def _also(scorings: list[dict[str, Any]]) -> str:
+    """What a sentence adds of other scores of the best setting."""
+    said = [f"{quoted(one['name'])} {one['score']:.3f}" for one in scorings]
+    return f"; the best has {', '.join(said)}" if said else ""
 
 
 FEWEST_SIZES, MOST_SIZES = 7, 12
@@ -205,8 +284,15 @@ LARGEST_MISFIT = 0.25
 """Root mean squared residual of a sensible fit, as a share of the spread of the scores."""
 
 
-def learning_section(study: Study) -> dict[str, Any]:
-    """Return the section."""
+def learning_section(study: Study) -> dict[str, Any] | None:
+    """Return the section; None, with a note, if whole groups are left out."""
+    if study.groups is not None:
+        study.note(
+            "There is no learning curve, since training sets leave out one group each; no score of a "
+            "setting chosen anew and no range over the orders of tied samples; and for a regression no "
+            "bias and variance, since a sample has one training set."
+        )
+        return None
     part, cut = part_of(study, study.effort.learning, "learning curves of")
     setting = study.best_setting._replace(n_neighbors=min(study.n_neighbors, part.train_size))
     numbers = sorted({1, setting.n_neighbors, min(5, part.train_size)})
@@ -348,7 +434,7 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         1 - mse / target_variance, None if all targets are equal; loo, the error over leave-one-out for
         several K; conclusion.
     """
-    if study.task != "regression":
+    if study.task != "regression" or study.groups is not None:
         return None
     best, spread = study.best, float(np.var(study.y))
     tested = best.weights > 0

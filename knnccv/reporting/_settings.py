@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
-from ..curves import HalfSurface, Surface, surface
+from ..curves import Surface, surface
 from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
-from ..inference import degrees_of_freedom
+from ..inference import HalfScores, degrees_of_freedom
+from ..results import CompleteCV
 from ..tuning import SCALINGS, tuned_score
 from ._study import (
     SEARCH_LIMIT,
@@ -44,7 +46,6 @@ SCALING_NOTE = (
     "slightly different experiment."
 )
 Pair = tuple[str, str]
-Found = dict[Pair, Surface]
 
 
 def offered(study: Study) -> list[tuple[str, str]]:
@@ -134,7 +135,46 @@ def _check_use(study: Study, metric: str) -> None:
     raise ValueError(msg)
 
 
-def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: str) -> Surface:
+@dataclass(frozen=True)
+class GroupCurve:
+    """The scores of several K that leave one group out, one by one, in the form of a surface."""
+
+    n_neighbors: Array
+    results: list[CompleteCV]
+
+    @property
+    def scores(self) -> Array:
+        """Shape (n_K, 1)."""
+        return np.array([[each.score] for each in self.results])
+
+    @property
+    def error_bound(self) -> Array:
+        """Shape (n_K, 1)."""
+        return np.array([[each.error_bound] for each in self.results])
+
+    @property
+    def measure(self) -> str:
+        return str(self.results[0].measure)
+
+    @property
+    def is_loss(self) -> bool:
+        return bool(self.results[0].inference_terms().is_loss)
+
+    def half_scores(self, n_halvings: int, random_state: int) -> HalfScores:
+        """The scores of the same halves of the groups for all K, (n_halvings, 2, n_K, 1)."""
+        found = [each.half_scores(n_halvings, random_state=random_state) for each in self.results]
+        return replace(found[0], scores=np.stack([each.scores for each in found], axis=-1)[..., None])
+
+
+Curve = Surface | GroupCurve
+Found = dict[Pair, Curve]
+
+
+def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: str) -> Curve:
+    if part.groups is not None:
+        weighed = replace(part, average=average)
+        results = [weighed.score(Setting(scaling, metric, k)) for k in numbers]
+        return GroupCurve(np.array(numbers), results)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         warnings.simplefilter("ignore", IdentifierWarning)
@@ -189,7 +229,7 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
     return kept, bool(halves) and not n_unknown
 
 
-def _half_width(of_setting: HalfSurface, of_best: HalfSurface, row: int) -> Array:
+def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int) -> Array:
     """Half the interval of the difference to the best, for each K; 0 where the halves say nothing."""
     from scipy.special import stdtrit
 
@@ -335,6 +375,8 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     n_settings = n_curves * len(ks)
     n_runs = nested_runs(part.table.n_items, part.n_classes, n_curves, max(ks, default=1))
     reason = ""
+    if study.groups is not None:
+        return None
     if study.task == "regression":
         reason = "it counts right answers, and a regression has none"
     elif study.average == "class":

@@ -18,11 +18,11 @@ from .._formatting import plain
 from .._labels import single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer
-from ..designs import Subsample
-from ..driver import AVERAGES, all_lists
+from ..designs import Design, LeaveGroupsOut, Subsample
+from ..driver import AVERAGES, all_lists, search_lists
 from ..halves import TOLERANCE, depth_for_halves
 from ..hvdm import HEOM, HVDM
-from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
 from ..tuning import scaled
@@ -33,7 +33,7 @@ SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e
 """Pairs times columns that are compared in a unit."""
 SEARCH_LIMIT = 10.0
 """Units for the search of all rows by one metric, beyond which it is not offered."""
-LEARNING_WORK = 3e8
+LEARNING_WORK = 1.5e8
 """Samples times K times depth of the lists, in the smallest training sets of a learning curve."""
 TIED_WORK = 1.5e6
 """Rows times the mean size of their tied groups that can be averaged over all orders."""
@@ -41,9 +41,9 @@ MIXED_UNITS = 12.0
 """Units for the search of all rows of a mixed table."""
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
-COMPARING = 1.5e7
+COMPARING = 7e6
 """Microseconds of one processor for the comparison of all settings on random halves."""
-MOST_COMPARING = 2 * COMPARING
+MOST_COMPARING = 3e7
 """The same, beyond which the largest K are left out."""
 FEWEST_COMPARED = 1000
 """Rows on which settings are compared at least, if there are so many."""
@@ -97,6 +97,20 @@ class Effort(NamedTuple):
     n_comparisons: int
     n_runs: int
     learning: int
+
+    def one_by_one(self, n_items: int, n_curves: int, numbers: list[int]) -> Effort:
+        """The same if every K is scored by itself, as where whole groups are left out."""
+        each = sum(4 + 0.25 * k for k in numbers)
+        affordable = COMPARING / (n_curves * each)  # samples times halvings
+        n_settings = max(FEWEST_COMPARED, min(int(affordable / FEWEST_HALVINGS), self.n_settings))
+        n_settings = n_items if n_settings > NEARLY_ALL * n_items else n_settings
+        n_comparisons = max(FEWEST_HALVINGS, min(self.n_comparisons, int(affordable / n_settings)))
+        return self._replace(n_settings=n_settings, n_comparisons=n_comparisons)
+
+
+def smallest_without(groups: Array) -> int:
+    """The samples that are left without the largest group: the size of the smallest training set."""
+    return len(groups) - int(np.bincount(groups).max())
 
 
 def search_units(n_items: int, n_features: int, metric: str) -> float:
@@ -245,21 +259,30 @@ def influence_units(n_items: int, n_classes: int, n_neighbors: int, ties: float)
 MIXED = {"heom": HEOM, "hvdm": HVDM}
 """Metrics of mixed tables, which scale by themselves."""
 
+SHARE = 0.8
+"""Of the samples that train, by default."""
 SMALL_K = 15
 LARGER_K = (21, 31)
 TIMES_LARGER = 2
 """Classes are unequal if the largest has more than so many times the samples of the others on average."""
 
 
-def checked_size(train_size: int | float, n_items: int) -> int:
-    """The number of training samples.
+def checked_size(train_size: int | float | None, n_items: int, groups: Array | None = None) -> int:
+    """The number of training samples; without one group, the smallest number.
 
     Raises
     ------
     ValueError, TypeError
-        As `Subsample`.
+        As `Subsample`; or if there are groups and a size.
     """
-    (kind,) = Subsample(train_size).training_sets(single_class(n_items))
+    if groups is not None:
+        if train_size is not None:
+            msg = (
+                f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
+            )
+            raise ValueError(msg)
+        return smallest_without(groups)
+    (kind,) = Subsample(SHARE if train_size is None else train_size).training_sets(single_class(n_items))
     return int(kind.n_train[0])
 
 
@@ -347,9 +370,9 @@ class Study:
     task : str
         "classification" or "regression".
     train_size : int
-        Training samples of the headline's design.
-    design : Subsample
-        ``Subsample(train_size)``.
+        Training samples of the headline's design; of groups, in the smallest training set.
+    design : Design
+        ``Subsample(train_size)``, or ``LeaveGroupsOut(groups)``.
     n_neighbors : int
         K of the best setting.
     near : Neighbors
@@ -409,8 +432,18 @@ class Study:
         return "regression" if self.task == "regression" else "knn"
 
     @property
-    def design(self) -> Subsample:
-        return Subsample(self.train_size)
+    def design(self) -> Design:
+        return Subsample(self.train_size) if self.groups is None else LeaveGroupsOut(self.groups)
+
+    @property
+    def groups(self) -> Array | None:
+        """The groups of samples that are tested together, int64 (n_items,); None if samples are drawn."""
+        return self.table.groups
+
+    @property
+    def others(self) -> Neighbors | OtherGroups:
+        """The neighbors of the best setting that may train."""
+        return self.near if self.groups is None else OtherGroups(self.near, self.groups)
 
     @property
     def n_neighbors(self) -> int:
@@ -435,7 +468,7 @@ class Study:
 
     def score(self, setting: Setting, train_size: int | None = None, tol: float = TOL) -> CompleteCV:
         """The exact score of a setting, by default of the headline's training size."""
-        near, design = self.neighbors(*setting.pair), Subsample(train_size or self.train_size)
+        near, design = self.neighbors(*setting.pair), Subsample(train_size) if train_size else self.design
         how: dict[str, Any] = {"average": self.average, "tol": tol, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
@@ -453,6 +486,8 @@ class Study:
         largest_k = max((k for k in affordable if k <= most), default=most)
         self.ties = tie_size(self.table.X, self.random_state)
         self.effort = effort(n_items, self.ties, n_classes, n_curves, largest_k)
+        if self.groups is not None:
+            self.effort = self.effort.one_by_one(n_items, n_curves, affordable)
         return affordable
 
     @property
@@ -503,6 +538,33 @@ def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> bool:
     return is_wanted
 
 
+class OtherGroups:
+    """The nearest samples of other groups, searched as `Neighbors` does.
+
+    Lists have at most `max_depth` samples, as many as lie outside the largest group.
+    """
+
+    def __init__(self, near: Neighbors, groups: Array) -> None:
+        self._near, self._groups = near, groups
+        self._largest = int(np.bincount(groups).max())
+        self.max_depth = len(groups) - self._largest
+
+    def _deep(self, depth: int) -> int:
+        return min(depth + self._largest - 1, self._near.max_depth)
+
+    def rows_at_once(self, depth: int) -> int:
+        """Number of rows that one call of `search` should have."""
+        return self._near.rows_at_once(self._deep(depth))
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """The nearest `depth` samples of other groups for each of the rows."""
+        lists = search_lists(self._near, rows, self._deep(depth), 1)
+        inside = self._groups[lists.items] == self._groups[rows][:, None]
+        kept = np.argsort(inside, axis=1, kind="stable")[:, :depth]
+        items, values = (np.take_along_axis(one, kept, axis=1) for one in (lists.items, lists.values))
+        return NeighborLists(items, values, np.full(len(rows), depth), np.ones(len(rows), bool))
+
+
 def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[str, Any]:
     """A section of the page: numbers and texts in the types that JSON has, and a sentence about them."""
     found: dict[str, Any] = plain(numbers)
@@ -519,6 +581,8 @@ def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     if cut is None:
         return study, None
     size = max(1, study.train_size * table.n_items // study.table.n_items)
+    if table.groups is not None:
+        size = smallest_without(table.groups)
     part = Study(table, size, study.n_jobs, study.random_state, study.average)
     part.effort = study.effort
     part.notes = study.notes

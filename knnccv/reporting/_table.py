@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_targets, encode_labels, is_missing, of_one_kind, task_of
+from .._labels import as_targets, encode_labels, is_missing, of_one_kind, single_class, task_of
 from .._typing import Array
 from .._validation import check_choice, check_integer
+from ..designs import LeaveGroupsOut
 from ..hvdm import NUMBERS, Columns, as_array, as_numbers, check_bounded, chosen_columns, factorized
 
 TASKS = ("classification", "regression")
@@ -51,6 +52,8 @@ class TableInput:
         The columns as they were given.
     converting : tuple of str
         Lines of Python that make a data frame of pandas of `X`, if it is a table of another library.
+    groups : int64 ndarray of shape (n_items,), or None
+        The groups of samples that train or are tested together.
     """
 
     X: Array
@@ -63,6 +66,7 @@ class TableInput:
     indices: Array
     n_given: int
     converting: tuple[str, ...] = ()
+    groups: Array | None = None
 
     @property
     def n_items(self) -> int:
@@ -93,11 +97,18 @@ class TableInput:
 
     def take(self, places: Array) -> TableInput:
         """The table of some rows only."""
-        return replace(self, X=self.X[places], y=self.y[places], indices=self.indices[places])
+        groups = None if self.groups is None else self.groups[places]
+        X, y, indices = self.X[places], self.y[places], self.indices[places]
+        return replace(self, X=X, y=y, indices=indices, groups=groups)
 
 
 def read_input(
-    X: Any, y: Any, task: str | None, feature_names: Sequence[str] | None, categorical: Any
+    X: Any,
+    y: Any,
+    task: str | None,
+    feature_names: Sequence[str] | None,
+    categorical: Any,
+    groups: Any = None,
 ) -> TableInput:
     """Check the arguments of `report`.
 
@@ -141,7 +152,12 @@ def read_input(
         raise ValueError(msg)
     converting = ("X = X.to_pandas()",) if table.converted else ()
     rows = np.arange(n_items)
-    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting)
+    units = None
+    if groups is not None:
+        kept = LeaveGroupsOut(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+        kept.training_sets(single_class(n_items))
+        units = kept.codes
+    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting, units)
 
 
 def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:

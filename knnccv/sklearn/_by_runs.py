@@ -436,7 +436,7 @@ def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Ar
 
 def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
     """The mean score of the folds of every run: of tables, or by scikit-learn."""
-    if asked.scorer is not None:
+    if asked.scorer is not None and asked.scorer.needs != "votes":
         return np.asarray(asked.scorer(tables_of(asked, folds, outputs, n_folds)).mean(axis=1))
     scorer = asked.sklearn_scorer
     if asked.formula is not None:

@@ -11,14 +11,17 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
+
+from .._labels import encode_labels
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
-from ..neighbors import ALIASES, NAMES
+from ..neighbors import ALIASES, NAMES, Neighbors
 from ..tuning import Inner, tuned_score
-from ._by_runs import control_once, score_by_runs
+from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs
 from ._estimators import (
     Prepared,
     as_target,
@@ -304,6 +307,72 @@ def _score(
             why_not = "the rule is chosen within every training set"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
+
+
+def scores_of(
+    estimator: Any,
+    neighbors: Neighbors,
+    y: Any,
+    cv: Design,
+    scoring: Mapping[str, Any],
+    *,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    n_runs: int | None = None,
+    nearest: Array | None = None,
+) -> dict[str, ExpectedScore | str]:
+    """The expected scores of a rule whose neighbors are known, under a design of knnccv, by name.
+
+    Parameters
+    ----------
+    estimator : KNeighborsClassifier or KNeighborsRegressor
+        The rule; the neighbors decide instead of its metric.
+    scoring : mapping of str to str or scorer
+    nearest : int ndarray of shape (n_items, n_neighbors), optional
+        The nearest training samples of every sample, if each has one training set. Scorings are then those
+        of all predictions together, and `cv` only names the design.
+
+    Returns
+    -------
+    dict of str to ExpectedScore or str
+        Or why there is none, such as a score that is undefined in too many runs.
+
+    Raises
+    ------
+    ValueError
+        If scikit-learn has no scoring of a name.
+    """
+    target = encode_labels(y) if is_classifier_of(estimator) else None
+    y = np.asarray(y, float) if target is None else target.classes[target.codes]
+    X = np.zeros((len(y), 1))
+    for one in scoring.values():
+        for_sklearn(one, y)
+    request = Request(
+        Prepared(estimator, X, neighbors=neighbors), X, y, cv, None, "folds", 1e-12, n_jobs, random_state
+    )
+    found: dict[str, ExpectedScore | str] = {}
+    for name, one in scoring.items():
+        try:
+            if nearest is not None:
+                asked = Question(request, one, request.prepared.rule, None)
+                outputs = outputs_of(asked, nearest[None], np.ones((1, *nearest.shape)))
+                (score,) = score_outputs(asked, np.zeros((1, len(y)), np.int32), outputs, 1)
+                found[name] = request.answer(score, "the score of all predictions together")
+                continue
+            try:
+                found[name] = exact_score(request, one)
+            except InexactError as error:
+                found[name] = score_by_runs(request, one, n_runs, str(error))
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+def is_classifier_of(estimator: Any) -> bool:
+    """Whether an estimator predicts classes."""
+    from sklearn.base import is_classifier
+
+    return bool(is_classifier(estimator))
 
 
 def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:

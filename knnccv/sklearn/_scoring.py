@@ -183,6 +183,31 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
     return scoring
 
 
+OF_ONE_CLASS = ("average_precision", "f1", "jaccard", "precision", "recall")
+"""Names of scorings of a positive class, which is 1 unless it is named."""
+
+
+def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
+    """A name and a scoring: of the rarer of two classes, if it scores one class and none of the two is 1.
+
+    With `always` it does so also if one of them is 1.
+    """
+    from sklearn.metrics import get_scorer, make_scorer
+
+    classes, counts = np.unique(y, return_counts=True)
+    rarer = classes[np.argmin(counts)]
+    if (
+        name not in OF_ONE_CLASS
+        or len(classes) != 2
+        or rarer == 1
+        or (1 in classes.tolist() and not always)
+    ):
+        return name, name
+    scorer = get_scorer(name)
+    options = {"response_method": scorer._response_method, "greater_is_better": scorer._sign > 0}
+    return f"{name} of {rarer}", make_scorer(scorer._score_func, **options, pos_label=rarer)
+
+
 def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool = False) -> Measure:
     """Convert a scoring to a `Measure`.
 

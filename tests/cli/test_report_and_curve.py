@@ -47,15 +47,18 @@ MIXED = csv(
 
 
 def test_the_arguments_of_report():
-    options = "--target label --n-neighbors 1,2 --train-size 6 --max-items 9 --seed 4 --average class"
+    options = "--target label --n-neighbors 1,2 --train-size 6 --max-items 9"
+    options += " --seed 4 --average class --scoring f1_macro,roc_auc"
     read = table(PLAIN, options)
     np.testing.assert_array_equal(read.X, X)
     assert (read.y.tolist(), read.notes) == (LABEL, "")
     assert read.how == {
         "task": None,
+        "groups": None,
         "train_size": 6,
         "n_neighbors": [1, 2],
         "average": "class",
+        "scoring": ["f1_macro", "roc_auc"],
         "max_items": 9,
         "n_jobs": None,
         "progress": False,
@@ -67,7 +70,7 @@ def test_the_arguments_of_report():
     read, wine = table(None, "--task classification --jobs 1"), load_wine()
     np.testing.assert_array_equal(read.X, wine.X)
     assert (read.how["name"], read.names) == ("wine", wine.feature_names)
-    assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, 0.8]
+    assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
     np.testing.assert_array_equal(read.by_pandas[0], wine.X)
     np.testing.assert_array_equal(read.by_pandas[1], wine.y)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import math
@@ -15,7 +16,7 @@ import pytest
 from scipy.special import stdtrit
 
 import knnccv
-from knnccv import Neighbors, Subsample, complete_cv, surface
+from knnccv import LeaveGroupsOut, Neighbors, Subsample, complete_cv, surface
 from knnccv.hvdm import HEOM, HVDM
 from knnccv.reporting import scaled
 
@@ -28,7 +29,7 @@ WORDS = {
 }
 
 
-def check_report(X, y, found, nominal=None, given=None, only=SECTIONS):
+def check_report(X, y, found, nominal=None, given=None, only=SECTIONS, groups=None):
     """Compare a report with the library.
 
     `X` holds numbers (codes and NaN in mixed tables), `y` labels or targets, both of all rows; `given` is
@@ -39,11 +40,14 @@ def check_report(X, y, found, nominal=None, given=None, only=SECTIONS):
         assert found["data"]["subsample"]["of"] == len(y)
         rows = np.sort(np.random.default_rng(0).choice(len(y), found["data"]["n_items"], replace=False))
     check = Check(found, np.asarray(X, float)[rows], np.asarray(y)[rows], nominal, rows)
+    if groups is not None:
+        check.groups = np.asarray(groups)[rows]
+        check.design = LeaveGroupsOut(check.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for section in only.split():
             getattr(check, f"check_{section}")()
-        check_code(found, *((X, y) if given is None else given))
+        check_code(found, *((X, y) if given is None else given), groups)
 
 
 def quick_report(*table, **options):
@@ -53,10 +57,10 @@ def quick_report(*table, **options):
         return knnccv.report(*table, **options)
 
 
-def check_code(found, X, y):
+def check_code(found, X, y, groups=None):
     """The code of the page prints the score of the best setting."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(found["method"]["code"], "<report>", "exec"), {"X": X, "y": y})
+        exec(compile(found["method"]["code"], "<report>", "exec"), {"X": X, "y": y, "groups": groups})
     assert float(out.getvalue().split()[0]) == found["scores"]["best"]["score"]
 
 
@@ -77,7 +81,7 @@ def unequal_classes(n_items=60, n_rare=8):
     return X, y
 
 
-def few_alike(near, y):
+def few_alike(near, y, groups):
     """Whether fewer than half of the neighbors of a class are near that chance puts there, by a loop.
 
     Near are as many neighbors as hold five by chance; those tied with the last one count by their share.
@@ -86,16 +90,17 @@ def few_alike(near, y):
     items, distances = near.kneighbors(n_items - 1, n_jobs=1)
     found = []
     for i in range(n_items):
-        same = [y[j] == y[i] for j in items[i]]
+        others = groups[items[i]] != groups[i]
+        same = [y[j] == y[i] for j in items[i][others]]
         if sum(same) <= 5:
             found.append(False)
             continue
-        size = 5 * (n_items - 1) // sum(same)
-        edge = distances[i][size - 1]
-        nearer = [s for s, d in zip(same, distances[i], strict=True) if d < edge]
-        tied = [s for s, d in zip(same, distances[i], strict=True) if d == edge]
+        size, apart = 5 * len(same) // sum(same), distances[i][others]
+        edge = apart[size - 1]
+        nearer = [s for s, d in zip(same, apart, strict=True) if d < edge]
+        tied = [s for s, d in zip(same, apart, strict=True) if d == edge]
         held = sum(nearer) + Fraction((size - len(nearer)) * sum(tied), len(tied))
-        found.append(held < Fraction(size * sum(same), 2 * (n_items - 1)))
+        found.append(held < Fraction(size * sum(same), 2 * len(same)))
     return np.array(found)
 
 
@@ -109,6 +114,7 @@ class Check:
         self.rule = "regression" if self.is_regression else "knn"
         self.size, self.average = self.scores["train_size"], self.scores["average"]
         self.k = self.best["n_neighbors"]
+        self.groups, self.design = np.arange(len(y)), Subsample(self.size)
         self.n_halvings = self.noted("Intervals come from ")
         self._near = {}
 
@@ -126,7 +132,9 @@ class Check:
     def score(self, entry, k=None, size=None, **options):
         """The exact score of a setting."""
         options = {"average": self.average, "n_neighbors": k or entry["n_neighbors"], **options}
-        return complete_cv(self.near(entry), self.y, self.rule, Subsample(size or self.size), **options)
+        return complete_cv(
+            self.near(entry), self.y, self.rule, Subsample(size) if size else self.design, **options
+        )
 
     @cached_property
     def result(self):
@@ -170,7 +178,9 @@ class Check:
             for field in ("score", "error_bound", "log10_n_train_sets"):
                 assert entry[field] == getattr(result, field), (name, field)
             n_runs = self.noted("The scatter of one split comes from ", None)
-            if n_runs is None:
+            if not isinstance(self.design, Subsample):
+                assert entry["split_std"] is None
+            elif n_runs is None:
                 assert entry["split_std"] == float(result.split_std())
             else:
                 how = {"average": self.average, "n_repeats": n_runs, "random_state": 0}
@@ -195,6 +205,10 @@ class Check:
         assert nearest["score"] == self.score(self.best, 1).score
         named = np.array([self.best["score"], scores["default"]["score"], simple["score"]])
         self.said("scores", *(np.sqrt(named) if self.is_regression else named))
+        if self.is_regression and not isinstance(self.design, Subsample):
+            means = [self.y[self.groups != group].mean() for group in self.groups]
+            assert simple["score"] == pytest.approx(np.square(self.y - means).mean())
+            return
         if self.is_regression:
             assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
             return
@@ -207,6 +221,39 @@ class Check:
         for name, average in (("accuracy", "pooled"), ("balanced_accuracy", "class")):
             direct = self.score(self.best, average=average).score
             assert self.best[name] == pytest.approx(direct, rel=1e-12)
+
+    def check_scorings(self):
+        """Of 300 random splits by scikit-learn, or of all its predictions if groups are left out."""
+        from sklearn import metrics, model_selection, neighbors
+
+        for entry in self.scores["scorings"]:
+            name, _, positive = entry["name"].partition(" of ")
+            X, kind = scaled(self.X, self.best["scaling"]), neighbors.KNeighborsClassifier
+            rule = kind(self.k, metric=self.best["metric"])
+            if name == "roc_auc":
+                score, how = metrics.roc_auc_score, "predict_proba"
+            else:
+                score, how = (
+                    functools.partial(metrics.f1_score, pos_label=type(self.y[0])(positive or 1)),
+                    "predict",
+                )
+            if not isinstance(self.design, Subsample):
+                out = model_selection.LeaveOneGroupOut()
+                answers = model_selection.cross_val_predict(
+                    rule, X, self.y, groups=self.groups, cv=out, method=how
+                )
+                answers = answers if how == "predict" else answers[:, 1]
+                assert entry["score"] == pytest.approx(score(self.y, answers), rel=1e-12)
+                continue
+            found = []
+            for train, test in model_selection.ShuffleSplit(
+                300, train_size=self.size, random_state=0
+            ).split(X):
+                answers = getattr(rule.fit(X[train], self.y[train]), how)(X[test])
+                if len(set(self.y[test].tolist())) == 2:
+                    found.append(score(self.y[test], answers if how == "predict" else answers[:, 1]))
+            error = math.hypot(np.std(found) / len(found) ** 0.5, entry["std_error"])
+            assert abs(entry["score"] - np.mean(found)) < 4 * error
 
     def check_mean(self):
         """The error of the training mean, over all training sets."""
@@ -223,6 +270,11 @@ class Check:
         scores = []
         for curve in settings["curves"]:
             how = {"average": self.average}
+            if not isinstance(self.design, Subsample):
+                direct = [self.score(curve, k) for k in curve["n_neighbors"]]
+                assert curve["scores"] == [each.score for each in direct]
+                scores += curve["scores"]
+                continue
             direct = surface(self.near(curve), self.y, curve["n_neighbors"], [self.size], self.rule, **how)
             assert curve["scores"] == direct.scores[:, 0].tolist()
             assert curve["error_bound"] == direct.error_bound[:, 0].tolist()
@@ -393,8 +445,9 @@ class Check:
             sets["worst_residuals"] = set(order[:50])
         else:
             never = max(result.error_bound, 1e-12)
-            sets["never_right"] = {i for i, score in enumerate(scores) if score <= never}
-            suspects = (scores < 1 / len(set(y.tolist()))) & few_alike(self.near(self.best), y)
+            if isinstance(self.design, Subsample):
+                sets["never_right"] = {i for i, score in enumerate(scores) if score <= never}
+            suspects = (scores < 1 / len(set(y.tolist()))) & few_alike(self.near(self.best), y, self.groups)
             if items["note"] is None:
                 influence = result.influence()
                 total = influence.total
@@ -412,7 +465,7 @@ class Check:
         harm = [item["influence"] or 0 for item in items["items"]]
         order = list(zip(bad, harm, [item["index"] for item in items["items"]], strict=True))
         assert order == sorted(order)
-        neighbors, distances = self.near(self.best).kneighbors(min(3, len(y) - 1))
+        neighbors, distances = self.near(self.best).kneighbors(len(y) - 1)
         for item in items["items"]:
             at = place[item["index"]]
             words = [WORDS[reason] for reason in WORDS if at in sets.get(reason, ())]
@@ -424,11 +477,15 @@ class Check:
                 assert (item["target"], item["prediction"]) == (y[at], result.prediction[at])
                 assert item["bias"] == item["prediction"] - item["target"]
             others = [place[each["index"]] for each in item["neighbors"]]
-            assert others == neighbors[at].tolist()
+            outside = self.groups[neighbors[at]] != self.groups[at]
+            assert others == neighbors[at][outside][:3].tolist()
             assert [each["label"] for each in item["neighbors"]] == [str(y[other]) for other in others]
-            assert [each["distance"] for each in item["neighbors"]] == distances[at].tolist()
+            assert [each["distance"] for each in item["neighbors"]] == distances[at][outside][:3].tolist()
 
     def check_ties(self):
+        if not isinstance(self.design, Subsample):
+            assert not any(self.found[name] for name in ("ties", "tuned", "learning", "regression"))
+            return
         ties, direct = self.found["ties"], self.result.tie_report()
         widths = direct.per_item_highest - direct.per_item_lowest
         largest = max(float(np.abs(direct.per_item_highest).max()), 1e-9)

@@ -18,10 +18,10 @@ from knnccv.datasets import fetch_abalone, fetch_breast_cancer, fetch_uci, load_
 from knnccv.reporting import scaled
 
 
-def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, **options):
+def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, groups=None, **options):
     """The numbers of a report, which were checked."""
-    found = make(*((X, y) if given is None else given), **options).to_dict()
-    check_report(X, y, found, nominal, given, only)
+    found = make(*((X, y) if given is None else given), groups=groups, **options).to_dict()
+    check_report(X, y, found, nominal, given, only, groups)
     return found
 
 
@@ -70,6 +70,21 @@ def test_gaps_and_categories():
     numbers(X, np.nan_to_num(X[:, 1]) + 0.25, nominal=[0], n_neighbors=[1], categorical=[0])
 
 
+def test_whole_groups_are_left_out():
+    """With samples that differ little within a group, whose labels would be found by their own group."""
+    rng = np.random.default_rng(1)
+    groups = rng.integers(0, 20, 90)
+    y = np.where(rng.random(90) < 0.1, 1, 0) ^ rng.integers(0, 2, 20)[groups]
+    X = np.round(rng.normal(size=(20, 3))[groups] + 0.6 * rng.normal(size=(90, 3)) + y[:, None] / 2, 1)
+    only = "data scores scorings settings not_worse classes items ties"
+    more = {"groups": groups, "max_items": 80, "scoring": ["f1", "roc_auc"]}
+    found = numbers(X, np.array(["no", "yes"])[y], only, n_neighbors=[1, 3], **more)
+    assert found["items"]["counts"]["suspicious"] > 0
+    alone = numbers(X, y, "scores", n_neighbors=[1])["scores"]["best"]["score"]
+    assert alone > 0.05 + found["scores"]["best"]["score"]
+    numbers(X, X[:, 0] + y, only, n_neighbors=[3], groups=np.char.mod("p%d", groups))
+
+
 def test_groups_of_equal_rows():
     """Tied samples count by their share, also where the groups are longer than the first lists."""
     X = np.repeat(np.arange(3.0), 40)[:, None]
@@ -85,7 +100,10 @@ def test_groups_of_equal_rows():
 @pytest.mark.parametrize("average", [None, "pooled"])
 def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
     only = "settings" if average else SECTIONS
-    found = numbers(*unequal_classes(), only, n_neighbors=[1, 5], average=average)
+    found = numbers(*unequal_classes(), only + " scorings", n_neighbors=[1, 5], average=average)
+    assert [each["name"] for each in found["scores"]["scorings"]] == ["f1"]
+    (note,) = (note for note in found["method"]["notes"] if "roc_auc" in note)
+    assert "undefined in 1" in note  # in so many percent of the splits, which test no positive
     assert found["scores"]["average"] == (average or "class")
 
 
