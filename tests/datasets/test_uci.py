@@ -144,7 +144,7 @@ def test_frames_of_other_sets(monkeypatch):
         check_frame(data, pandas)
     assert {(data.nominal, data.categories) for data in others} == {((), ())}
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_frame\(\) needs pandas: pip install 'knnccv\[pandas\]'"):
+    with pytest.raises(ImportError, match=r"to_frame\(\) needs pandas: pip install \"knnccv\[pandas\]\""):
         datasets.load_wine().to_frame()
 
 

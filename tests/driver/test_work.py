@@ -465,8 +465,8 @@ def test_what_is_missing_is_named_and_what_is_corrected_is_accepted(monkeypatch)
         monkeypatch.setitem(sys.modules, name, None)
     for function in (complete, sampled):
         with pytest.raises(
-            ImportError, match=r"a progress bar needs tqdm: pip install 'knnccv\[progress\]'"
+            ImportError, match=r"a progress bar needs tqdm: pip install \"knnccv\[progress\]\""
         ):
             function(cv=Subsample(6), progress=True)
-    with pytest.raises(ImportError, match=r"needs pandas: pip install 'knnccv\[pandas\]'"):
+    with pytest.raises(ImportError, match=r"needs pandas: pip install \"knnccv\[pandas\]\""):
         result.to_frame()

@@ -180,7 +180,7 @@ def test_few_rows_are_compared_in_double_precision(monkeypatch):
 
 def test_a_device_without_pytorch_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"device=... needs PyTorch: pip install 'knnccv\[gpu\]'"):
+    with pytest.raises(ImportError, match=r"device=... needs PyTorch: pip install \"knnccv\[gpu\]\""):
         Neighbors.from_data([[0.0], [1.0], [3.0]], device="cpu")
     assert Neighbors.from_data([[0.0], [1.0], [3.0]]).kneighbors(2)[0].tolist() == [[1, 2], [0, 2], [1, 0]]
 

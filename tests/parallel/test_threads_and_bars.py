@@ -121,7 +121,7 @@ def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
         function(progress=1)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install 'knnccv\[progress\]'"):
+    with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install \"knnccv\[progress\]\""):
         function(progress=True)
 
 

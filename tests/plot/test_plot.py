@@ -74,7 +74,7 @@ def test_without_axes_it_opens_one_figure_and_leaves_others_alone(draw):
 @every_picture
 def test_without_matplotlib_the_command_is_named(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(ImportError, match=r"pip install 'knnccv\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install \"knnccv\[plot\]\""):
         draw()
 
 
@@ -227,5 +227,5 @@ class TestDisplaysOfScikitLearn:
 
     def test_without_scikit_learn_the_command_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "sklearn", None)
-        with pytest.raises(ImportError, match=r"pip install 'knnccv\[sklearn\]'"):
+        with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
             plot.as_learning_curve_display(made(), 5)

@@ -148,7 +148,7 @@ def test_without_the_extra_a_page_is_refused_before_the_work(library, monkeypatc
     calls = []
     offer(good=lambda *_: calls.append(1))
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=r"report.html needs .* pip install 'knnccv\[report\]'"):
+    with pytest.raises(ImportError, match=r"report.html needs .* pip install \"knnccv\[report\]\""):
         reproduce.reproduce("all", folder=tmp_path)
     assert main(["reproduce", "all", "--out", str(tmp_path)]) == 2
     assert 'pip install "knnccv[report]"' in capsys.readouterr().err

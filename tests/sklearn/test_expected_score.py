@@ -223,7 +223,7 @@ def test_weighted_samples_are_drawn_for_all_outputs_and_scorings():
 def test_without_scikit_learn_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     for ask in (lambda: exact_score(None, [[0.0]], [0]), exact_scorer):
-        with pytest.raises(ImportError, match=r"pip install 'knnccv\[sklearn\]'"):
+        with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
             ask()
 
 
