@@ -75,7 +75,7 @@ def lowest(session: nox.Session) -> None:
     session.run("pytest", "-n", "2", "-W", "default", *session.posargs)
 
 
-@nox.session(python=PYTHONS[-1], default=False)
+@nox.session(default=False)
 def nightly(session: nox.Session) -> None:
     """Run the fast tests with tonight's builds of what knnccv rests on; NumPy is as new as Numba allows."""
     packages = ("scipy", "scikit-learn", "pandas", "matplotlib")
