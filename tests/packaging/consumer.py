@@ -62,7 +62,7 @@ def second_fixed(order: Order, labels: Labels, target: int, constraints: Constra
 
 class Second(kc.Variant):
     name = "second"
-    parameters: ClassVar[Mapping[str, Any]] = {"place": 2}
+    parameters: ClassVar[Mapping[str, Any]] = {"place": 1}
     fixed = second_fixed
 
     def n_nearest(self, **parameters: Any) -> int:
