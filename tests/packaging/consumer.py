@@ -40,7 +40,7 @@ kc.report(X, y).save("report.html")
 model = KNeighborsClassifierCV(range(1, 11)).fit(X, y)
 FeatureSelector(3).fit(X, y)
 kc.hvdm.HVDM().fit(X, y).pairwise(X)
-ccv_scorer(5)(model, X, y)
+print(ccv_scorer(5))
 assert_type(expected_score(model, X, y, cv=5, scoring="f1_macro").std_error, float)
 assert_type(expected_score(model, X, y, scoring=["f1_macro", "accuracy"]), dict[str, ExpectedScore])
 assert_type(kc.tuned_score(X, y, range(1, 11)).optimism, float)
@@ -62,7 +62,7 @@ def second_fixed(order: Order, labels: Labels, target: int, constraints: Constra
 
 class Second(kc.Variant):
     name = "second"
-    parameters: ClassVar[Mapping[str, Any]] = {"place": 2}
+    parameters: ClassVar[Mapping[str, Any]] = {"place": 1}
     fixed = second_fixed
 
     def n_nearest(self, **parameters: Any) -> int:
