@@ -14,7 +14,7 @@ from .. import _catalog
 from .._paper import Comparison, Line, tables_of
 from .._picture import Panel, beside
 from ._blocks import Block, Record, run_all
-from ._populations import PAPER, POPULATIONS, SCENES
+from ._populations import DESIGNS, PAPER, POPULATIONS, SCENES, cells_of
 
 BOUNDS: Mapping[str, Any] = PAPER["bounds"]
 NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested", "Wald")
@@ -31,22 +31,32 @@ def full_blocks(
     tests: int = 1000,
     halvings: int = 200,
     populations: Sequence[str] = tuple(POPULATIONS),
+    designs: Sequence[str] = DESIGNS,
     nested_at: int | None = 100,
 ) -> Iterator[Block]:
     """The blocks of the whole study: data sets with intervals, more with scores alone, and with tests.
 
-    Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all.
+    Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all. Blocks
+    of all populations take turns, so that a part of the study is about all of them.
     """
+    places = []
     for n in sizes:
         for name in populations:
             if name == GROUPS and n != sizes[0]:
                 continue
             at = GROUPS_N if name == GROUPS else n
-            nested = at == nested_at and POPULATIONS[name].kind == "two"
-            for first, size in _pieces(samples, 25):
-                yield Block("intervals", name, at, first, size, halvings, (), nested)
-            for first, size in _pieces(more, 500):
-                yield Block("scores", name, at, first, size)
+            for design in designs:
+                if cells := tuple(cell.key for cell in cells_of(name, at) if cell.design == design):
+                    nested = (
+                        at == nested_at and POPULATIONS[name].kind == "two" and design == "leave-one-out"
+                    )
+                    places.append((name, at, cells, nested))
+    for first, size in _pieces(samples, 25):
+        for name, at, cells, nested in places:
+            yield Block("intervals", name, at, first, size, halvings, cells, nested)
+    for first, size in _pieces(more, 500):
+        for name, at, cells, _ in places:
+            yield Block("scores", name, at, first, size, cells=cells)
     for scene in SCENES:
         for first, size in _pieces(tests, 50):
             yield Block("tests", scene, N_TESTED, first, size, halvings)
