@@ -135,6 +135,11 @@ class CellSummary:
         return POPULATIONS[self.population].kind
 
     @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return self.key.split(" | ")[0]
+
+    @property
     def part(self) -> str:
         """The part of the report."""
         return f"{POPULATIONS[self.population].name}; {self.n} samples"
@@ -237,13 +242,20 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             ("highest coverage, %", max(shares), BOUNDS["cell"], slack),
         ):
             yield _claim(part, quantity, value, low - off, high + off)
+        by_rule: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for cell in calm:
+            by_rule[cell.rule, cell.n].append(100 * cell.coverage)
+        for (rule, n), some in by_rule.items():
+            low, high = BOUNDS["rule"]
+            mean = math.fsum(some) / len(some)
+            yield _claim(part, f"{rule}, {n} samples, mean coverage, %", mean, low - slack, high + slack)
         for quantity, name in (("mean width", "width"), ("mean variance ratio", "variance")):
             mean = math.fsum(getattr(cell, name) for cell in calm) / len(calm)
             yield Line(part, quantity, None, round(mean, 3), digits=3)
     for cell in cells:
         quantities = {
             "errors": (f"{cell.part}, %", BOUNDS["skewed"]),
-            "groups": (f"groups, {cell.key.split(' | ')[0]}, %", BOUNDS["grouped"]),
+            "groups": (f"groups, {cell.rule}, %", BOUNDS["grouped"]),
         }
         if cell.kind in quantities:
             quantity, least = quantities[cell.kind]
