@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from pathlib import Path
 
 from .._combined import write_files
 from ._blocks import run_all
 from ._populations import DESIGNS, POPULATIONS
-from ._report import full_blocks, report
+from ._report import by_rule, cell_summaries, full_blocks, report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,6 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     found = run_all(blocks, folder, jobs, progress=sys.stderr.isatty())
     shown = report(found)
     write_files(shown, out, "coverage")
+    rows = by_rule(cell_summaries(found))
+    with (out / "by-rule.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({key: round(of, 2) if isinstance(of, float) else of for key, of in row.items()})
     print(shown.to_text())
     return 0
 

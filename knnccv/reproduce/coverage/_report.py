@@ -242,13 +242,10 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             ("highest coverage, %", max(shares), BOUNDS["cell"], slack),
         ):
             yield _claim(part, quantity, value, low - off, high + off)
-        by_rule: dict[tuple[str, int], list[float]] = defaultdict(list)
-        for cell in calm:
-            by_rule[cell.rule, cell.n].append(100 * cell.coverage)
-        for (rule, n), some in by_rule.items():
+        for row in by_rule(calm):
             low, high = BOUNDS["rule"]
-            mean = math.fsum(some) / len(some)
-            yield _claim(part, f"{rule}, {n} samples, mean coverage, %", mean, low - slack, high + slack)
+            quantity = f"{row['rule']}, {row['samples']} samples, mean coverage, %"
+            yield _claim(part, quantity, row["mean"], low - slack, high + slack)
         for quantity, name in (("mean width", "width"), ("mean variance ratio", "variance")):
             mean = math.fsum(getattr(cell, name) for cell in calm) / len(calm)
             yield Line(part, quantity, None, round(mean, 3), digits=3)
@@ -261,6 +258,27 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             quantity, least = quantities[cell.kind]
             least -= _slack(least, cell.n_data_sets, quick)
             yield _claim(part, quantity, 100 * cell.coverage, least)
+
+
+def by_rule(cells: Sequence[CellSummary]) -> list[dict[str, Any]]:
+    """A row for every rule and number of samples, and whether most of a cell's data sets gave a warning."""
+    parts: dict[tuple[bool, int, str], list[CellSummary]] = defaultdict(list)
+    for cell in cells:
+        rule = f"{cell.rule}, {cell.kind}" if cell.kind in ("groups", "errors") else cell.rule
+        parts[not cell.usually_calm, cell.n, rule].append(cell)
+    rows = []
+    for (warns, n, rule), some in sorted(parts.items(), key=lambda part: part[0][:2]):
+        shares = [100 * cell.coverage for cell in some]
+        row: dict[str, Any] = {"samples": n, "rule": rule, "warns": "mostly" if warns else "seldom"}
+        row |= {"cells": len(some), "data sets": min(cell.n_data_sets for cell in some)}
+        row |= {"mean": math.fsum(shares) / len(some), "least": min(shares), "most": max(shares)}
+        for name in ("width", "variance"):
+            row[name] = math.fsum(getattr(cell, name) for cell in some) / len(some)
+        for name in NAMES[1:]:
+            known = [100 * cell.rivals[name] for cell in some if name in cell.rivals]
+            row[name] = math.fsum(known) / len(known) if known else None
+        rows.append(row)
+    return rows
 
 
 def _slack(share: float, number: int, quick: bool) -> float:
