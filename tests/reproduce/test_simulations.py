@@ -284,11 +284,12 @@ class TestCoverage:
         numbers = Counter()
         for block in blocks:
             if block.kind == "intervals":
-                numbers[block.name, block.n] += block.size
-        names = [name for name in _populations.POPULATIONS if name != "groups"]
-        assert numbers == {(name, n): 500 for name in names for n in (50, 100, 200)} | {
-            ("groups", 150): 500
-        }
+                numbers.update({(block.name, block.n, cell): block.size for cell in block.cells})
+        places = [
+            (name, n) for name in _populations.POPULATIONS for n in (50, 100, 200) if name != "groups"
+        ]
+        cells = [(*at, one.key) for at in [*places, ("groups", 150)] for one in _populations.cells_of(*at)]
+        assert numbers == dict.fromkeys(cells, 500)
         assert {block.n for block in blocks if block.nested} == {100}
         monkeypatch.setattr(_report, "full_blocks", lambda: [replace(SMALL, size=2)])
         first = _report.coverage(False)
@@ -307,7 +308,7 @@ class TestCoverage:
         files = {path.name for path in tmp_path.iterdir()}
         assert {"coverage.md", "coverage.csv", "coverage-coverage.png"} <= files
         monkeypatch.setattr(Block, "run", lambda _: pytest.fail("computed again"))
-        assert __main__.main(arguments) == 0
+        assert __main__.main([*arguments, "--stored"]) == 0
         assert capsys.readouterr().out == out
 
     @pytest.mark.slow

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from pathlib import Path
 
 from .._combined import write_files
 from ._blocks import run_all
-from ._populations import POPULATIONS
-from ._report import full_blocks, report
+from ._populations import DESIGNS, POPULATIONS
+from ._report import by_rule, cell_summaries, full_blocks, report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,15 +28,26 @@ def main(arguments: list[str] | None = None) -> int:
     add("--tests", type=int, help="data sets of every comparison (default 1000)")
     add("--halvings", type=int, help="default 200")
     add("--populations", nargs="+", choices=POPULATIONS, help="default: all")
+    add("--designs", nargs="+", choices=DESIGNS, help="default: all")
     add("--jobs", type=int, default=None, help="processes (default: all processors)")
     add(
         "--no-nested", action="store_const", dest="nested_at", const=None, help="no nested cross-validation"
     )
+    add("--stored", action="store_true", default=False, help="only the blocks that are there")
     asked = vars(parser.parse_args(arguments))
-    out, jobs = asked.pop("out"), asked.pop("jobs")
-    found = run_all(full_blocks(**asked), out / "blocks", jobs, progress=sys.stderr.isatty())
+    out, jobs, stored = (asked.pop(name) for name in ("out", "jobs", "stored"))
+    blocks, folder = full_blocks(**asked), out / "blocks"
+    if stored:
+        blocks = (block for block in blocks if (folder / block.file).exists())
+    found = run_all(blocks, folder, jobs, progress=sys.stderr.isatty())
     shown = report(found)
     write_files(shown, out, "coverage")
+    rows = by_rule(cell_summaries(found))
+    with (out / "by-rule.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({key: round(of, 2) if isinstance(of, float) else of for key, of in row.items()})
     print(shown.to_text())
     return 0
 

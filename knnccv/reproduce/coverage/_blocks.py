@@ -124,22 +124,22 @@ def rival_intervals(
 ) -> dict[str, list[float]]:
     """The ends of 95 % intervals by method.
 
-    One run of folds and random splits train on the share of the design; leave-one-out has the binomial
-    interval and, if `nested`, that of nested cross-validation, whose target is the whole training size.
+    One run of folds and random splits train on the share of the design, from a half on; leave-one-out has,
+    if `nested`, the interval of nested cross-validation, whose target is the whole training size.
     """
     n_votes = cell.told.get("n_votes")
     if not n_votes or cell.design not in (*SHARES, "leave-one-out"):
         return {}
     n = len(y)
     ends = {"binomial": binomial(score, n)}
-    if cell.design in SHARES:
-        votes, share = Votes(neighbors, y, n_votes), SHARES[cell.design]
+    if (share := SHARES.get(cell.design, 0.0)) >= 0.5:
+        votes = Votes(neighbors, y, n_votes)
         n_train = round(share * n)
         folds = rng.permutation(np.arange(n) % round(1 / (1 - share)))
         ends["one run, CLT"] = fold_clt(folds, answers_of_folds(votes, folds))
         splits = np.array([votes.correct(*split).mean() for split in random_splits(n, n_train, rng)])
         ends["corrected t"] = corrected_t(splits, n_train, n - n_train)
-    elif nested:
+    elif nested and not share:
         seed = rng.integers(2**31)
         ends["nested"] = nested_cv(neighbors, y, n_votes, n_repeats=N_REPEATS, random_state=seed)
     return {name: list(interval) for name, interval in ends.items()}

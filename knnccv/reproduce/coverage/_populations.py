@@ -17,7 +17,8 @@ from .._paper import Paper
 
 PAPER = Paper.read("coverage")
 GROUP_SIZE = 5
-SHARES = {"train 50 %": 0.5, "train 90 %": 0.9}
+SHARES = {"train 10 %": 0.1, "train 50 %": 0.5, "train 90 %": 0.9}
+DESIGNS = tuple(dict.fromkeys(design for each in PAPER["designs_of"].values() for design in each))
 Rng = np.random.Generator
 
 
@@ -180,6 +181,8 @@ class Cell(NamedTuple):
     def suits_halves(self, n: int) -> bool:
         """Whether a half of n samples trains enough of them for K votes."""
         most = max(self.told["parameters"].get(name, 1) for name in ("n_neighbors", "rank"))
+        if self.design == "train 10 %":  # halves train on as many samples as all of them
+            return bool(most <= 0.1 * n)
         share = 0.5 if self.design == "train 50 %" else 0.8
         return bool(most <= share * (n // 2) - 1)
 

@@ -14,7 +14,7 @@ from .. import _catalog
 from .._paper import Comparison, Line, tables_of
 from .._picture import Panel, beside
 from ._blocks import Block, Record, run_all
-from ._populations import PAPER, POPULATIONS, SCENES
+from ._populations import DESIGNS, PAPER, POPULATIONS, SCENES, cells_of
 
 BOUNDS: Mapping[str, Any] = PAPER["bounds"]
 NAMES = ("halves", "binomial", "one run, CLT", "corrected t", "nested", "Wald")
@@ -31,22 +31,32 @@ def full_blocks(
     tests: int = 1000,
     halvings: int = 200,
     populations: Sequence[str] = tuple(POPULATIONS),
+    designs: Sequence[str] = DESIGNS,
     nested_at: int | None = 100,
 ) -> Iterator[Block]:
     """The blocks of the whole study: data sets with intervals, more with scores alone, and with tests.
 
-    Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all.
+    Tests are with 200 samples, groups with 150, nested cross-validation with `nested_at`, if at all. Blocks
+    of all populations take turns, so that a part of the study is about all of them.
     """
+    places = []
     for n in sizes:
         for name in populations:
             if name == GROUPS and n != sizes[0]:
                 continue
             at = GROUPS_N if name == GROUPS else n
-            nested = at == nested_at and POPULATIONS[name].kind == "two"
-            for first, size in _pieces(samples, 25):
-                yield Block("intervals", name, at, first, size, halvings, (), nested)
-            for first, size in _pieces(more, 500):
-                yield Block("scores", name, at, first, size)
+            for design in designs:
+                if cells := tuple(cell.key for cell in cells_of(name, at) if cell.design == design):
+                    nested = (
+                        at == nested_at and POPULATIONS[name].kind == "two" and design == "leave-one-out"
+                    )
+                    places.append((name, at, cells, nested))
+    for first, size in _pieces(samples, 25):
+        for name, at, cells, nested in places:
+            yield Block("intervals", name, at, first, size, halvings, cells, nested)
+    for first, size in _pieces(more, 500):
+        for name, at, cells, _ in places:
+            yield Block("scores", name, at, first, size, cells=cells)
     for scene in SCENES:
         for first, size in _pieces(tests, 50):
             yield Block("tests", scene, N_TESTED, first, size, halvings)
@@ -123,6 +133,11 @@ class CellSummary:
     def kind(self) -> str:
         """The kind of the population."""
         return POPULATIONS[self.population].kind
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return self.key.split(" | ")[0]
 
     @property
     def part(self) -> str:
@@ -227,18 +242,43 @@ def coverage_claims(cells: Sequence[CellSummary], quick: bool) -> Iterator[Line]
             ("highest coverage, %", max(shares), BOUNDS["cell"], slack),
         ):
             yield _claim(part, quantity, value, low - off, high + off)
+        for row in by_rule(calm):
+            low, high = BOUNDS["rule"]
+            quantity = f"{row['rule']}, {row['samples']} samples, mean coverage, %"
+            yield _claim(part, quantity, row["mean"], low - slack, high + slack)
         for quantity, name in (("mean width", "width"), ("mean variance ratio", "variance")):
             mean = math.fsum(getattr(cell, name) for cell in calm) / len(calm)
             yield Line(part, quantity, None, round(mean, 3), digits=3)
     for cell in cells:
         quantities = {
             "errors": (f"{cell.part}, %", BOUNDS["skewed"]),
-            "groups": (f"groups, {cell.key.split(' | ')[0]}, %", BOUNDS["grouped"]),
+            "groups": (f"groups, {cell.rule}, %", BOUNDS["grouped"]),
         }
         if cell.kind in quantities:
             quantity, least = quantities[cell.kind]
             least -= _slack(least, cell.n_data_sets, quick)
             yield _claim(part, quantity, 100 * cell.coverage, least)
+
+
+def by_rule(cells: Sequence[CellSummary]) -> list[dict[str, Any]]:
+    """A row for every rule and number of samples, and whether most of a cell's data sets gave a warning."""
+    parts: dict[tuple[bool, int, str], list[CellSummary]] = defaultdict(list)
+    for cell in cells:
+        rule = f"{cell.rule}, {cell.kind}" if cell.kind in ("groups", "errors") else cell.rule
+        parts[not cell.usually_calm, cell.n, rule].append(cell)
+    rows = []
+    for (warns, n, rule), some in sorted(parts.items(), key=lambda part: part[0][:2]):
+        shares = [100 * cell.coverage for cell in some]
+        row: dict[str, Any] = {"samples": n, "rule": rule, "warns": "mostly" if warns else "seldom"}
+        row |= {"cells": len(some), "data sets": min(cell.n_data_sets for cell in some)}
+        row |= {"mean": math.fsum(shares) / len(some), "least": min(shares), "most": max(shares)}
+        for name in ("width", "variance"):
+            row[name] = math.fsum(getattr(cell, name) for cell in some) / len(some)
+        for name in NAMES[1:]:
+            known = [100 * cell.rivals[name] for cell in some if name in cell.rivals]
+            row[name] = math.fsum(known) / len(known) if known else None
+        rows.append(row)
+    return rows
 
 
 def _slack(share: float, number: int, quick: bool) -> float:
