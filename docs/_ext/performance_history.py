@@ -139,6 +139,7 @@ def picture(commits, cases):
     """The values over the commits, in equal distances, with a line where a day begins; an SVG as bytes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     places = range(len(commits))
     with mpl.rc_context({"svg.hashsalt": "knnccv", "font.size": 9}):
@@ -153,6 +154,7 @@ def picture(commits, cases):
         low, high = min(values), max(values)
         if high > 4 * low:
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_minor_formatter(lambda *_: "")
         else:
             axes.set_ylim(0, 1.15 * high)
