@@ -4,7 +4,7 @@ from functools import cache, partial
 
 from knnccv import Neighbors, complete_cv, get_variant
 
-from .problems import DESIGNS, VARIANTS, gaussian, require, targets
+from .problems import DESIGNS, GROUPS, VARIANTS, gaussian, require, targets
 
 
 @cache
@@ -23,7 +23,7 @@ def prepared(variant, design, n_items, decimals=None, **options):
 
 
 class Score:
-    params = (VARIANTS, list(DESIGNS))
+    params = (VARIANTS, [name for name in DESIGNS if name != GROUPS])
     param_names = ("variant", "design")
     warmup_time = 0
     repeat = (2, 7, 2.0)
@@ -33,6 +33,22 @@ class Score:
         self.call = prepared(variant, design, 2000, ties="index")
 
     def time_score(self, variant, design):
+        self.call()
+
+
+class Groups:
+    """All sets of 5 of 60 groups are tested."""
+
+    params = (["nn", "knn", "rank"],)
+    param_names = ("variant",)
+    warmup_time = 0
+    repeat = (2, 7, 2.0)
+    timeout = 120
+
+    def setup(self, variant):
+        self.call = prepared(variant, GROUPS, 2000, ties="index")
+
+    def time_score(self, variant):
         self.call()
 
 

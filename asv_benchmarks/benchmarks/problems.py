@@ -6,6 +6,7 @@ import numpy as np
 
 from knnccv import (
     KFold,
+    LeaveGroupsOut,
     LeaveOut,
     StratifiedKFold,
     StratifiedSubsample,
@@ -15,12 +16,14 @@ from knnccv import (
 )
 
 VARIANTS = variant_names()
+GROUPS = "LeaveGroupsOut(5 of 60)"
 DESIGNS = {
     "Subsample(0.5)": Subsample(0.5),
     "KFold(5)": KFold(5),
     "LeaveOut(1)": LeaveOut(1),
     "StratifiedSubsample(0.5)": StratifiedSubsample(0.5),
     "StratifiedKFold(5)": StratifiedKFold(5),
+    GROUPS: LeaveGroupsOut(np.arange(2000) % 60, 5),
 }
 
 

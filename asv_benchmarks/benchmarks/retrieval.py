@@ -3,13 +3,20 @@
 import numpy as np
 
 from knnccv import Neighbors
-from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
+
+try:
+    from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
+except ImportError:
+    expected_retrieval = None
 
 SCORES = ("cmc", "ap", "rr", "inp")
 
 
 def problem(n_queries, n_gallery, n_ids, n_cams):
     """Distances, identities and cameras of a test set for re-identification."""
+    if expected_retrieval is None:
+        msg = "this version has no retrieval"
+        raise NotImplementedError(msg)
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(n_ids, 32))
     query_ids, ids = rng.integers(0, n_ids, n_queries), rng.integers(0, n_ids, n_gallery)

@@ -70,6 +70,35 @@ class Import:
     track_import_over_numba.unit = "ratio"
 
 
+FIRST_CALL = """
+from time import perf_counter
+start = perf_counter()
+from knnccv import StratifiedKFold, complete_cv
+from knnccv.datasets import load_wine
+wine = load_wine()
+middle = perf_counter()
+{call}
+print(middle - start, perf_counter() - middle)
+"""
+
+
+class Cold:
+    """The first result in a new process that finds no compiled code."""
+
+    params = (
+        "complete_cv(wine.X, wine.y)",
+        "complete_cv(wine.X, wine.y, 'knn', StratifiedKFold(5))",
+    )
+    param_names = ("call",)
+    timeout = 120
+
+    def track_seconds(self, call):
+        with TemporaryDirectory() as folder:
+            return sum(seconds(FIRST_CALL.format(call=call), NUMBA_CACHE_DIR=folder))
+
+    track_seconds.unit = "seconds"
+
+
 class FirstResult:
     """The first score on wine in a new process, with kernels compiled by an earlier process."""
 

@@ -12,25 +12,26 @@ import itertools
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-TITLES = {
-    "start_up": "Start-up",
-    "kernels": "Kernels",
-    "neighbors": "Neighbor search",
-    "scaling": "Growth with the number of samples",
-    "memory": "Memory",
-    "peers": "Compared with other programs",
-    "surface": "Surfaces",
-    "rib": "Mixed tables",
-    "scores": "Scores",
+SECTIONS = {
+    "Start-up": ("start_up.Import.track_import_seconds", "start_up.FirstResult.track_first_result_seconds"),
+    "First call (cold)": ("start_up.Cold",),
+    "Scores": ("kernels.Score", "kernels.Groups"),
+    "Neighbors": ("neighbors",),
+    "Surfaces": ("surface.Surface.time",),
+    "Runs": ("runs.Runs.time_runs", "runs.Tuned"),
+    "Retrieval": ("retrieval.Retrieval.time_scores",),
+    "Size of the library": ("size",),
+    "Values of scores": ("scores",),
 }
-"""Headings for the files of benchmarks, in the order of the page; other files follow."""
+"""What the page shows: headings, and how the names of their benchmarks begin."""
+
+VALUES = "Values of scores"
 
 
 class Commit(NamedTuple):
@@ -46,17 +47,25 @@ class Case(NamedTuple):
 
     benchmark: str
     parameters: tuple[str, ...]
+    unit: str
     values: tuple[float, ...]
 
     @property
+    def name(self):
+        """The class of the benchmark, and the parameters."""
+        chosen = ", ".join(text.strip("\"'") for text in self.parameters)
+        return self.benchmark.split(".")[1] + (f": {chosen}" if chosen else "")
+
+    @property
+    def known(self):
+        """The values that were measured."""
+        return [value for value in self.values if not math.isnan(value)]
+
+    @property
     def ratio(self):
-        """The newest value divided by the oldest, NaN if there are not two."""
-        known = [value for value in self.values if not math.isnan(value)]
-        if len(known) < 2:
-            return math.nan
-        if known[0] == known[-1]:
-            return 1.0
-        return known[-1] / known[0] if known[0] else math.inf
+        """The newest value divided by the oldest."""
+        first, *_, last = 2 * self.known
+        return last / first if first else math.nan
 
 
 def benchmarks_folder(docs):
@@ -67,22 +76,21 @@ def benchmarks_folder(docs):
 def read_history(results):
     """The commits of a results folder, oldest first, and all cases; two empty lists if there are none.
 
-    If several machines have recorded results, the one with the most commits is taken. Results of an
-    earlier version of a benchmark are left out.
+    If several machines have recorded results, the one that measured the newest commit is taken: times of
+    different machines are not comparable. Results of an earlier version of a benchmark are left out, and so
+    are cases that were measured once.
     """
     index = Path(results) / "benchmarks.json"
     if not index.is_file():
         return [], []
     known = json.loads(index.read_text(encoding="utf-8"))
-    machines = {}
-    for path in sorted(Path(results).glob("*/*.json")):
-        if path.name != "machine.json":
-            one = json.loads(path.read_text(encoding="utf-8"))
-            machines.setdefault(path.parent.name, []).append(one)
-    if not machines:
+    paths = [path for path in sorted(Path(results).glob("*/*.json")) if path.name != "machine.json"]
+    runs = [json.loads(path.read_text(encoding="utf-8")) | {"machine": path.parent.name} for path in paths]
+    if not runs:
         return [], []
-    machine, runs = max(machines.items(), key=lambda item: len(item[1]))
     runs.sort(key=lambda run: run["date"])
+    machine = runs[-1]["machine"]
+    runs = [run for run in runs if run["machine"] == machine]
     commits = [
         Commit(run["commit_hash"], datetime.fromtimestamp(run["date"] / 1000, UTC), machine) for run in runs
     ]
@@ -96,60 +104,71 @@ def read_history(results):
             for parameters, value in zip(cases, row["result"], strict=True):
                 values = found.setdefault((name, parameters), [math.nan] * len(runs))
                 values[number] = math.nan if value is None else float(value)
-    return commits, [Case(*key, tuple(values)) for key, values in found.items()]
+    cases = [
+        Case(name, parameters, known[name]["unit"], tuple(v)) for (name, parameters), v in found.items()
+    ]
+    return commits, [case for case in cases if len(case.known) > 1]
 
 
-def by_file(cases):
-    """The cases of each file of benchmarks, in the order of `TITLES`."""
-    files = {}
-    for case in cases:
-        files.setdefault(case.benchmark.split(".")[0], []).append(case)
-    order = [*TITLES, *sorted(set(files) - set(TITLES))]
-    return {name: files[name] for name in order if name in files}
+def by_section(cases):
+    """The cases of each section, in the order of `SECTIONS`; other benchmarks are left out."""
+    found = {
+        title: sorted(case for case in cases if case.benchmark.startswith(names))
+        for title, names in SECTIONS.items()
+    }
+    return {title: members for title, members in found.items() if members}
+
+
+def quantity(value, unit):
+    """A value with its unit, of three digits."""
+    if unit != "seconds":
+        return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    scale, shown = (1, "s") if value >= 1 else (1e-3, "ms")
+    return f"{value / scale:.3g} {shown}"
 
 
 def table(cases):
-    """Rows (benchmark, number of cases, typical ratio, smallest, largest) of newest to oldest values."""
-    rows = []
-    for name, group in itertools.groupby(sorted(cases), key=lambda case: case.benchmark):
-        members = list(group)
-        ratios = [case.ratio for case in members if not math.isnan(case.ratio)]
-        shown = ["", "", ""]
-        if ratios:
-            shown = [f"{number:.3g}" for number in (statistics.median(ratios), min(ratios), max(ratios))]
-        rows.append((name.partition(".")[2], str(len(members)), *shown))
-    return rows
+    """Rows (case, oldest value, newest value, their ratio)."""
+    return [
+        (case.name, *(quantity(case.known[at], case.unit) for at in (0, -1)), f"{case.ratio:.2f}")
+        for case in cases
+    ]
 
 
 def picture(commits, cases):
-    """Values relative to each case's first one, over the commits; an SVG as bytes."""
+    """The values over the commits, in equal distances, with a line where a day begins; an SVG as bytes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator
 
     places = range(len(commits))
     with mpl.rc_context({"svg.hashsalt": "knnccv", "font.size": 9}):
-        figure = Figure(figsize=(7.2, 2.6), layout="constrained")
+        figure = Figure(figsize=(8, 3.2), layout="constrained")
         axes = figure.subplots()
-        relative = []
-        for case in cases:
-            first = next((value for value in case.values if value > 0), math.nan)
-            relative.append([value / first if value > 0 else math.nan for value in case.values])
-            axes.plot(places, relative[-1], color="#8fa9cc", linewidth=0.8, alpha=0.6)
-        middle = [
-            statistics.median(known) if (known := [v for v in column if not math.isnan(v)]) else math.nan
-            for column in zip(*relative, strict=True)
-        ]
-        axes.plot(places, middle, "o-", color="#b3261e", markersize=3, linewidth=1.5)
-        axes.set_yscale("log", base=2)
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(low, 0.7), max(high, 1.4))
-        subdivisions = (1, 1.25, 1.5, 1.75) if high < 4 * low else (1,)
-        axes.yaxis.set_major_locator(LogLocator(base=2, subs=subdivisions))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        for case in sorted(cases, key=lambda case: -case.known[-1]):
+            measured = [
+                (place, value) for place, value in zip(places, case.values, strict=True) if value > 0
+            ]
+            axes.plot(*zip(*measured, strict=True), "o-", markersize=3, linewidth=1.2, label=case.name)
+        values = [value for case in cases for value in case.known if value > 0]
+        low, high = min(values), max(values)
+        if high > 4 * low:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_minor_formatter(lambda *_: "")
+        else:
+            axes.set_ylim(0, 1.15 * high)
+        axes.yaxis.set_major_formatter(lambda value, _: quantity(value, cases[0].unit))
         axes.set_xticks(places, [commit.hash[:7] for commit in commits], rotation=60, ha="right")
-        axes.set_ylabel("relative to the first commit")
+        for place, commit in enumerate(commits):
+            if not place or commit.date.date() != commits[place - 1].date.date():
+                axes.axvline(place - 0.5, color="#cccccc", linewidth=0.8, zorder=0)
+                at = {"xy": (place - 0.45, 1), "xycoords": ("data", "axes fraction")}
+                axes.annotate(f"{commit.date:%m-%d}", **at, va="bottom", color="#666666")
+        axes.set_xlim(-0.5, len(commits) - 0.5)
         axes.spines[["top", "right"]].set_visible(False)
+        columns = 1 if max(len(case.name) for case in cases) > 40 else 3
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.06), ncols=columns, frameon=False)
         stream = io.BytesIO()
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
@@ -190,8 +209,8 @@ def content(folder):
     first, last = commits[0], commits[-1]
     text = (
         f"{len(commits)} commits from {first.date:%Y-%m-%d} to {last.date:%Y-%m-%d}, recorded on "
-        f"{first.machine}. Thin lines are single cases (a benchmark with its parameters), the red line is "
-        "their median. Tables give the newest value divided by the oldest: smaller is faster."
+        f"{first.machine}. Tables give the oldest and the newest value, and the newest divided by the "
+        "oldest: below 1 is faster or smaller."
     )
     found = [nodes.paragraph("", text)]
     if can_publish(folder):
@@ -199,18 +218,20 @@ def content(folder):
             '<p><a href="performance/index.html">All benchmarks, interactively</a>, as asv shows them.</p>'
         )
         found.append(nodes.raw("", link, format="html"))
-    for name, members in by_file(cases).items():
-        title = TITLES.get(name, name)
-        section = nodes.section(ids=[f"history-{name.replace('_', '-')}"], names=[name])
+    for title, members in by_section(cases).items():
+        section = nodes.section(ids=[nodes.make_id(f"history {title}")], names=[title])
         section += nodes.title("", title)
-        if name == "scores":
-            changed = sum(case.ratio != 1 and not math.isnan(case.ratio) for case in members)
-            text = f"{changed} of {len(members)} scores differ between the oldest and the newest commit."
+        if title == VALUES:
+            changed = [case for case in members if case.known[0] != case.known[-1]]
+            text = f"{len(changed)} of {len(members)} differ between the oldest and the newest commit."
             section += nodes.paragraph("", text)
-        data = base64.b64encode(picture(commits, members)).decode()
-        image = f'<img class="history" alt="{title}: values of {len(members)} cases by commit" '
-        section += nodes.raw("", f'{image}src="data:image/svg+xml;base64,{data}">', format="html")
-        section += _table_node(("benchmark", "cases", "median", "smallest", "largest"), table(members))
+            members = changed
+        else:
+            data = base64.b64encode(picture(commits, members)).decode()
+            image = f'<img class="history" alt="{title}: values of {len(members)} cases by commit" '
+            section += nodes.raw("", f'{image}src="data:image/svg+xml;base64,{data}">', format="html")
+        if members:
+            section += _table_node(("case", "oldest", "newest", "ratio"), table(members))
         found.append(section)
     return found
 

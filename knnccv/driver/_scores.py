@@ -264,7 +264,7 @@ def float_scores(
 
     # Lists that are kept must be those of all samples.
     keep = keep and neighbors.room(depth) is not None
-    rows = np.arange(neighbors.n_items) if keep else np.unique(first)
+    rows = np.arange(neighbors.n_items) if keep or same is None else np.unique(same)
     work = scorer
     if jobs.executor is not None and tails_of is not None:
         work = scorer.up_to(neighbors.max_depth)

@@ -198,28 +198,32 @@ def test_modules_are_as_long_and_import_what_the_page_says():
 
 @pytest.fixture(name="recorded")
 def _recorded(tmp_path):
-    """Three commits with a benchmark of two cases, one of scores, and results of an earlier version."""
+    """Three commits with a benchmark of two cases, one of scores, and what is left out."""
     folder = tmp_path / "asv_benchmarks"
     results = folder / "results"
     (results / "box").mkdir(parents=True)
     known = {
-        "kernels.Votes.time_knn": {"version": "1", "unit": "seconds"},
+        "kernels.Score.time_score": {"version": "1", "unit": "seconds"},
+        "peers.Rival.track_rival": {"version": "1", "unit": "ratio"},
         "scores.CompleteCV.track_score": {"version": "2", "unit": "unit"},
         "version": 2,
     }
     (results / "benchmarks.json").write_text(json.dumps(known), encoding="utf-8")
-    (results / "box" / "machine.json").write_text("{}", encoding="utf-8")
+    (results / "old").mkdir()
     for number, times in enumerate([[0.4, 2.0], [0.4, None], [0.2, 1.0]]):
         run = {
             "commit_hash": f"{number}" * 40,
             "date": 1_700_000_000_000 + 86_400_000 * (2, 1, 5)[number],
             "result_columns": ["result", "params", "version", "started_at", "duration"],
             "results": {
-                "kernels.Votes.time_knn": [times, [["10", "20"]], "1", 0, 1.0],
+                "kernels.Score.time_score": [times, [["10", "20"]], "1", 0, 1.0],
                 "scores.CompleteCV.track_score": [[0.5], [], "1" if number == 1 else "2", 0, 1.0],
                 "kernels.Gone.time_it": [[1.0], [], "1", 0, 1.0],
+                "peers.Rival.track_rival": [[1.0 if number else None], [], "1", 0, 1.0],
             },
         }
+        old = run | {"date": run["date"] - 1}
+        (results / "old" / f"{number}-virtualenv.json").write_text(json.dumps(old), encoding="utf-8")
         (results / "box" / f"{number}-virtualenv.json").write_text(json.dumps(run), encoding="utf-8")
     return folder
 
@@ -227,19 +231,15 @@ def _recorded(tmp_path):
 def test_the_history_of_speed_has_all_commits_cases_and_ratios(recorded, tmp_path):
     commits, cases = HISTORY["read_history"](recorded / "results")
     assert [commit.hash[0] for commit in commits] == ["1", "0", "2"]  # by date
-    found = {(case.benchmark, case.parameters): case.values for case in cases}
-    votes, score = "kernels.Votes.time_knn", "scores.CompleteCV.track_score"
-    assert set(found) == {(votes, ("10",)), (votes, ("20",)), (score, ())}
-    assert found[votes, ("10",)] == (0.4, 0.4, 0.2)
-    assert math.isnan(found[votes, ("20",)][0])
-    assert math.isnan(found[score, ()][0])  # of an earlier version
-    files = HISTORY["by_file"](cases)
-    assert list(files) == ["kernels", "scores"]
-    assert HISTORY["table"](files["kernels"]) == [("Votes.time_knn", "2", "0.5", "0.5", "0.5")]
-    assert HISTORY["table"](files["scores"]) == [("CompleteCV.track_score", "1", "1", "1", "1")]
-    drawn = HISTORY["picture"](commits, cases)
-    assert drawn.startswith(b"<?xml")
-    assert drawn == HISTORY["picture"](commits, cases)
+    assert {commit.machine for commit in commits} == {"box"}  # which measured the newest commit
+    (ten, twenty), (score,) = HISTORY["by_section"](cases).values()
+    assert (ten.name, ten.values) == ("Score: 10", (0.4, 0.4, 0.2))
+    assert math.isnan(twenty.values[0])
+    assert math.isnan(score.values[0])  # of an earlier version
+    assert HISTORY["table"]([ten]) == [("Score: 10", "400 ms", "200 ms", "0.50")]
+    first, second = (HISTORY["picture"](commits, [ten, twenty]) for _ in range(2))
+    assert first == second
+    assert first.startswith(b"<?xml")
     for content in (None, "{}"):
         if content:
             (tmp_path / "benchmarks.json").write_text(content, encoding="utf-8")
