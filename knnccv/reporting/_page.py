@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from .._files import written_whole
 from ._errors import MOST_INDICES, most_confused
 from ._text import (
     EMPTY,
@@ -175,10 +178,19 @@ def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
 
 @cache
 def _bundle() -> str:
-    """The script that draws: vega, vega-lite and vega-embed."""
+    """The script that draws: vega, vega-lite and vega-embed; kept, since bundling takes over a second."""
+    import platformdirs
     import vl_convert
 
-    script = str(vl_convert.javascript_bundle())
+    kept = Path(platformdirs.user_cache_dir("knnccv"), f"vega-{vl_convert.__version__}.js")
+    try:
+        script = kept.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        script = str(vl_convert.javascript_bundle())
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(kept) as part:
+                part.write_text(script, encoding="utf-8")
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
