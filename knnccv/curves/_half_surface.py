@@ -77,6 +77,7 @@ class HalfSurface(HalfScores):
             float(self.train_sizes[column]),
             n_answers=float(self.n_answers[column]),
             resolution=self.resolution,
+            growth=float(self.growth[row, column]) if np.ndim(self.growth) else self.growth,
         )
 
 

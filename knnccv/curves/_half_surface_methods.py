@@ -140,7 +140,8 @@ class HalvedSurface(KeptHalves):
         `n_halvings` times `complete_cv` for every cell.
         """
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        return _errors(halves.scores, halves.resolution)
+        errors: Array = np.sqrt(halves.variance)
+        return errors
 
     def confidence_interval(
         self,

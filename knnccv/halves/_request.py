@@ -164,6 +164,7 @@ def halves_with_warnings(
         drawn=halvings.digest,
         resolution=TOLERANCE * problem.largest,
     )
+    halves = replace(halves, growth=_growth(problem, score, halves.mean))
     largest = float(np.where(unknown, 0.0, undecided).max())
     many = both = ""  # the numbers, where there is one score
     if np.ndim(score) == 0:
@@ -283,6 +284,15 @@ def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
         if count < FEWEST_OF_CLASS and share * len(labels.codes) > int(count)
     ]
     return None if not raised else min(raised, key=lambda pair: pair[0])[::-1]
+
+
+def _growth(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
+    """How much larger an error without an upper bound is in the halves; 1 for other scores."""
+    if not (problem.is_loss and has_one_bound(score_range_of(problem))):
+        return 1.0
+    larger = np.isfinite(half_score) & (score > 0) & (half_score > score)
+    found = np.where(larger, half_score, 1.0) / np.where(larger, score, 1.0)
+    return found if found.ndim else float(found)
 
 
 def _has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:

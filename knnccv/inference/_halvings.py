@@ -150,6 +150,8 @@ class HalfScores:
     deviations : ndarray of shape (n_units,)
         What every unit adds to the score of all samples beyond its weight's share, for the skewness of
         scores with one bound only; empty if it is not known, which counts as no skewness.
+    growth : float, or ndarray of shape (n_K, n_sizes)
+        The mean score of the halves over that of all samples, at least 1, for errors without upper bound.
     """
 
     scores: Array
@@ -161,6 +163,7 @@ class HalfScores:
     n_answers: Any = 0.0
     resolution: float = 0.0
     deviations: Array = field(default_factory=lambda: np.empty(0))
+    growth: Any = 1.0
 
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):
@@ -177,9 +180,10 @@ class HalfScores:
         """A quarter of the mean squared difference of two halves.
 
         Two disjoint halves are independent, so its expectation is half the variance of a half's score. A
-        score of all samples has about half the variance of that of a half.
+        score of all samples has about half the variance of that of a half. The standard deviation of an
+        error without an upper bound is in proportion to the error: it is divided by `growth`.
         """
-        found = mean_squared_difference(self.scores) / 4
+        found = mean_squared_difference(self.scores) / 4 / self.growth**2
         kept = np.where(np.sqrt(found) <= self.resolution, 0.0, found)
         return kept if kept.ndim else float(kept)
 

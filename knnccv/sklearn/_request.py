@@ -151,6 +151,8 @@ class ExpectedScore(ScoredHalves):
         offset, parts = self._sum()
         seed = fixed_seed(random_state)
         found = [(weight, result.half_scores(n_halvings, groups, seed)) for weight, result in parts]
+        larger = math.fsum(abs(weight * halves.mean) for weight, halves in found)
+        of_all = math.fsum(abs(weight * halves.mean) / halves.growth for weight, halves in found)
         return replace(
             found[0][1],
             scores=offset + np.sum([weight * halves.scores for weight, halves in found], axis=0),
@@ -158,6 +160,7 @@ class ExpectedScore(ScoredHalves):
             deviations=np.sum([weight * halves.deviations for weight, halves in found], axis=0),
             resolution=sum(abs(weight) * halves.resolution for weight, halves in found),
             warnings=tuple(dict.fromkeys(text for _, halves in found for text in halves.warnings)),
+            growth=larger / of_all if of_all else 1.0,
         )
 
     def target_in_words(self) -> str:

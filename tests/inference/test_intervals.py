@@ -140,9 +140,13 @@ def test_squared_errors_have_the_interval_of_hall():
 def test_squared_errors_of_surfaces_and_of_scikit_learn_have_the_same_interval():
     X, signal, noise = noisy(50)
     y = np.column_stack([signal + noise, X[:, 0] - noise])
-    found = complete_cv(X, y, "regression", Subsample(40)).confidence_interval(n_halvings=20)
+    exact = complete_cv(X, y, "regression", Subsample(40))
+    found, of_halves = exact.confidence_interval(n_halvings=20), exact.half_scores(20)
+    assert of_halves.growth == of_halves.scores.mean() / exact.score > 1.01
+    error = np.sqrt(np.mean(np.diff(of_halves.scores) ** 2)) / 2 / of_halves.growth
     grid = surface(X, y, variant="regression", n_neighbors=[2, 5], train_sizes=[40])
     cells = grid.confidence_interval(n_halvings=20)
+    assert grid.standard_error(n_halvings=20)[1, 0] == pytest.approx(error, rel=1e-6)
     assert (cells.low[1, 0], cells.high[1, 0]) == pytest.approx(tuple(found), rel=1e-6)
     cv, scoring = model_selection.ShuffleSplit(test_size=10), "neg_mean_squared_error"
     asked = expected_score(neighbors.KNeighborsRegressor(), X, y, cv=cv, scoring=scoring)
