@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import keyword
 import re
 from pathlib import Path
@@ -44,11 +45,10 @@ def check_name(name: str) -> None:
         "give NAME in lower-case letters, digits and single underscores, beginning with a letter, such as "
         f"'second_nearest', got {name!r}",
     )
-    taken = "an installed rule" if name in variant_names() else "a word of Python or of knnccv.kernel"
-    refuse(
-        name in variant_names() or keyword.iskeyword(camel(name)) or hasattr(kernel, camel(name)),
-        f"give another NAME: {name!r} is {taken}",
-    )
+    is_word = keyword.iskeyword(camel(name)) or hasattr(kernel, camel(name))
+    refuse(is_word, f"give another NAME: {name!r} is a word of Python or of knnccv.kernel")
+    is_taken = name in variant_names() or importlib.util.find_spec(f"knnccv_{name}") is not None
+    refuse(is_taken, f"give another NAME: {name!r} is an installed rule or module")
 
 
 def camel(name: str) -> str:
@@ -58,8 +58,6 @@ def camel(name: str) -> str:
 
 def renamed(text: str, name: str) -> str:
     """A text of the template for the rule of another name."""
-    return (
-        text.replace(f"knnccv-{MARKED}", f"knnccv-{name.replace('_', '-')}")
-        .replace(MARKED, name)
-        .replace(MARKED.capitalize(), camel(name))
-    )
+    words = {f"knnccv-{MARKED}": f"knnccv-{name.replace('_', '-')}", MARKED: name}
+    words[MARKED.capitalize()] = camel(name)
+    return re.sub("|".join(words), lambda found: words[found[0]], text)

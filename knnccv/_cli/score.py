@@ -267,7 +267,7 @@ class Answer:
         is_short = len(found.measure) < 15
         title = found.measure[0].upper() + found.measure[1:] if is_short else "Score"
         yield title, shown if is_short else f"{found.measure} {shown}"
-        if found.exact is not None:
+        if not sampled and found.exact is not None:
             ratio = plain(found.exact)
             digits = " by ".join(str(len(part.strip("-"))) for part in ratio.split("/"))
             long = f"exactly a fraction of {digits} digits (--json prints them)"

@@ -26,7 +26,11 @@ def check_scorings(args: argparse.Namespace) -> None:
     both = args.per_class is not None and args.test is not None
     refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
     mixed = args.metric in MIXED_METRICS and args.groups is not None
-    refuse(mixed, f"--scoring with --groups needs a metric of numbers, got --metric {args.metric}")
+    refuse(
+        mixed,
+        "use knnccv report with --groups and --scoring, or a metric of numbers: --scoring with --groups "
+        f"has no --metric {args.metric}",
+    )
 
 
 def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv: Any) -> dict[str, Any]:
@@ -41,9 +45,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     """
     from sklearn import neighbors
 
-    from ..sklearn import expected_score
-    from ..sklearn._expected_score import scores_of
-    from ..sklearn._scoring import for_rarer
+    from ..sklearn import expected_score, named_scorings, scores_of
 
     name, mixed = problem.rule.name, args.metric in MIXED_METRICS
     how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
@@ -60,7 +62,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     kind = neighbors.KNeighborsRegressor if name in REGRESSION else neighbors.KNeighborsClassifier
     table = problem.table
     names = [one.strip() for one in args.scoring.split(",")]
-    scorings = dict(for_rarer(one, table.y) for one in names)
+    scorings = named_scorings(names, table.y, regression=name in REGRESSION)
     if mixed or args.per_class is not None:
         params = None if args.p is None else {"p": args.p}
         near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)

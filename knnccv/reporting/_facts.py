@@ -17,7 +17,7 @@ from .._typing import Array
 from .._validation import check_integer
 from .._version import __version__
 from ._scores import number_of_training_sets
-from ._study import MOST_HALVINGS, Study, affordable_rows, section, tie_size
+from ._study import MOST_HALVINGS, Study, affordable_rows, section, smallest_without, tie_size
 from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
 from ._text import at_most, counted, quoted, rounded
 
@@ -34,6 +34,12 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
         msg = (
             f"all {part.n_items:,} rows of the subsample are of one class, {shown(part.y[0])}; take a "
             "larger max_items, or another random_state"
+        )
+        raise ValueError(msg)
+    if part.groups is not None and not smallest_without(part.groups):
+        msg = (
+            f"all {part.n_items:,} rows of the subsample are of one group; take a larger max_items, or "
+            "another random_state"
         )
         raise ValueError(msg)
     return part, cut

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import warnings
+from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -53,19 +54,26 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     ImportError
         If scikit-learn is missing, and some are asked for.
     """
+    names = (scoring,) if isinstance(scoring, str) else scoring
     if scoring is None:
         unequal = study.task == "classification" and study.n_classes == 2 and are_unequal(study.y)
-        if not unequal or importlib.util.find_spec("sklearn") is None:
+        names = DEFAULT_SCORINGS if unequal else ()
+    if not isinstance(names, Sequence):
+        msg = f"scoring must be a name or a list of names, got {scoring!r}"
+        raise TypeError(msg)
+    if not names:
+        return {}
+    try:
+        import_module("sklearn.metrics")
+    except ImportError as error:
+        if scoring is None:
             return {}
-    from ..sklearn._estimators import needs_sklearn
-    from ..sklearn._scoring import for_rarer, for_sklearn
+        msg = f'scoring needs scikit-learn: pip install "knnccv[sklearn]" ({error})'
+        raise ImportError(msg) from error
+    from ..sklearn import named_scorings
 
-    needs_sklearn()
-    names = DEFAULT_SCORINGS if scoring is None else scoring
-    names = [names] if isinstance(names, str) else list(names)
-    for name in names:
-        for_sklearn(name, study.y)
-    return dict(for_rarer(name, study.y, always=scoring is None) for name in names)
+    regression = study.task == "regression"
+    return named_scorings(names, study.y, regression=regression, rarer=scoring is None)
 
 
 def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
@@ -74,7 +82,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-    from ..sklearn._expected_score import scores_of
+    from ..sklearn import scores_of
 
     nearest, items = None, np.arange(len(study.y))
     kind = KNeighborsRegressor if study.task == "regression" else KNeighborsClassifier
@@ -89,7 +97,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for name, one in found.items():
         if isinstance(one, str):
-            study.note(f"There is no {name}: {one}.")
+            study.note(f"There is no {name}: {one.rstrip('.')}.")
         else:
             fields = "score", "exact", "std_error", "error_bound", "n_runs"
             rows.append({"name": name} | plain_fields(one, *fields))

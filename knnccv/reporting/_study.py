@@ -51,6 +51,8 @@ NEARLY_ALL = 0.8
 """A part of the samples that is larger than this is replaced by all of them."""
 MOST_HALVINGS = 200
 FEWEST_HALVINGS = 10
+OVERHEAD_OF_GROUPS = 300
+"""Samples that take as long as the tables of one half, which has groups of its own."""
 CHEAP_VOTE = 9.0
 """Microseconds for the votes of a sample in a half, up to which 20 halvings of all are affordable."""
 CONFUSION_LIMIT = 10.0
@@ -104,7 +106,8 @@ class Effort(NamedTuple):
         affordable = COMPARING / (n_curves * each)  # samples times halvings
         n_settings = max(FEWEST_COMPARED, min(int(affordable / FEWEST_HALVINGS), self.n_settings))
         n_settings = n_items if n_settings > NEARLY_ALL * n_items else n_settings
-        n_comparisons = max(FEWEST_HALVINGS, min(self.n_comparisons, int(affordable / n_settings)))
+        n_comparisons = int(affordable / max(n_settings, OVERHEAD_OF_GROUPS))
+        n_comparisons = max(FEWEST_HALVINGS, min(self.n_comparisons, n_comparisons))
         return self._replace(n_settings=n_settings, n_comparisons=n_comparisons)
 
 
@@ -578,7 +581,7 @@ def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     """
     reason = f"{work} all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
-    if cut is None:
+    if cut is None or (table.groups is not None and not smallest_without(table.groups)):
         return study, None
     size = max(1, study.train_size * table.n_items // study.table.n_items)
     if table.groups is not None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._estimators import needs_sklearn
 from ._expected_score import ccv_scorer, expected_score
+from ._expected_score import scores_of as scores_of
 from ._request import ExpectedScore
+from ._scoring import named_scorings as named_scorings
 from ._splitters import WholeData
 
 if TYPE_CHECKING:

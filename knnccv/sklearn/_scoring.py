@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -206,6 +207,42 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
     scorer = get_scorer(name)
     options = {"response_method": scorer._response_method, "greater_is_better": scorer._sign > 0}
     return f"{name} of {rarer}", make_scorer(scorer._score_func, **options, pos_label=rarer)
+
+
+def named_scorings(
+    names: Sequence[Any], y: Array, *, regression: bool, rarer: bool = False
+) -> dict[str, Any]:
+    """Scorings by their names, see `for_rarer`; `rarer` is its `always`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If scikit-learn has no scoring of a name, or it does not suit the targets.
+    """
+    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    found, X = {}, np.arange(len(y), dtype=float)[:, None]
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"scoring must be the names of scorings of scikit-learn, got {name!r}"
+            raise TypeError(msg)
+        known = ["mean_accuracy", *get_scorer_names()]
+        if name not in known:
+            close = difflib.get_close_matches(name, known) or ["f1_macro", "roc_auc", "r2"]
+            msg = (
+                f"scoring must be a name that scikit-learn has, such as {' or '.join(close)}, got {name!r}"
+            )
+            raise ValueError(msg)
+        shown, scoring = for_rarer(name, y, always=rarer)
+        kind = KNeighborsRegressor if regression else KNeighborsClassifier
+        try:
+            get_scorer(for_sklearn(scoring, y))(kind(1).fit(X, y), X, y)
+        except (ValueError, AttributeError, TypeError) as error:
+            msg = f"leave out the scoring {name!r}, which does not suit these targets: {error}"
+            raise ValueError(msg) from error
+        found[shown] = scoring
+    return found
 
 
 def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool = False) -> Measure:
