@@ -186,6 +186,8 @@ _SHOWN = 20  # columns that an error lists
 _FEWEST = 5  # rows; in a smaller table a feature may count the rows by chance
 _MANY_SINGLE = 10  # values that occur once, and more than ...
 _SINGLE_SHARE = 0.2  # ... this share of the known ones: names of the samples, as for IdentifierWarning
+_MANY_REPEATED = 20  # values of a column at least, and rows of one at most, that may name groups, and ...
+_MEAN_REPEATED = 5  # ... so many rows of one on average
 _KEY = re.compile(r"(?i:(.*[\W_])?(id|index|idx|row|no|nr|number)\.?|#)|.*[a-z]I[dD]")
 """Names of columns that identify rows: id, patient_id, PassengerId, row, no., #, …"""
 
@@ -305,11 +307,37 @@ def _column_note(columns: Columns, index: int, values: Array) -> str | None:
     if columns.names and _KEY.fullmatch(name) and is_key:
         different = "has a different number in every row and is used as a feature"
         return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
-    return None
+    return thousands_note(which, values) or _repeated_note(which, option, values)
+
+
+def thousands_note(which: str, values: Array) -> str | None:
+    """A note on points that may stand between thousands, as in 849 and 3.213."""
+    known = np.abs(values[~np.isnan(values)])
+    is_whole = known == np.floor(known)
+    whole, parts = known[is_whole], known[~is_whole]
+    if len(parts) < _FEWEST or not len(whole) or known.max() >= 1000 or parts.min() < 1:
+        return None
+    if np.median(whole) < 100 or (np.round(parts, 3) != parts).any() or (np.round(parts, 2) == parts).all():
+        return None
+    meant = f"{parts[0]:.3f} means {1000 * parts[0]:.0f}"
+    return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
+
+
+def _repeated_note(which: str, option: str, values: Array) -> str | None:
+    """A note on a column with many values, each in a few rows, such as the numbers of patients."""
+    counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+    few = len(counts) >= _MANY_REPEATED and counts.min() >= 2 and counts.max() <= _MANY_REPEATED
+    if not few or counts.mean() > _MEAN_REPEATED:
+        return None
+    rows = f"has {len(counts)} values, each in {counts.min()} to {counts.max()} rows, and is a feature"
+    return f"{which} {rows}; if rows with one value belong together, --groups {option}, or --drop {option}"
 
 
 def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
+    which = f"column {columns.name(index)!r}"
+    if repeated := _repeated_note(which, columns.option(index), codes):
+        return repeated
     known = codes[~np.isnan(codes)]
     n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())
     is_key = n_single == len(known) >= _FEWEST
@@ -317,7 +345,7 @@ def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
         return None
     single = f"is categorical, but {n_single} of its {len(known)} values occur only once"
     remedy = f"if it identifies the rows, leave it out with --drop {columns.option(index)}"
-    return f"column {columns.name(index)!r} {single}; {remedy}"
+    return f"{which} {single}; {remedy}"
 
 
 def _beginning(numbers: Any) -> str:

@@ -136,10 +136,12 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
             names = list(map(str, answer.found.classes))
             answer.confusion = {"classes": names, "normalize": "true", "matrix": matrix}
         by_distance = rule.fixed_by_distance is not None or rule.stratified_by_distance is not None
-        if args.repeats and by_distance:
+        # A run of groups tests few of them, so that ten runs are far from the mean over all.
+        repeats = args.repeats if args.repeats is not None else 10 * (args.groups is None)
+        if repeats and by_distance:
             print_notes([f"variant {rule.name} has no random runs beside its score"])
-        elif args.repeats:
-            answer.runs = timed(monte_carlo_cv, n_repeats=args.repeats)
+        elif repeats:
+            answer.runs = timed(monte_carlo_cv, n_repeats=repeats)
         if args.compare is not None:
             name, parameters_of_it = other_rule(args.compare)
             other = complete_cv(X, table.y, name, cv, **asked, **parameters_of_it)

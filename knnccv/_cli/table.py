@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Array
-from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings
+from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings, thousands_note
 from .options import refuse
 from .reader import File, Format, read_file
 
@@ -243,16 +243,19 @@ class _Reader:
             marks = Counter(mark for _, j, mark in self.file.scan.gaps if j == i and mark)
             marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
             missing += marks + Counter({"": gaps - marks.total()})
+        y, notes = self._labels(label, "target"), columns.feature_notes(values, categorical)
+        if y.dtype.kind == "f":
+            notes = (*filter(None, [thousands_note(f"the target {columns.name(label)!r}", y)]), *notes)
         return Table(
             columns.source,
             np.column_stack(list(values.values())),
-            self._labels(label, "target"),
+            y,
             tuple(columns.name(i) for i in features),
             columns.name(label),
             columns.names is not None,
             None if grouping is None else self._labels(grouping, "group"),
             None if grouping is None else columns.name(grouping),
-            (*self.file.notes, *columns.feature_notes(values, categorical)),
+            (*self.file.notes, *notes),
             tuple(i in categorical for i in features),
             dict(missing),
             tuple(coded[i][1] if i in coded else None for i in features),

@@ -26,7 +26,7 @@ from ._study import (
     search_units,
     section,
 )
-from ._table import TableInput, of_a_part
+from ._table import TableInput, of_a_part, shown
 from ._text import percentage
 
 METRICS = ("euclidean", "manhattan", "cosine")
@@ -294,6 +294,12 @@ def _note(study: Study, found: Found) -> None:
             "average, so that the accuracy hardly sees the others: the score is the balanced accuracy, in "
             "which all classes have equal weight (average='pooled', on the command line --average pooled, "
             "takes the accuracy)."
+        )
+    if study.task == "classification" and study.n_classes == 2 and study.n_neighbors % 2 == 0:
+        study.note(
+            f"With an even K, such as {study.n_neighbors}, a vote may be tied. Such votes go to "
+            f"{shown(np.unique(study.y)[0])}, the first class in order, which may be why this K is best. "
+            "An odd K has no tied votes of two classes."
         )
     study.note("The best of many settings is chosen by the same data, so its score can be optimistic.")
 

@@ -254,6 +254,8 @@ def as_names(name: str, values: Any, n_items: int, of: str) -> Array:
         raise ValueError(msg)
     if found.shape != (n_items,):
         hint = "; several arrays go in a tuple" if name == "strata" and n_items in found.shape else ""
+        if name == "gallery_ids" and found.size > 2 * n_items:
+            hint = "; the first argument is a matrix of distances, (n_queries, n_gallery), not of features"
         msg = f"{name} must have shape ({n_items},), one for each {of}, got {found.shape}{hint}"
         raise ValueError(msg)
     if np.ma.is_masked(values):

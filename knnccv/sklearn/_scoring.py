@@ -239,7 +239,9 @@ def named_scorings(
         try:
             get_scorer(for_sklearn(scoring, y))(kind(1).fit(X, y), X, y)
         except (ValueError, AttributeError, TypeError) as error:
-            msg = f"leave out the scoring {name!r}, which does not suit these targets: {error}"
+            several = f"{name}_macro"
+            remedy = f"take {several!r}" if several in known else f"leave out {name!r}"
+            msg = f"{remedy}: the scoring {name!r} does not suit these targets: {error}"
             raise ValueError(msg) from error
         found[shown] = scoring
     return found
