@@ -473,9 +473,9 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     tol, n_jobs
         As for `expected_score`.
     transductive : bool, default False
-        As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
-        are refused unless True allows them to use the features of all samples, including the tested ones.
-        They must not use labels.
+        True fits steps of a pipeline to the features of all samples, including the tested ones; they must
+        not use labels. False fits the scalers that `expected_score` names within the folds, by random runs,
+        and refuses all other steps that are fitted to data.
     method : {"auto", "exact"}, default "auto"
         What happens if there is no exact score. "exact": an error. "auto": the score is estimated from
         drawn training sets or random runs, as by `expected_score`, on the same splits for every estimator.
