@@ -12,9 +12,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._estimators import needs_sklearn
+from ._estimators import needs_sklearn as needs_sklearn  # with `as`: for the packages above
 from ._expected_score import ccv_scorer, expected_score
+from ._expected_score import scores_of as scores_of
 from ._request import ExpectedScore
+from ._scoring import for_rarer as for_rarer
+from ._scoring import for_sklearn as for_sklearn
 from ._splitters import WholeData
 
 if TYPE_CHECKING:
