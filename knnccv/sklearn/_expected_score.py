@@ -451,8 +451,7 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     """A scorer for scikit-learn that averages over all splits of its data.
 
     It reads ``n_neighbors``, ``weights`` and ``metric`` from the fitted estimator. With ``cv=WholeData()``
-    a search over parameters is exact: there is one "fold" and no randomness. Within other folds the scorer
-    raises an error, since it would get only the tested samples.
+    a search over parameters is exact. Within other folds it fails: it would get only tested samples.
 
     Parameters
     ----------
@@ -473,9 +472,8 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     tol, n_jobs
         As for `expected_score`.
     transductive : bool, default False
-        As for `expected_score`: steps of a pipeline that are fitted to data, such as ``StandardScaler``,
-        are refused unless True allows them to use the features of all samples, including the tested ones.
-        They must not use labels.
+        True fits steps of a pipeline once to all samples, without labels. False fits the scalers that
+        `expected_score` names within the folds, by random runs, and refuses others that are fitted to data.
     method : {"auto", "exact"}, default "auto"
         What happens if there is no exact score. "exact": an error. "auto": the score is estimated from
         drawn training sets or random runs, as by `expected_score`, on the same splits for every estimator.

@@ -125,7 +125,7 @@ def test_every_path_and_every_name_on_the_pages_exists():
     ]:
         with pytest.raises(LookupError):
             LINKS["line_of"](path, name)
-    words = {"fastmath", "parallel", "main"}  # options that no kernel uses, and a branch
+    words = {"fastmath", "parallel", "main", "zizmor", "warn_unreachable"}  # options, a branch, a tool
     for text, folders in (
         (ARCHITECTURE + CALL_PATH, ("knnccv", "registry")),
         (CONTRIBUTING, ("knnccv", "registry", "tests")),
