@@ -329,7 +329,8 @@ def _repeated_note(which: str, option: str, values: Array) -> str | None:
     few = len(counts) >= _MANY_REPEATED and counts.min() >= 2 and counts.max() <= _MANY_REPEATED
     if not few or counts.mean() > _MEAN_REPEATED:
         return None
-    rows = f"has {len(counts)} values, each in {counts.min()} to {counts.max()} rows, and is a feature"
+    size = f"{counts.min()} to " * (counts.min() < counts.max()) + str(counts.max())
+    rows = f"has {len(counts)} values, each in {size} rows, and is a feature"
     return f"{which} {rows}; if rows with one value belong together, --groups {option}, or --drop {option}"
 
 
