@@ -245,10 +245,14 @@ def _load(point: EntryPoint) -> Variant:
 
 def _instance(candidate: Any, source: str) -> Variant:
     if isinstance(candidate, type) and issubclass(candidate, Variant):
+        incomplete = f"the variant class {candidate.__qualname__} of {source} is incomplete"
+        if missing := sorted(candidate.__abstractmethods__):
+            msg = f"{incomplete}: define {', '.join(missing)}"
+            raise TypeError(msg)
         try:
             candidate = candidate()
         except TypeError as error:
-            msg = f"the variant class {candidate.__qualname__} of {source} is incomplete: {error}"
+            msg = f"{incomplete}: {error}"
             raise TypeError(msg) from error
     if not isinstance(candidate, Variant):
         msg = f"{source} expects a knnccv.kernel.Variant (or a subclass), got {candidate!r}"
