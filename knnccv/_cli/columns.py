@@ -329,7 +329,7 @@ def _repeated_note(which: str, option: str, values: Array) -> str | None:
     few = len(counts) >= _MANY_REPEATED and counts.min() >= 2 and counts.max() <= _MANY_REPEATED
     if not few or counts.mean() > _MEAN_REPEATED:
         return None
-    size = f"{counts.min()} to " * (counts.min() < counts.max()) + str(counts.max())
+    size = " to ".join(map(str, sorted({counts.min(), counts.max()})))
     rows = f"has {len(counts)} values, each in {size} rows, and is a feature"
     return f"{which} {rows}; if rows with one value belong together, --groups {option}, or --drop {option}"
 
