@@ -16,6 +16,8 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)
+OLD_WARNINGS = ("-W", "default::DeprecationWarning", "-W", "default::FutureWarning")
+"""What old packages say of new ones, and nightly builds of us, is no error."""
 NIGHTLY = "https://pypi.anaconda.org/scientific-python-nightly-wheels/simple"
 
 
@@ -70,9 +72,8 @@ def coverage(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0], venv_backend="uv", default=False)
 def lowest(session: nox.Session) -> None:
     """Run the fast tests with the lowest declared version of every dependency."""
-    # Old packages warn about what others have deprecated since.
     session.install("--resolution", "lowest-direct", ".[test]")
-    session.run("pytest", "-n", "2", "-W", "default", *session.posargs)
+    session.run("pytest", "-n", "2", *OLD_WARNINGS, *session.posargs)
 
 
 @nox.session(default=False)
@@ -80,7 +81,7 @@ def nightly(session: nox.Session) -> None:
     """Run the fast tests with tonight's builds of what knnccv rests on; NumPy is as new as Numba allows."""
     packages = ("scipy", "scikit-learn", "pandas", "matplotlib")
     session.install("--pre", "--upgrade", "--extra-index-url", NIGHTLY, ".[test]", *packages)
-    session.run("pytest", "-n", "2", "-W", "default", *session.posargs)
+    session.run("pytest", "-n", "2", *OLD_WARNINGS, *session.posargs)
 
 
 @nox.session(default=False)

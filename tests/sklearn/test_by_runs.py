@@ -9,7 +9,14 @@ import pytest
 from bridge import Step, data, exact_score
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.metrics import fbeta_score, hamming_loss, make_scorer, mean_squared_error, zero_one_loss
+from sklearn.metrics import (
+    d2_log_loss_score,
+    fbeta_score,
+    hamming_loss,
+    make_scorer,
+    mean_squared_error,
+    zero_one_loss,
+)
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -32,6 +39,7 @@ from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 
 FOLDS, PLAIN = StratifiedKFold(4, shuffle=True), KFold(5, shuffle=True)
+D2 = make_scorer(d2_log_loss_score, response_method="predict_proba")  # scikit-learn 1.6 has no name for it
 
 
 def KNN(k, **options):
@@ -60,7 +68,7 @@ CASES = [
     (KNN(5), 2, RepeatedStratifiedKFold(n_splits=4, n_repeats=2), "roc_auc"),
     (KNN(4), 3, PLAIN, "f1_macro"),
     (KNN(5), 3, FOLDS, "roc_auc_ovr"),
-    (KNN(5), 3, FOLDS, "d2_log_loss_score"),
+    (KNN(5), 3, FOLDS, D2),
     (KNN(5), 4, FOLDS, "top_k_accuracy"),
     (KNN(3), 2, ShuffleSplit(3, train_size=0.5, test_size=0.3), "jaccard"),
     (KNN(3), 2, StratifiedShuffleSplit(3, test_size=0.3), "matthews_corrcoef"),
@@ -112,9 +120,7 @@ def test_every_run_equals_scikit_learn(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", "d2_log_loss_score"]
-)
+@pytest.mark.parametrize("scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", D2])
 def test_stated_errors_are_those_over_seeds(scoring):
     asked = {"cv": FOLDS, "scoring": scoring}
     X, y = uneven(80)
@@ -135,9 +141,7 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
     # Relative to the log loss of the shares of the classes, which are those of every fold.
     usual = -0.8 * np.log(0.8) - 0.2 * np.log(0.2)
     for seed in range(20):
-        found = expected_score(
-            KNN(9), X, y, cv=cv, scoring="d2_log_loss_score", n_runs=512, random_state=seed
-        )
+        found = expected_score(KNN(9), X, y, cv=cv, scoring=D2, n_runs=512, random_state=seed)
         assert abs(found.score - 1 - exact.score / usual) < 4 * found.std_error < 0.006
 
 
