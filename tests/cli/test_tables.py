@@ -8,6 +8,7 @@ import itertools
 import json
 import lzma
 import os
+import re
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -260,11 +261,16 @@ CALLS = [
 """The name of a file, its content, and the arguments by which pandas reads it."""
 
 
+def reading(read):
+    """The line that reads the file, without what pandas 3.1 no longer needs."""
+    return re.sub(r"(, )?float_precision='round_trip'", "", read.code[0])
+
+
 def test_the_code_reads_the_file():
     for name, content, given in CALLS:
         read = table(content, "--target label", name)
         form = "parquet" if name == "t.parquet" else "csv"
-        assert read.code[0] == f"data = pd.read_{form}({name!r}{', ' * bool(given)}{given})"
+        assert reading(read) == f"data = pd.read_{form}({name!r}{', ' * bool(given)}{given})"
         check_same(read)
     options = "--sheet second --drop flag --categorical b --target label"
     read = table(sheets(MIXED), options, "t.xlsx")
@@ -277,7 +283,7 @@ def test_the_code_reads_the_file():
     check_same(read)
     assert read.by_pandas[0].columns.tolist() == [0, 2]
     read = table(text(header=False), "--target -1 --drop 0")
-    assert read.code[0] == "data = pd.read_csv('t.csv', header=None)"
+    assert reading(read) == "data = pd.read_csv('t.csv', header=None)"
     check_same(read)
     check_same(table(text().replace(b"a,b,c,label", b"a,b,,a"), "--target 3"))  # which pandas renames
     read = table(text(MIXED[["label", "c", "kind", "a"]], header=False), "--target 0")
@@ -306,7 +312,7 @@ def test_marks_of_numbers_are_those_of_pandas():
         options += f'--thousands "{thousands}"' * bool(thousands)
         read = table(content, f"--target c {options}")
         assert read.X.tolist() == [[value, int(value)] for value in amounts]
-        assert read.code[0] == f"data = pd.read_csv('t.csv', sep=';', {given})"
+        assert reading(read) == f"data = pd.read_csv('t.csv', sep=';', {given})"
         check_same(read)
         read = table(content, f"--target b --drop c {options}")
         assert read.y.tolist() == list(map(int, amounts))

@@ -3,6 +3,7 @@
 First come outcomes and oracles, then exact scores, then estimates, whose seeds are fixed.
 """
 
+import inspect
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import partial
@@ -294,10 +295,10 @@ OF_CLASSES = [
 OF_TWO = ["recall", scorer("recall_score", pos_label=0), scorer("recall_score", greater_is_better=False)]
 BRIER = [
     "neg_brier_score",
-    scorer("brier_score_loss", scale_by_half=True),
-    scorer("brier_score_loss", scale_by_half=False, greater_is_better=False),
-    scorer("brier_score_loss", scale_by_half="auto"),
+    scorer("brier_score_loss", greater_is_better=False),
 ]
+if "scale_by_half" in inspect.signature(metrics.brier_score_loss).parameters:  # from scikit-learn 1.7 on
+    BRIER += [scorer("brier_score_loss", scale_by_half=half) for half in (True, False, "auto")]
 LOG_LOSS = ["neg_log_loss", scorer("log_loss")]
 AREAS = ["roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"]
 ONE_AREA = scorer("roc_auc_score", max_fpr=1)
