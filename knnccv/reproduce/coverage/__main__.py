@@ -43,11 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
     shown = report(found)
     write_files(shown, out, "coverage")
     rows = by_rule(cell_summaries(found))
+    known = [name for name in (rows or [{}])[0] if any(row[name] is not None for row in rows)]
     with (out / "by-rule.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
+        writer = csv.writer(file)
+        writer.writerow(known)
         for row in rows:
-            writer.writerow({key: round(of, 2) if isinstance(of, float) else of for key, of in row.items()})
+            digits = {name: 2 if name in ("width", "variance") else 1 for name in known}
+            values = ((row[name], digits[name]) for name in known)
+            writer.writerow([round(of, n) if isinstance(of, float) else of for of, n in values])
     print(shown.to_text())
     return 0
 
