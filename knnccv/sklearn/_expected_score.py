@@ -328,6 +328,7 @@ def scores_of(
     estimator : KNeighborsClassifier or KNeighborsRegressor
         The rule; the neighbors decide instead of its metric.
     scoring : mapping of str to str or scorer
+        As of `named_scorings`, which has checked them.
     nearest : int ndarray of shape (n_items, n_neighbors), optional
         The nearest training samples of every sample, if each has one training set. Scorings are then those
         of all predictions together, and `cv` only names the design.
@@ -336,17 +337,12 @@ def scores_of(
     -------
     dict of str to ExpectedScore or str
         Or why there is none, such as a score that is undefined in too many runs.
-
-    Raises
-    ------
-    ValueError
-        If scikit-learn has no scoring of a name.
     """
-    target = encode_labels(y) if is_classifier_of(estimator) else None
+    from sklearn.base import is_classifier
+
+    target = encode_labels(y) if is_classifier(estimator) else None
     y = np.asarray(y, float) if target is None else target.classes[target.codes]
     X = np.zeros((len(y), 1))
-    for one in scoring.values():
-        for_sklearn(one, y)
     request = Request(
         Prepared(estimator, X, neighbors=neighbors), X, y, cv, None, "folds", 1e-12, n_jobs, random_state
     )
@@ -366,13 +362,6 @@ def scores_of(
         except ValueError as error:
             found[name] = str(error)
     return found
-
-
-def is_classifier_of(estimator: Any) -> bool:
-    """Whether an estimator predicts classes."""
-    from sklearn.base import is_classifier
-
-    return bool(is_classifier(estimator))
 
 
 def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:

@@ -219,15 +219,16 @@ def named_scorings(
     ValueError, TypeError
         If scikit-learn has no scoring of a name, or it does not suit the targets.
     """
-    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.metrics import get_scorer_names
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     found, X = {}, np.arange(len(y), dtype=float)[:, None]
+    known = ["mean_accuracy", *get_scorer_names()]
+    rule = (KNeighborsRegressor if regression else KNeighborsClassifier)(1)
     for name in names:
         if not isinstance(name, str):
             msg = f"scoring must be the names of scorings of scikit-learn, got {name!r}"
             raise TypeError(msg)
-        known = ["mean_accuracy", *get_scorer_names()]
         if name not in known:
             close = difflib.get_close_matches(name, known) or ["f1_macro", "roc_auc", "r2"]
             msg = (
@@ -235,9 +236,8 @@ def named_scorings(
             )
             raise ValueError(msg)
         shown, scoring = for_rarer(name, y, always=rarer)
-        kind = KNeighborsRegressor if regression else KNeighborsClassifier
         try:
-            get_scorer(for_sklearn(scoring, y))(kind(1).fit(X, y), X, y)
+            as_scorer(for_sklearn(scoring, y))(rule.fit(X, y), X, y)
         except (ValueError, AttributeError, TypeError) as error:
             several = f"{name}_macro"
             remedy = f"take {several!r}" if several in known else f"leave out {name!r}"
