@@ -160,20 +160,21 @@ class _Task:
         rows = np.concatenate([mine for _, mine in piece])
         of_row = np.repeat(np.arange(len(piece)), [len(mine) for _, mine in piece])
         halving, side = np.array([(half.halving, half.half) for half in halves]).T
+        depth, enough = self.lists.items.shape[1], scorer.enough * self.growth
+        last = self.last and enough >= depth
         kept = within_halves(
             self.lists,
             self.place[rows],
             self.halvings.half_of,
             halving[of_row],
             side[of_row],
-            # In the last lists the number that matters may depend on the classes of the neighbors.
-            self.lists.items.shape[1] if self.last else scorer.enough * self.growth,
+            min(enough, depth),
         )
         weights = np.concatenate(
             [half.weights[:, self.codes[mine]] for half, (_, mine) in zip(halves, piece, strict=True)],
             axis=1,
         )
-        found = scorer.sums(kept, rows, weights, Owner(of_row, len(piece), self.last))
+        found = scorer.sums(kept, rows, weights, Owner(of_row, len(piece), last))
         at = np.array([at for at, _ in piece])
         self.scores[at] += found.scores
         self.undecided[at] += found.undecided

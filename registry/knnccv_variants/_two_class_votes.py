@@ -91,60 +91,71 @@ def two_class_strata(order, labels, target, constraints):
 
     ``table[(2 * own_class + c) * (table_depth + 1) + n, m]`` is the probability that the next sample is the
     K-th nearest training sample and the vote is correct, if that sample is of class c and n and m samples
-    of the two classes are nearer.
+    of the two classes are nearer. For n + m = table_depth it is the probability that the K-th nearest is
+    none of these samples. A list is read to this depth; a sample for which the rest matters is left to the
+    next link of the chain.
     """
-    height = read_as(VoteFields, constraints.integers).table_depth + 1
-    if height <= len(order.items):
-        return NOT_SERVED
-    first_0 = 2 * labels.classes[target] * height
-    first_1 = first_0 + height
+    table_depth = read_as(VoteFields, constraints.integers).table_depth
+    first_0 = 2 * labels.classes[target] * (table_depth + 1)
+    first_1 = first_0 + table_depth + 1
     table = constraints.table
     passed_0 = 0
     passed_1 = 0
     score = 0.0
+    beyond = 0.0
     start = 0
-    while start < len(order.items):
+    while start < min(len(order.items), table_depth):
         end = order.group_end[start]
         n_ones = 0
         for i in range(start, end):
             n_ones += labels.classes[order.items[i]]
+        n_zeros = end - start - n_ones
         if end == start + 1:
             score += table[(first_1 if n_ones == 1 else first_0) + passed_0, passed_1]
         else:
-            rows, n_zeros = (first_0 + passed_0, first_1 + passed_0), end - start - n_ones
-            score = strata_of_group(score, table, rows, passed_1, n_zeros, n_ones)
-        passed_0 += end - start - n_ones
+            rows, room = (first_0 + passed_0, first_1 + passed_0), table_depth - start
+            score, beyond = strata_of_group(score, table, rows, passed_1, n_zeros, n_ones, room)
+        passed_0 += n_zeros
         passed_1 += n_ones
         start = end
-    return score
+    if start == table_depth < len(order.items):
+        beyond = table[first_0 + passed_0, passed_1]
+    return score if beyond <= NEGLIGIBLE else NOT_SERVED
 
 
 @inner
-def strata_of_group(score, table, rows, column, n_zeros, n_ones):
-    """Add the terms of `two_class_strata` of a tied group, from these rows and this column on."""
+def strata_of_group(score, table, rows, column, n_zeros, n_ones, room):
+    """Add the terms of `two_class_strata` of a tied group, from these rows and this column on.
+
+    If the group has more than `room` samples, the terms after that many are left out. Returns the score
+    and the probability that they matter.
+    """
     size = n_zeros + n_ones
     row_0, row_1 = rows
     if n_zeros == 0:
-        for m in range(size):
+        for m in range(min(size, room)):
             score += table[row_1, column + m]
-        return score
+        return score, table[row_0, column + room] if size > room else 0.0
     if n_ones == 0:
-        for n in range(size):
+        for n in range(min(size, room)):
             score += table[row_0 + n, column]
-        return score
+        return score, table[row_0 + room, column] if size > room else 0.0
+    beyond = 0.0
     row_probability = 1.0
-    for n in range(n_zeros + 1):
+    for n in range(min(n_zeros, room) + 1):
         probability = row_probability
-        for m in range(n_ones + 1):
+        for m in range(min(n_ones, room - n) + 1):
             left = size - n - m
-            if left > 0:
+            if n + m == room:
+                beyond += probability * table[row_0 + n, column + m] if left > 0 else 0.0
+            elif left > 0:
                 next_0 = table[row_0 + n, column + m] * (n_zeros - n)
                 next_1 = table[row_1 + n, column + m] * (n_ones - m)
                 score += probability * (next_0 + next_1) / left
             if m < n_ones:
                 probability *= (n_ones - m) * (n + m + 1) / ((m + 1) * left)
         row_probability *= (n_zeros - n) / (size - n)
-    return score
+    return score, beyond
 
 
 @jit
@@ -215,7 +226,7 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
     """
     height = read_as(VoteFields, constraints.integers).table_depth + 1
     n_listed = len(order.items)
-    if height < n_listed:
+    if height <= n_listed:
         return NOT_SERVED
     removed = int(read_as(RemovalNumbers, constraints.numbers).removed)
     own_class = labels.classes[target]
@@ -247,12 +258,12 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
             within = after
             if end - start > 1:
                 n_left = n_zeros - 1 + removed, n_ones - removed
-                within += strata_of_group(0.0, table, rows, passed_1, *n_left)
+                within += strata_of_group(0.0, table, rows, passed_1, *n_left, n_listed)[0]
             for i in range(start, end):
                 out[i] = within
         if (passed_1 if removed == 1 else passed_0) > 0:
             nearer = rows[0] - 1 + removed, rows[1] - 1 + removed
-            after += strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones)
+            after += strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones, n_listed)[0]
         end = start
     before = 0.0
     start = 0
@@ -265,7 +276,7 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
             out[i] += before
         n_zeros = end - start - n_ones
         rows = first_0 + passed_0, first_1 + passed_0
-        before += strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones)
+        before += strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones, n_listed)[0]
         passed_0 += n_zeros
         passed_1 += n_ones
         start = end
@@ -291,7 +302,7 @@ def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array |
 def table_of_strata(task: Task, k: int, smallest: bool) -> Array | None:
     """The table of `two_class_strata`, or None if it would be too large.
 
-    It is somewhat deeper than lists usually are.
+    It is somewhat deeper than the rest matters: a class with fewer training samples may be the nearer one.
     """
     tail = fixed_tail(task.n_available, task.train_size, k)
     depth = min(int(np.argmax(tail <= NEGLIGIBLE)) + 8, task.n_available)
@@ -342,7 +353,7 @@ def _fill_strata(table, k, n_train, counts, tie_share):
         for last in range(2):
             other = 1 - last
             for passed in range(min(height, left[last])):
-                for others in range(min(height, left[other] + 1)):
+                for others in range(min(height - 1 - passed, left[other] + 1)):
                     score = 0.0
                     for votes in range(max(k - others, 1), min(passed + 1, n_train[last], k) + 1):
                         joins = (n_train[last] - votes + 1) / (left[last] - passed)
@@ -353,3 +364,9 @@ def _fill_strata(table, k, n_train, counts, tie_share):
                         score += weight * (share if last == own_class else 1 - share)
                     n, m = (passed, others) if last == 0 else (others, passed)
                     table[(2 * own_class + last) * height + n, m] = score
+        for passed in range(max(0, height - 1 - left[1]), min(height - 1, left[0]) + 1):
+            others = height - 1 - passed
+            row = table[2 * own_class * height + passed]
+            for votes in range(min(k - 1, passed) + 1):
+                for other_votes in range(min(k - 1 - votes, others) + 1):
+                    row[others] += chosen[0, passed, votes] * chosen[1, others, other_votes]
