@@ -7,14 +7,15 @@ the interpreter waits for the current samples, since compiled code must not be u
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
+from weakref import WeakSet
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -25,6 +26,9 @@ PATIENCE = 1.0  # seconds that an interrupted caller waits for its threads
 
 _lock = threading.Lock()
 _users: list[Any] = []  # the limits of BLAS, once for every caller
+_kept: dict[int, list[ThreadPoolExecutor]] = {}  # threads that wait for work, by their number
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept.clear)  # a child has none of them
 
 
 class Here(threading.local):
@@ -60,26 +64,42 @@ def check_wanted() -> None:
         raise KeyboardInterrupt
 
 
-class Threads(ThreadPoolExecutor):
-    """A pool of threads, started on demand, which find their `stop_flag` set once its context is left.
+class Threads:
+    """Some threads, started on demand, which find their `stop_flag` set once the context is left.
 
     Leaving it waits for running threads; after Ctrl-C for `PATIENCE` seconds, and they are left behind.
+    Other threads are kept for the next use: to start some takes several milliseconds.
     """
 
     def __init__(self, n_threads: int) -> None:
-        super().__init__(n_threads)
+        self._max_workers = n_threads
         self.flag: Array = np.zeros(1, np.bool_)
+        self._started: WeakSet[Future[Any]] = WeakSet()  # results are freed once the caller drops them
+        with _lock:
+            kept = _kept.get(n_threads)
+            self._pool = kept.pop() if kept else ThreadPoolExecutor(n_threads)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:  # type: ignore[override]
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
         """Start ``fn(*args)``."""
-        return super().submit(having(flag=self.flag)(fn), *args)
+        future = self._pool.submit(having(flag=self.flag)(fn), *args)
+        self._started.add(future)
+        return future
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.flag[0] = True
-        self.shutdown(wait=kind is None or issubclass(kind, Exception), cancel_futures=True)
-        until = time.monotonic() + PATIENCE
-        for thread in self._threads:
-            thread.join(max(until - time.monotonic(), 0.0))
+        started = list(self._started)
+        for future in started:
+            future.cancel()
+        if kind is None or issubclass(kind, Exception):
+            wait(started)
+            with _lock:
+                _kept.setdefault(self._max_workers, []).append(self._pool)
+        else:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            wait(started, PATIENCE)
 
 
 def aside(fn: Callable[..., Any], *args: Any) -> Any:
