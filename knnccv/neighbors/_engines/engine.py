@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._typing import Array
 
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 512
 STORED_ROWS = 4096
 Built = TypeVar("Built")
 

@@ -34,7 +34,8 @@ from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
 from .engine import Engine, Lazy, NeighborLists
 
-BLOCK = 1024
+BLOCK = 768  # samples whose products are computed at once; few enough for the processor's cache
+N_BLOCKS, FEWEST_ROWS = 8, 256  # of fewer samples, so that several threads have work
 SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
 UNIT = 2.0**-24  # rounding unit of single precision
 ABREAST = 4
@@ -249,7 +250,8 @@ def joined(
     """
     n_items = len(search.items)
     heaps = CandidateHeaps.empty(n_items, depth, n_items)
-    blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
+    size = min(BLOCK, max(FEWEST_ROWS, -(-n_items // N_BLOCKS)))
+    blocks = [slice(start, min(start + size, n_items)) for start in range(0, n_items, size)]
     locks = [threading.Lock() for _ in blocks]
 
     def offer(pair: tuple[int, int]) -> None:
