@@ -21,6 +21,8 @@ from ._study import (
     Setting,
     Study,
     are_unequal,
+    depth_of_halves,
+    keep_lists,
     nested_runs,
     part_of,
     search_units,
@@ -179,6 +181,7 @@ def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: 
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         warnings.simplefilter("ignore", IdentifierWarning)
         near = part.neighbors(scaling, metric)
+        keep_lists(near, depth_of_halves(near, part.train_size, numbers[-1]), part.n_jobs)
         sizes = [part.train_size]
         return surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
 

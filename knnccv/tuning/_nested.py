@@ -103,29 +103,23 @@ def nested_runs(
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
     lists = [all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
-    shape = runs.n_runs, runs.n_folds
-    found = NestedRuns(
-        np.empty(shape, np.int64), np.empty(shape), np.empty((*shape, len(sources) * len(n_neighbors)))
-    )
+    codes, n_k = problem.labels.codes, len(n_neighbors)
+    inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
-    def one(block: int) -> None:
-        rows, planes = runs.rows(block), runs.planes(block)
-        for fold in range(runs.n_folds):
-            split = split_of(planes, runs, block, fold, inner, problem.labels)
-            counts = [
-                right_answers(near, of_all, split, problem.labels.codes, n_neighbors)
-                for near, of_all in zip(sources, lists, strict=True)
-            ]
-            some = slice(rows.stop - rows.start)
-            shares = np.concatenate([right[some, :, :-1] / right[some, :, -1:] for right in counts], axis=2)
-            inside = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-            found.chosen[rows, fold] = inside.argmax(axis=1)
-            found.best[rows, fold] = inside.max(axis=1)
-            found.outer[rows, fold] = shares[:, -1]
+    def one(piece: tuple[int, ...]) -> None:
+        block, fold, at = piece
+        rows = runs.rows(block)
+        split = split_of(runs.planes(block), runs, block, fold, inner, problem.labels)
+        right = right_answers(sources[at], lists[at], split, codes, n_neighbors)[: rows.stop - rows.start]
+        shares = right[:, :, :-1] / right[:, :, -1:]
+        mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
+        inside[mine] = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
+        outer[mine] = shares[:, -1]
 
-    one(0)  # compiles
-    for_each(one, range(1, runs.n_blocks), n_jobs)
-    return found
+    pieces = list(np.ndindex(runs.n_blocks, runs.n_folds, len(sources)))
+    one(pieces[0])  # compiles
+    for_each(one, pieces[1:], n_jobs)
+    return NestedRuns(inside.argmax(axis=2), inside.max(axis=2), outer)
 
 
 def split_of(
