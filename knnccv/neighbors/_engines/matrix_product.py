@@ -36,6 +36,8 @@ from .engine import Engine, Lazy, NeighborLists
 
 BLOCK = 768  # samples whose products are computed at once; few enough for the processor's cache
 N_BLOCKS, FEWEST_ROWS = 8, 256  # of fewer samples, so that several threads have work
+PART = 32  # a part of all samples, from which the largest values that matter are estimated
+MARGIN = 5.0  # standard deviations of this estimate
 SPARE = 8  # places in a heap beyond the depth, which separate a row's list from all other samples
 UNIT = 2.0**-24  # rounding unit of single precision
 ABREAST = 4
@@ -156,9 +158,9 @@ class CandidateHeaps:
     n_items: int
 
     @classmethod
-    def empty(cls, n_rows: int, depth: int, n_items: int) -> CandidateHeaps:
-        """Heaps for lists of this depth, filled with the missing sample `n_items` at infinity."""
-        shape = n_rows, _width(depth, n_items)
+    def empty(cls, n_rows: int, width: int, n_items: int) -> CandidateHeaps:
+        """Heaps filled with the missing sample `n_items` at infinity."""
+        shape = n_rows, width
         return cls(np.full(shape, np.inf, np.float32), np.full(shape, n_items, np.int32), n_items)
 
     @property
@@ -172,10 +174,11 @@ class CandidateHeaps:
 
     def serves(self, depth: int) -> bool:
         """Return True if the heaps suffice for lists of this depth."""
-        return self.width >= _width(depth, self.n_items)
+        return self.width >= width_for(depth, self.n_items)
 
 
-def _width(depth: int, n_items: int) -> int:
+def width_for(depth: int, n_items: int) -> int:
+    """The width of heaps for lists of this depth."""
     return min(depth + SPARE, n_items - 1)
 
 
@@ -189,22 +192,20 @@ def _offer(values, items, row, value, item):
 
 
 @jit
-def _scan(products, caps, row_items, column_items, values, items, column_values, column_heaps):
-    """Offer a block of products to the heaps of its rows, and of its columns if there are any.
-
-    Values above a row's cap are not offered to the row.
-    """
+def _scan(products, row_items, column_items, values, items, column_values, column_heaps):
+    """Offer a block of products to the heaps of its rows, and of its columns if there are any."""
     n_columns = products.shape[1]
     both = len(column_values) > 0
     last = place_of_largest(values.shape[1])
     limits = np.full(n_columns + CHUNK, -np.inf, np.float32)
     if both:
+        last_of_column = place_of_largest(column_values.shape[1])
         for j in range(n_columns):
-            limits[j] = column_values[j, last]
+            limits[j] = column_values[j, last_of_column]
     in_chunks = n_columns - n_columns % CHUNK
     for r in range(len(products)):
         item = row_items[r]
-        limit = min(values[r, last], caps[r])
+        limit = values[r, last]
         for start in range(0, n_columns, CHUNK):
             if start < in_chunks:
                 hits = small_ones(products, r * n_columns + start, limits, start, limit)
@@ -217,20 +218,38 @@ def _scan(products, caps, row_items, column_items, values, items, column_values,
                 hits &= hits - 1
                 value = products[r, j]
                 if value <= limit and column_items[j] != item:
-                    limit = min(_offer(values, items, r, value, column_items[j]), caps[r])
+                    limit = _offer(values, items, r, value, column_items[j])
                 if both and value <= limits[j]:
                     limits[j] = _offer(column_values, column_heaps, j, value, item)
 
 
-def _caps(products: Array, width: int, *, first: bool) -> Array:
-    """Upper bounds of the values that the rows' heaps keep; finite only for the `first` products offered.
+def _begun(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
+    """Heaps for lists of this depth, which take no values above a bound that few candidates are below.
 
-    An empty heap accepts many values that it drops later; a partial sort saves most of these steps.
+    An empty heap accepts many values that it drops later. The first samples of the search are a random part
+    of all. In a part of all candidates there are `mean` of the nearest `width` on average, and hardly ever
+    so many more as are asked for here, so that the last of these is farther than the nearest `width`.
     """
-    if not first or products.shape[1] <= width + 1:
-        return np.full(len(products), np.inf, np.float32)
-    # One of the products may be that of the sample with itself.
-    return np.ascontiguousarray(np.partition(products, width, axis=1)[:, width])
+    n_items = search.n_others + 1
+    width, part = width_for(depth, n_items), search.n_searched // PART
+    mean = width * part / search.n_searched
+    n_asked = int(mean + MARGIN * np.sqrt(mean)) + 2
+    heaps = CandidateHeaps.empty(len(rows), width, n_items)
+    if n_asked < part:
+        few = CandidateHeaps.empty(len(rows), n_asked, n_items)
+        _offer_all(search, rows, few, part)
+        heaps.values[:] = few.values.max(axis=1)[:, None]
+    return heaps
+
+
+def _offer_all(search: ProductSearch, rows: Array, heaps: CandidateHeaps, n_first: int) -> None:
+    """Offer the first samples of the search to the heaps of some rows."""
+    none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
+    right = search.right_factors(rows)
+    for start in range(0, n_first, BLOCK):
+        columns = slice(start, min(start + BLOCK, n_first))
+        products = right @ search.factors[columns].T
+        _scan(products, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
 
 
 def _meetings(n_blocks: int) -> list[tuple[int, int]]:
@@ -249,39 +268,43 @@ def joined(
     offers, so the result does not depend on the threads.
     """
     n_items = len(search.items)
-    heaps = CandidateHeaps.empty(n_items, depth, n_items)
+    heaps = CandidateHeaps.empty(n_items, width_for(depth, n_items), n_items)
     size = min(BLOCK, max(FEWEST_ROWS, -(-n_items // N_BLOCKS)))
     blocks = [slice(start, min(start + size, n_items)) for start in range(0, n_items, size)]
     locks = [threading.Lock() for _ in blocks]
+
+    def begin(rows: slice) -> None:
+        heaps.values[rows] = _begun(search, np.arange(n_items)[rows], depth).values
 
     def offer(pair: tuple[int, int]) -> None:
         one, other = pair
         rows, columns = blocks[one], blocks[other]
         products = search.right_factors(rows) @ search.factors[columns].T
-        # Blocks meet themselves before others.
-        caps = _caps(products, heaps.width, first=one == other)
         none = slice(0, 0) if one == other else columns
         with locks[one], locks[other] if one != other else threading.Lock():
-            _scan(
-                products, caps, search.items[rows], search.items[columns], *heaps.at(rows), *heaps.at(none)
-            )
+            _scan(products, search.items[rows], search.items[columns], *heaps.at(rows), *heaps.at(none))
 
+    for_each(begin, blocks, n_jobs)
     for_each(offer, _meetings(len(blocks)), n_jobs, progress, unit="pair of blocks")
+    _search_missing(search, np.arange(n_items), heaps)
     return heaps
 
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
     """Heaps of some samples, given by their rows in `search`."""
-    n_items = search.n_searched
-    heaps = CandidateHeaps.empty(len(rows), depth, search.n_others + 1)
-    none = np.empty((0, heaps.width), np.float32), np.empty((0, heaps.width), np.int32)
-    right = search.right_factors(rows)
-    for start in range(0, n_items, BLOCK):
-        columns = slice(start, min(start + BLOCK, n_items))
-        products = right @ search.factors[columns].T
-        caps = _caps(products, heaps.width, first=start == 0)
-        _scan(products, caps, search.items[rows], search.items[columns], heaps.values, heaps.items, *none)
+    heaps = _begun(search, rows, depth)
+    _offer_all(search, rows, heaps, search.n_searched)
+    _search_missing(search, rows, heaps)
     return heaps
+
+
+def _search_missing(search: ProductSearch, rows: Array, heaps: CandidateHeaps) -> None:
+    """Search once more, without a bound, where it was too low for the heap to be filled."""
+    left = np.flatnonzero((heaps.items == heaps.n_items).any(axis=1))
+    if len(left):
+        again = CandidateHeaps.empty(len(left), heaps.width, heaps.n_items)
+        _offer_all(search, rows[left], again, search.n_searched)
+        heaps.values[left], heaps.items[left] = again.values, again.items
 
 
 @jit

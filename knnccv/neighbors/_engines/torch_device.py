@@ -28,7 +28,7 @@ import numpy as np
 from ..._parallel import for_each
 from ..._typing import Array
 from .engine import Lazy
-from .matrix_product import UNIT, CandidateHeaps, MatrixProduct, ProductSearch
+from .matrix_product import UNIT, CandidateHeaps, MatrixProduct, ProductSearch, width_for
 
 TILE_BYTES = 2**30  # products in a tile, on a device with memory of its own
 CPU_TILE_BYTES = 2**26
@@ -190,7 +190,8 @@ class DeviceSearch:
 
     def proposals(self, rows: Array, depth: int, progress: bool = False) -> CandidateHeaps:
         """Heaps of some samples, given by their rows in the search."""
-        heaps = CandidateHeaps.empty(len(rows), depth, self._search.n_others + 1)
+        n_items = self._search.n_others + 1
+        heaps = CandidateHeaps.empty(len(rows), width_for(depth, n_items), n_items)
         n_rows = self._n_rows(heaps.width)
 
         def fill(start: int) -> None:
