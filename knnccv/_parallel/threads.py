@@ -90,16 +90,14 @@ class Threads:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.flag[0] = True
-        started = list(self._started)
-        for future in started:
-            future.cancel()
+        running = [future for future in self._started if not future.cancel()]
         if kind is None or issubclass(kind, Exception):
-            wait(started)
+            wait(running)
             with _lock:
                 _kept.setdefault(self._max_workers, []).append(self._pool)
         else:
             self._pool.shutdown(wait=False, cancel_futures=True)
-            wait(started, PATIENCE)
+            wait(running, PATIENCE)
 
 
 def aside(fn: Callable[..., Any], *args: Any) -> Any:
