@@ -204,7 +204,7 @@ def _pieces(
 
 def depth_for_halves(mean: float, neighbors: Neighbors) -> int:
     """Depth of lists that hold enough samples of a half, if they do at the depth `mean` on average."""
-    return min(math.ceil(mean + 7 * math.sqrt(mean)), neighbors.max_depth)
+    return min(math.ceil(mean + 5 * math.sqrt(mean)), neighbors.max_depth)
 
 
 def within_halves(
