@@ -142,6 +142,7 @@ def _number(value: float | None, digits: int = 4) -> str:
     text = f"{value:.{digits}f}" if 0.1 <= abs(value) <= 1 else f"{value:.{digits}g}"
     if "e+" in text and abs(value) < 1e12:
         text = f"{value:,.0f}"
+    text = text.replace("e-0", "e-")
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
