@@ -113,11 +113,7 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
             keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
-    warned: dict[str, list[str]] = {}
-    entries = {setting: _score(study, setting, found, warned) for setting, found in results.items()}
-    for message, names in warned.items():
-        which = "Intervals" if len(names) == len(results) else f"Interval with {names[0]}"
-        study.note(f"{which}: {message}.")
+    entries = {setting: _score(study, setting, found) for setting, found in results.items()}
     scorings, undefined = _scorings(study, wanted)
     return section(
         partial(_conclusion, study),
@@ -134,12 +130,8 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _score(
-    study: Study, setting: Setting, found: CompleteCV, warned: dict[str, list[str]]
-) -> dict[str, Any]:
-    error, interval, reason, warnings_of = _luck_of_the_data(study, found)
-    for message in dict.fromkeys(warnings_of):
-        warned.setdefault(message, []).append(str(setting))
+def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
+    error, interval, reason = _luck_of_the_data(study, found)
     return {
         **setting._asdict(),
         "score": found.score,
@@ -168,19 +160,19 @@ def number_of_training_sets(found: CompleteCV) -> str:
     return magnitude(found.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
 
-def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, Any, str | None, list[str]]:
-    """Standard error, interval, the reason why there is none, and warnings."""
+def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, Any, str | None]:
+    """Standard error, interval, and the reason why there is none."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", InferenceWarning)
             low, high = found.confidence_interval(LEVEL, **study.halves)
             error = found.standard_error(**study.halves)
     except ValueError as reason:
-        return None, None, str(reason), []
-    said = [str(each.message) for each in caught]
+        return None, None, str(reason)
+    study.note(*(f"Intervals: {each.message}." for each in caught))
     if not (math.isfinite(low) and math.isfinite(high)):
-        return error, None, "the halves of the data give no interval", said
-    return error, {"low": low, "high": high, "level": LEVEL}, None, said
+        return error, None, "the halves of the data give no interval"
+    return error, {"low": low, "high": high, "level": LEVEL}, None
 
 
 def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
@@ -232,11 +224,8 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
         simple = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
         score = simple["balanced_accuracy" if study.average == "class" else "accuracy"]
     first = {"name": name, "score": score, "explanation": explanation}
-    copied = {
-        "name": "one nearest neighbor",
-        "score": nearest.score,
-        "explanation": setting_name(setting._asdict()),
-    }
+    named = setting_name(setting._asdict())
+    copied = {"name": "one nearest neighbor", "score": nearest.score, "explanation": named}
     return [first | simple, copied | others]
 
 

@@ -346,10 +346,8 @@ class Setting(NamedTuple):
     n_neighbors: int
 
     def __str__(self) -> str:
-        columns = f"{self.scaling} columns, {metric_name(self.metric)} distance"
-        if self.metric in MIXED:
-            columns = f"{metric_name(self.metric)} distance"
-        return f"{columns}, K = {self.n_neighbors}"
+        columns = "" if self.metric in MIXED else f"{self.scaling} columns, "
+        return f"{columns}{metric_name(self.metric)} distance, K = {self.n_neighbors}"
 
     @property
     def pair(self) -> tuple[str, str]:
