@@ -253,7 +253,8 @@ def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
         .transform_calculate(kind=json.dumps(name))
         for key, (name, look) in lines.items()
     ]
-    x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=6))
+    axis = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=6)
+    x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=axis)
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(x=x)
     layers.append(dots.transform_calculate(kind=json.dumps(measure)))
     return _finished(alt.layer(*layers), height=52 * len(rows))
