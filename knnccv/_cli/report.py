@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import re
 import shutil
 import textwrap
 import webbrowser
@@ -52,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     if out is not None:
         report.save(out)
     found = report.to_dict()
-    notes = (found["method"] or {}).get("notes", ())
-    print_notes([note for note in notes if re.match("There is no [^,]+: ", note)])
+    undefined = (found["scores"] or {}).get("undefined", ())
+    print_notes([f"there is no {one['name']}: {one['reason']}" for one in undefined])
     show(args, found, lines(found, out), 12)
     if args.open and out is not None and not webbrowser.open(out.resolve().as_uri()):
         print_notes([f"no browser was found; open {out} yourself"])

@@ -43,9 +43,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     ValueError
         If scikit-learn has no scoring of a name, or it does not suit the labels.
     """
-    from sklearn import neighbors
-
-    from ..sklearn import expected_score, named_scorings, scores_of
+    from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
 
     name, mixed = problem.rule.name, args.metric in MIXED_METRICS
     how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
@@ -59,8 +57,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
         known = how["weights"] in ("distance", "inverse")
         refuse(not known, f"--scoring takes weights=inverse, as scikit-learn has, got {how['weights']!r}")
         how["weights"] = "distance"
-    kind = neighbors.KNeighborsRegressor if name in REGRESSION else neighbors.KNeighborsClassifier
-    table = problem.table
+    rule, table = neighbors_rule(name in REGRESSION, **how), problem.table
     names = [one.strip() for one in args.scoring.split(",")]
     scorings = named_scorings(names, table.y, regression=name in REGRESSION)
     if mixed or args.per_class is not None:
@@ -68,13 +65,13 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
         near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
         design = as_design(cv, stratified=name not in REGRESSION)
         asked = {"random_state": args.seed, "n_jobs": args.jobs}
-        found = scores_of(kind(**how), near, table.y, design, scorings, **asked)
+        found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
             refuse(isinstance(score, str), f"there is no {one}: {score}")
         return dict(found)
     return dict(
         expected_score(
-            kind(**how),
+            rule,
             table.X,
             table.y,
             cv=splitter_of(args, table, name not in REGRESSION),

@@ -192,8 +192,8 @@ def halves_with_warnings(
         ),
         (
             (train_size < LEAST_TRAIN_PER_NEIGHBOR * nearest) & np.logical_not(unknown),
-            f"the halves train on {many or 'fewer than 4 K samples'}: 95 % intervals were found to contain "
-            "the target in 86 to 97 % of the data sets",
+            f"the halves train on {many or 'fewer than 4 K samples'}: 95% intervals were found to contain "
+            "the true score in 86 to 97% of the data sets",
         ),
         (
             _has_grown(problem, score, halves.mean),
@@ -266,7 +266,7 @@ def _small_classes(problem: ScoringProblem) -> list[str]:
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
             f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
-            "much as the others: 95 % intervals were found to contain the target in some 90 % of the "
+            "much as the others: 95% intervals were found to contain the true score in some 90% of the "
             "data sets"
         )
     return texts

@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 
 from .._formatting import rounded_up
-from ._text import EMPTY, pair_name, setting_name, visible
+from ._text import EMPTY, metric_name, pair_name, setting_name, visible
 
 Row = dict[str, Any]
 Spec = dict[str, Any]
@@ -88,10 +88,11 @@ def settings_chart(answer: dict[str, Any]) -> Spec | None:
     best, rows, bands, top = settings["best"], [], [], []
     for curve in settings["curves"]:
         pair = {"scaling": curve["scaling"], "metric": curve["metric"]}
+        shown = {"metric": metric_name(curve["metric"])}
         run = 0  # of settings that are not worse, one beside the other
         for row in _points(curve, curve["n_neighbors"]):
             is_near = (*pair.values(), row["x"]) in near
-            row |= pair | {"name": pair_name(**pair), "verdict": NEAR if is_near else FAR}
+            row |= pair | shown | {"name": pair_name(**pair), "verdict": NEAR if is_near else FAR}
             rows.append(row)
             run += not is_near
             bands += [row | {"run": f"{row['name']} {run}"}] * is_near
@@ -100,7 +101,8 @@ def settings_chart(answer: dict[str, Any]) -> Spec | None:
         return None
     tips = _tips(name="setting", x="K", score=measure, bound="error at most", verdict="against the best")
     return _curves(
-        rows, ("number of neighbors K", measure), tips, ("scaling", "metric"),
+        rows, ("number of neighbors K", measure), tips,
+        ("metric", "metric") if best["metric"] == "heom" else ("scaling", "metric"),
         behind=(bands, {"strokeWidth": 10, "strokeCap": "round", "opacity": 0.28}),
         above=(top[:1], {"shape": "diamond", "size": 190, "filled": True, "opacity": 1, "style": "best"}),
     )  # fmt: skip
@@ -251,7 +253,8 @@ def _intervals(rows: list[Row], measure: str, range_name: str) -> Spec:
         .transform_calculate(kind=json.dumps(name))
         for key, (name, look) in lines.items()
     ]
-    x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=6))
+    axis = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=6)
+    x = alt.X("score:Q", title=measure, scale=alt.Scale(zero=False, nice=True), axis=axis)
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(x=x)
     layers.append(dots.transform_calculate(kind=json.dumps(measure)))
     return _finished(alt.layer(*layers), height=52 * len(rows))

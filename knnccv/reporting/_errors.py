@@ -25,7 +25,7 @@ from ._study import (
     section,
 )
 from ._table import Cut, of_a_part
-from ._text import at_most, counted, percentage, quoted, rounded
+from ._text import counted, percentage, quoted, rounded
 
 MOST_CLASSES = 200
 """Classes up to which the matrix is given as a whole."""
@@ -132,8 +132,8 @@ def _of_classes(matrix: Array, found: dict[str, Any]) -> str:
         text = f"All classes are recognized equally often, in {score} of the cases"
     elif len(missed) > 1:
         text = (
-            f"{len(missed)} of {len(matrix)} classes are never recognized, or in less than {RARELY:.1%} of "
-            f"the cases; the largest of them is {name} with {size}"
+            f"{len(missed)} of {len(matrix)} classes are recognized in less than {RARELY:.1%} of the cases."
+            f" The largest of them is {name} with {size}"
         )
     else:
         how = f"recognized worst, in {score} of the cases" if worst["score"] > 0 else "never recognized"
@@ -183,8 +183,8 @@ def items_section(study: Study) -> dict[str, Any]:
         if study.groups is not None:
             del marked.by_reason[NEVER_RIGHT], marked.thresholds[NEVER_RIGHT]
             study.note(
-                "A sample has one training set, all other groups, and is right or wrong: samples that are "
-                "never right are not listed, since they are all that are wrong."
+                "Samples that are never right are not listed: with groups they are simply all that are "
+                "wrong."
             )
     listed = choose(marked, MOST_LISTED)
     reasons, given = marked.by_reason, np.asarray(study.table.indices)
@@ -261,36 +261,34 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | No
 
 
 def _of_items(study: Study, with_influence: bool, found: dict[str, Any]) -> str:
-    counts, thresholds = found["counts"], found["thresholds"]
+    counts = found["counts"]
     what = "label" if study.task == "classification" else "target"
     if not found["of"]:
         return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
-    parts = []
+    text = (
+        f"{found['of']:,} of {len(study.y):,} samples {'is' if found['of'] == 1 else 'are'} worth a look."
+    )
     if study.task == "regression":
-        worst = counts[RESIDUALS]
-        errors = "largest expected error is" if worst == 1 else f"{worst} largest expected errors are"
-        parts.append(f"the {errors} listed")
+        errors = "has the largest expected error", "have the largest expected errors"
+        text += f" {_number(counts[RESIDUALS], *errors)}."
     if counts[NEVER_RIGHT]:
-        parts.append(
-            f"{_are(counts[NEVER_RIGHT])} classified correctly by no training set "
-            f"(or a share of at most {at_most(thresholds[NEVER_RIGHT])})"
-        )
+        text += f" {_number(counts[NEVER_RIGHT], 'is', 'are')} never classified correctly."
     if counts[SUSPICIOUS]:
-        number = counts[SUSPICIOUS]
-        lower, their = ("lowers", "its") if number == 1 else ("lower", "their")
-        why = f", and {lower} the score" if with_influence else ""
-        parts.append(
-            f"{_are(number)} classified correctly less often than by guessing one of the "
-            f"{round(1 / thresholds[SUSPICIOUS])} classes, with less than half as many samples of {their} "
-            f"class nearby as by chance{why}"
+        they, their, them = ("they are", "their", "them")
+        if counts[SUSPICIOUS] == 1:
+            they, their, them = ("it is", "its", "it")
+        text += (
+            f" {_number(counts[SUSPICIOUS], 'has a suspicious label', 'have suspicious labels')}: {they} "
+            f"right less often than by guessing, few near neighbors are of {their} class"
+            f"{f', and the score is better without {them}' * with_influence}."
         )
     if counts[DUPLICATES]:
-        parts.append(f"{counts[DUPLICATES]:,} have an equal row with a different {what}")
-    return f"Of {len(study.y):,} samples, {'; '.join(parts)}."
+        text += f" {_number(counts[DUPLICATES], 'has', 'have')} an equal row with a different {what}."
+    return text
 
 
-def _are(number: int) -> str:
-    return f"{number:,} {'is' if number == 1 else 'are'}"
+def _number(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
 
 
 def row_groups(X: Array) -> Array:
@@ -547,15 +545,15 @@ def _of_ties(task: str, found: dict[str, Any]) -> str:
     if not number:
         what = "labels" if task == "classification" else "targets"
         return (
-            "The order of the rows decides nothing: no sample has tied neighbors with different "
-            f"{what} that could change its score."
+            "The order of the rows decides nothing: no sample has equally near neighbors whose "
+            f"{what} could change its score."
         )
     low, high, score = _said((found["low"], found["high"], found["score"]), task)
     ends = "" if found["exact_range"] else " or slightly beyond"
     return (
-        f"{counted(number, 'sample')} of {found['n_items']:,} {'has' if number == 1 else 'have'} equally "
-        "near neighbors that disagree: a program that breaks ties by the order of the rows would find a "
-        f"score between {low} and {high}{ends}; the mean over all orders is {score}."
+        f"By the order of the rows a program may find a score between {low} and {high}{ends}; the mean "
+        f"over all orders is {score}. {_number(number, 'sample has', 'samples have')} equally near "
+        "neighbors that disagree."
     )
 
 

@@ -32,14 +32,14 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
     part, cut = subsampled(table, rows if reason else most, seed, reason)
     if part.task == "classification" and len(set(part.y.tolist())) < 2:
         msg = (
-            f"all {part.n_items:,} rows of the subsample are of one class, {shown(part.y[0])}; take a "
-            "larger max_items, or another random_state"
+            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
+            f"are of one class, {shown(part.y[0])}"
         )
         raise ValueError(msg)
     if part.groups is not None and not smallest_without(part.groups):
         msg = (
-            f"all {part.n_items:,} rows of the subsample are of one group; take a larger max_items, or "
-            "another random_state"
+            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
+            "are of one group"
         )
         raise ValueError(msg)
     return part, cut
@@ -75,27 +75,29 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
 
 
 def _of_data(found: dict[str, Any]) -> str:
-    samples = f"{found['n_items']:,}"
+    text = f"The table has {found['n_items']:,} samples"
     if found["subsample"]:
-        samples = f"A random {samples} of {found['subsample']['of']:,}"
-    of_groups = f" of {found['n_groups']:,} groups" if found["n_groups"] else ""
-    text = f"{samples} samples{of_groups} with {counted(found['n_features'], 'column')}"
+        text = f"The page is about a random {found['n_items']:,} of {found['subsample']['of']:,} samples"
+    if found["n_groups"]:
+        text += f" of {found['n_groups']:,} groups"
+    text += f" with {counted(found['n_features'], 'column')}"
     if found["target"]:
         low, high, mean = (rounded(found["target"][name]) for name in ("min", "max", "mean"))
-        text += f" have targets from {low} to {high} with a mean of {mean}"
+        text += f". The targets go from {low} to {high}, with a mean of {mean}."
     else:
         largest = max(found["classes"], key=lambda each: each["n_items"])
-        text += f" belong to {len(found['classes'])} classes, the largest of which, "
-        text += f"{quoted(largest['label'])}, has {largest['share']:.1%} of them"
+        text += f" and {len(found['classes'])} classes. The largest class, {quoted(largest['label'])}, has "
+        text += f"{largest['share']:.1%} of the samples."
     counts = (
-        (len(found["categorical"]), "column", " with categories"),
+        (len(found["categorical"]), "column", "with categories"),
         (found["n_missing"], "missing value", ""),
         (len(found["constant"]), "constant column", ""),
     )
-    remarks = [counted(n, noun) + more for n, noun, more in counts if n]
+    remarks = [f"{counted(n, noun)} {more}".rstrip() for n, noun, more in counts if n]
     if remarks:
-        text += f"; the table has {', '.join(remarks[:-1])}{' and ' * (len(remarks) > 1)}{remarks[-1]}"
-    return f"{text}.{copies_note(found['copies_of_target'])}"
+        there = "There is" if remarks[0].startswith("1 ") else "There are"
+        text += f" {there} {', '.join(remarks[:-1])}{' and ' * (len(remarks) > 1)}{remarks[-1]}."
+    return text + copies_note(found["copies_of_target"])
 
 
 SAME = 1e-9
@@ -132,8 +134,8 @@ def copies_note(names: list[str]) -> str:
         return ""
     listed = ", ".join(quoted(name) for name in names[:MOST_NAMED]) + (", …" if names[MOST_NAMED:] else "")
     if len(names) == 1:
-        return f" The column {listed} says the same as the target; if it is made from it, leave it out."
-    return f" The columns {listed} say the same as the target; if they are made from it, leave them out."
+        return f" The column {listed} says the same as the target. Leave it out if it is made from it."
+    return f" The columns {listed} say the same as the target. Leave them out if they are made from it."
 
 
 def _names_classes(values: Array, classes: Array) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import re
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -115,6 +116,7 @@ def _render(name: str, **values: Any) -> str:
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "pvalue": _pvalue}
+    environment.filters["sentence"] = _sentence
     environment.filters["name"] = setting_name
     task = values["answer"]["task"]
     environment.filters["score"] = lambda value: score_text(value, task)
@@ -123,15 +125,24 @@ def _render(name: str, **values: Any) -> str:
     return environment.get_template(name).render(**values)
 
 
-def _number(value: float | None) -> str:
-    """Four significant digits; a dash for a number that is missing."""
+def _sentence(text: str) -> Any:
+    """A sentence in which no setting ("K = 15"), power of ten or option is broken at the end of a line."""
+    from markupsafe import Markup, escape
+
+    whole = re.compile(r"K = \d+|\d[\d.]*e[-+]\d+|(?<![\w-])--[a-z][a-z-]*")
+    return Markup(whole.sub(r'<span class="whole">\g<0></span>', str(escape(visible(text)))))
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    """So many significant digits; a dash for a number that is missing."""
     if value is None:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    text = f"{value:.4f}" if 0.1 <= abs(value) <= 1 else f"{value:.4g}"
-    if "e" in text and 1e4 <= abs(value) < 1e12:
+    text = f"{value:.{digits}f}" if 0.1 <= abs(value) <= 1 else f"{value:.{digits}g}"
+    if "e+" in text and abs(value) < 1e12:
         text = f"{value:,.0f}"
+    text = text.replace("e-0", "e-")
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 

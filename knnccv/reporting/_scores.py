@@ -32,7 +32,7 @@ from ._study import (
     smallest_training_size,
 )
 from ._table import of_a_part
-from ._text import percentage, quoted, rounded
+from ._text import percentage, quoted, rounded, setting_name
 
 MAX_EXACT_LOG = 1000
 """Decimal digits up to which the number of training sets is computed."""
@@ -76,32 +76,29 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     return named_scorings(names, study.y, regression=regression, rarer=scoring is None)
 
 
-def _scorings(study: Study, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """Other scores of the best setting; those that are not defined are notes."""
+def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Other scores of the best setting, and those that are not defined, with the reasons."""
     if not wanted:
-        return []
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-
-    from ..sklearn import scores_of
+        return [], []
+    from ..sklearn import neighbors_rule, scores_of
 
     nearest, items = None, np.arange(len(study.y))
-    kind = KNeighborsRegressor if study.task == "regression" else KNeighborsClassifier
     if study.groups is not None:
         k, others = study.n_neighbors, study.others
         starts = range(0, len(items), step := others.rows_at_once(k))
         nearest = np.concatenate([others.search(items[at : at + step], k).items for at in starts])
     n_runs = max(200, min(5000, int(SCORED_RUNS / len(items))))
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
-    estimator = kind(study.n_neighbors)
-    found = scores_of(estimator, study.near, study.y, study.design, wanted, nearest=nearest, **how)
-    rows = []
+    rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
+    found = scores_of(rule, study.near, study.y, study.design, wanted, nearest=nearest, **how)
+    rows, undefined = [], []
     for name, one in found.items():
         if isinstance(one, str):
-            study.note(f"There is no {name}: {one.rstrip('.')}.")
+            undefined.append({"name": name, "reason": one.rstrip(".")})
         else:
             fields = "score", "exact", "std_error", "error_bound", "n_runs"
             rows.append({"name": name} | plain_fields(one, *fields))
-    return rows
+    return rows, undefined
 
 
 def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -117,6 +114,7 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
+    scorings, undefined = _scorings(study, wanted)
     return section(
         partial(_conclusion, study),
         measure=study.best.measure,
@@ -127,7 +125,8 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
         default=entries[study.default_setting],
         baselines=_baselines(study),
         difference=_difference(study) if len(results) > 1 else None,
-        scorings=_scorings(study, wanted),
+        scorings=scorings,
+        undefined=undefined,
     )
 
 
@@ -218,16 +217,15 @@ def _baselines(study: Study) -> list[dict[str, Any]]:
     others: dict[str, Any] = measures(study, nearest)
     if study.task == "regression":
         name, score = "mean of the training targets", error_of_mean(study.y, study.train_size, study.groups)
-        answers = "the mean target of the training samples"
-        simple = others
+        explanation, simple = "always answers this mean", others
     else:
         label, share = majority_class(study.y)
-        name, answers = "majority class", f"{quoted(label)}, the largest class"
+        name, explanation = "largest class", f"always answers {quoted(label)}"
         simple = {"accuracy": share, "balanced_accuracy": 1 / study.n_classes}
         score = simple["balanced_accuracy" if study.average == "class" else "accuracy"]
-    explanation = f"copies the nearest training sample ({setting.columns})"
-    copied = {"name": "one nearest neighbor", "score": nearest.score, "explanation": explanation}
-    first = {"name": name, "score": score, "explanation": f"always answers {answers}"}
+    first = {"name": name, "score": score, "explanation": explanation}
+    named = setting_name(setting._asdict())
+    copied = {"name": "one nearest neighbor", "score": nearest.score, "explanation": named}
     return [first | simple, copied | others]
 
 
@@ -249,38 +247,38 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     best, simple = found["best"], found["baselines"][0]
     regression, by_classes = study.task == "regression", study.average == "class"
     said = (lambda score: rounded(math.sqrt(score))) if regression else study.said
-    amount, interval, simplest, more = said(best["score"]), "", f"the {simple['name']}", ""
+    amount, interval, more = said(best["score"]), "", ""
+    simplest = f"the {simple['name']}" if regression else f"always answering the {simple['name']}"
+    if ends := best["interval"]:
+        interval = f"{LEVEL:.0%} interval {said(ends['low'])} to {said(ends['high'])}"
     whose = "the samples of new groups" if study.groups is not None else "new samples"
-    start = f"{amount} of {whose} are classified correctly"
+    start, term = f"{amount} of {whose} are classified correctly", ""
     if regression:
-        start = f"Predictions are off by about {amount} (the root of the {found['measure']})"
+        start, term = f"Predictions are off by about {amount}", "the root of the mean squared error"
         spread = float(np.var(study.y))
         share = 1 - best["score"] / spread if spread > 0 else 0.0
-        more = f"; the best explains {percentage(share)} of the variance of the target" * (share > 0)
-    else:
-        simplest = f"always answering {simplest}"
+        more = f" The best explains {percentage(share)} of the variance of the target." * (share > 0)
     if by_classes:
-        start = f"The {found['measure']} is {amount}"
+        start, term = f"On average over the classes, {start}", found["measure"]
         more = (
-            f"; the accuracy of the best is {percentage(best['accuracy'])}, and that of the "
-            f"{simple['name']} {percentage(simple['accuracy'])}"
+            f" Of all samples, the best classifies {percentage(best['accuracy'])} correctly (accuracy), "
+            f"{simplest} {percentage(simple['accuracy'])}."
         )
-    if ends := best["interval"]:
-        interval = f"; {LEVEL:.0%} interval for the population {said(ends['low'])} to {said(ends['high'])}"
-        reaches = ends["high"] >= simple["score"] if regression else ends["low"] <= simple["score"]
-        if reaches:
-            start = f"No setting is significantly better than {simplest}. {start}"
+    if ends and (ends["high"] >= simple["score"] if regression else ends["low"] <= simple["score"]):
+        start = f"No setting is significantly better than {simplest}. {start}"
+    remarks = "; ".join(filter(None, (term, interval)))
+    of = "is off by" if regression else "has"
     return (
-        f"{start} with the best setting ({study.best_setting}{interval}), against "
-        f"{said(study.default.score)} with the default setting and {said(simple['score'])} by "
-        f"{simplest}{more}{_also(found['scorings'])}."
+        f"{start}{f' ({remarks})' * bool(remarks)} with the best setting: {study.best_setting}. "
+        f"The default setting {of} {said(study.default.score)}, and {simplest} "
+        f"{'by ' * regression}{said(simple['score'])}.{more}{_also(found['scorings'])}"
     )
 
 
 def _also(scorings: list[dict[str, Any]]) -> str:
-    """What a sentence adds of other scores of the best setting."""
+    """What the conclusion adds of other scores of the best setting."""
     said = [f"{quoted(one['name'])} {one['score']:.3f}" for one in scorings]
-    return f"; the best has {', '.join(said)}" if said else ""
+    return f" The best has {', '.join(said)}." if said else ""
 
 
 FEWEST_SIZES, MOST_SIZES = 7, 12
@@ -296,9 +294,9 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     """Return the section; None, with a note, if whole groups are left out."""
     if study.groups is not None:
         study.note(
-            "There is no learning curve, since training sets leave out one group each; no score of a "
-            "setting chosen anew and no range over the orders of tied samples; and for a regression no "
-            "bias and variance, since a sample has one training set."
+            "With groups every sample has one training set. So there is no learning curve, no score of a "
+            "setting chosen anew, and no range over the orders of tied samples"
+            f"{', and no bias and variance' * (study.task == 'regression')}."
         )
         return None
     part, cut = part_of(study, study.effort.learning, "learning curves of")
@@ -317,12 +315,10 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     points, scores = np.array(sizes)[known], scores[known]
     highest = 1.0 if study.task == "classification" else math.inf
     extrapolation, reason = extrapolated(points, scores, 2 * part.table.n_items, highest)
-    if extrapolation is None:
-        study.note(f"The learning curve is not extrapolated: {reason}.")
-    start = (
-        f"From {points[0]:,} to {points[-1]:,} training samples the {study.best.measure} with "
-        f"K = {setting.n_neighbors} goes from {study.said(scores[0])} to {study.said(scores[-1])}"
-        f"{of_a_part(cut)}"
+    known_part = (
+        f"The {study.best.measure} goes from {study.said(scores[0])} with {points[0]:,} to "
+        f"{study.said(scores[-1])} with {points[-1]:,} training samples (K = {setting.n_neighbors})"
+        f"{of_a_part(cut)}."
     )
     return {
         "scaling": setting.scaling,
@@ -331,7 +327,7 @@ def learning_section(study: Study) -> dict[str, Any] | None:
         "curves": curves,
         "extrapolation": extrapolation,
         "subsample": cut,
-        "conclusion": f"{start}; {_of_more_data(study, extrapolation, reason)}.",
+        "conclusion": _of_more_data(study, extrapolation, reason, known_part),
     }
 
 
@@ -410,15 +406,19 @@ def extrapolated(
     return {"train_size": at, "score": score, "gain": gain, "model": MODEL}, ""
 
 
-def _of_more_data(study: Study, found: dict[str, Any] | None, reason: str) -> str:
+def _of_more_data(study: Study, found: dict[str, Any] | None, reason: str, known: str) -> str:
+    """The answer comes first if there is one; `known` is the sentence on the computed curve."""
     if found is None:
-        return f"it is not extrapolated, since {reason}"
+        return f"{known} It is not extrapolated, since {reason}."
     gain = found["gain"]
-    change = ("+" if gain > 0 else "") + rounded(gain)
+    change = ("+" if gain > 0 else "") + rounded(gain, 2)
     if study.task == "classification":
         change = f"{100 * gain:+.1f} points"
-    score = study.said(found["score"])
-    return f"extrapolated to {found['train_size']:,}, which is a guess, it would be {score} ({change})"
+    return (
+        f"With {found['train_size']:,} training samples the {study.best.measure} may be "
+        f"{study.said(found['score'])} ({change.replace('-', '−')}): an extrapolation, and so a guess. "
+        f"{known}"
+    )
 
 
 CURVE = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
@@ -465,21 +465,18 @@ def curve_numbers(n_neighbors: int, most: int) -> list[int]:
 
 
 def _of_regression(found: dict[str, Any]) -> str:
-    mse, r2, total = rounded(found["mse"]), found["r2"], found["bias2"] + found["variance"]
+    r2, total = found["r2"], found["bias2"] + found["variance"]
     if r2 is None:
-        return f"All targets are equal, so there is nothing to explain; the mean squared error is {mse}."
-    start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g})"
-    if r2 > 0:
-        start = (
-            f"Predictions are off by about {rounded(found['rmse'])} (the root of the mean squared error); "
-            f"the rule explains {percentage(r2)} of the variance of the target"
+        return (
+            f"All targets are equal, so there is nothing to explain: the error is {rounded(found['mse'])}."
         )
+    start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g}). " * (r2 <= 0)
     error, k = min(zip(found["loo"]["mse"], found["loo"]["n_neighbors"], strict=True))
-    loo = f"leave-one-out is best at K = {k}, with {rounded(error)}"
+    loo = f"Leave-one-out is best at K = {k}, with a mean squared error of {rounded(error)}."
     if total <= 0:
-        return f"{start}: its expected squared error is 0; {loo}."
+        return f"{start}The expected squared error is 0. {loo}"
     share = found["bias2"] / total
     return (
-        f"{start}; {share:.0%} of its squared error of {mse} is squared bias, the noise of the target "
-        f"included, and {1 - share:.0%} the variance between training sets; {loo}."
+        f"{start}{share:.0%} of the squared error is squared bias, the noise of the target included; "
+        f"{1 - share:.0%} is variance between training sets. {loo}"
     )

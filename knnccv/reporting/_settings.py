@@ -39,14 +39,15 @@ HVDM_NOTE = (
     "can be optimistic, and it is never chosen as the best."
 )
 HEOM_NOTE = (
-    "The table has categories or missing values, so distances are HEOM: the differences of numbers are "
-    "divided by the range of their column, different categories are at distance 1, and so is a missing "
-    "value. HEOM scales the columns itself; other scalings and metrics do not apply."
+    "The table has categories or missing values, so the distance is HEOM. Differences of numbers are "
+    "divided by the range of their column; different categories are at distance 1, as is a missing value. "
+    "Other scalings and distances do not apply."
 )
 SCALING_NOTE = (
-    "Scalings are fitted to all samples, without the labels; scaling each training set by itself is a "
-    "slightly different experiment."
+    "The columns are scaled over all samples, without the labels. Scaling within each training set would "
+    "give slightly other scores."
 )
+OPTIMISTIC_NOTE = "The score of the best setting can be optimistic, since the same data chose it."
 Pair = tuple[str, str]
 
 
@@ -226,8 +227,8 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
     if n_unknown and halves:
         what = "1 setting has" if n_unknown == 1 else f"{n_unknown} settings have"
         part.note(
-            f"{what} another score than the best, but the random halves of the data say nothing about the "
-            "difference: such settings count as worse."
+            f"{what} another score than the best, but random halves of the data cannot tell whether by "
+            "chance: such settings count as worse."
         )
     return kept, bool(halves) and not n_unknown
 
@@ -282,7 +283,7 @@ def identifier_notes(table: TableInput) -> list[str]:
         known = codes[~np.isnan(codes)]
         if is_category and len(np.unique(known)) == len(known) > 1:
             notes.append(
-                f"All values of the column {name} differ; if it identifies the samples, leave it out."
+                f"Leave out the column {name} if it identifies the samples: all its values differ."
             )
     return notes
 
@@ -293,18 +294,17 @@ def _note(study: Study, found: Found) -> None:
     study.notes += [SCALING_NOTE] * any(scaling != "raw" for scaling, _ in found)
     if study.average == "class" and are_unequal(study.y):
         study.note(
-            f"The largest class has more than {TIMES_LARGER} times as many samples as the others on "
-            "average, so that the accuracy hardly sees the others: the score is the balanced accuracy, in "
-            "which all classes have equal weight (average='pooled', on the command line --average pooled, "
-            "takes the accuracy)."
+            "The score is the balanced accuracy, in which all classes have equal weight. The largest class "
+            f"has more than {TIMES_LARGER} times as many samples as the others on average, so that the "
+            "accuracy hardly sees the others. Take the accuracy by --average pooled, in Python "
+            "average='pooled'."
         )
     if study.task == "classification" and study.n_classes == 2 and study.n_neighbors % 2 == 0:
         study.note(
-            f"With an even K, such as {study.n_neighbors}, a vote may be tied. Such votes go to "
+            f"With an even K, such as {study.n_neighbors}, votes may be tied. They go to "
             f"{shown(np.unique(study.y)[0])}, the first class in order, which may be why this K is best. "
-            "An odd K has no tied votes of two classes."
+            "Two classes never tie with an odd K."
         )
-    study.note("The best of many settings is chosen by the same data, so its score can be optimistic.")
 
 
 def _conclusion(study: Study, part: Study, compared: bool, found: dict[str, Any]) -> str:
@@ -313,14 +313,12 @@ def _conclusion(study: Study, part: Study, compared: bool, found: dict[str, Any]
     amount = study.said(found["best"]["score"])
     if study.task == "regression" or study.average == "class":
         amount = f"a {found['measure']} of {amount}"
-    if n_settings == 1:
-        text = f"The only setting is {study.best_setting}, with {amount}"
-    else:
-        text = f"Of {n_settings} settings the best is {study.best_setting}, with {amount}"
-        text += f"; {_of_others(n_kept - 1, compared)}"
+    of = "only setting" if n_settings == 1 else f"best of {n_settings} settings"
+    others = "" if n_settings == 1 else f" {_of_others(n_kept - 1, compared)}."
     largest = max(each["n_neighbors"][-1] for each in found["curves"])
     edge = at_the_edge(study.n_neighbors, largest, part.train_size)
-    return f"{text}{of_a_part(found['subsample'])}{edge}.{_other(found['other'])}"
+    text = f"The {of} is {study.best_setting}, with {amount}{of_a_part(found['subsample'])}.{others}{edge}"
+    return text + _other(found["other"])
 
 
 def _other(other: dict[str, Any] | None) -> str:
@@ -328,13 +326,12 @@ def _other(other: dict[str, Any] | None) -> str:
     if other is None:
         return ""
     measure, score = other["measure"], percentage(other["score"])
-    start = f" It was chosen by {other['chosen_by']}"
     if other["is_best"]:
-        return f"{start}, and is also the best by {measure} ({score})."
+        return f" It is also the best by {measure} ({score})."
     setting = Setting(other["scaling"], other["metric"], other["n_neighbors"])
     return (
-        f"{start}. By {measure} it has {percentage(other['of_best'])}, and the best would be {setting}, "
-        f"with {score} ({other['chosen_by']} {percentage(other['instead'])})."
+        f" By {measure}, here {percentage(other['of_best'])}, the best is {setting}, with {score} "
+        f"({other['chosen_by']} {percentage(other['instead'])})."
     )
 
 
@@ -342,8 +339,8 @@ def _of_others(n_kept: int, compared: bool) -> str:
     """What is said of the settings that are not worse than the best, which need not all be comparable."""
     if not n_kept:
         how = "are significantly worse" if compared else "count as worse (see the notes)"
-        return f"all others {how}"
-    return f"{'one other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
+        return f"All others {how}"
+    return f"{'One other is' if n_kept == 1 else f'{n_kept} others are'} not significantly worse"
 
 
 def at_the_edge(best: int, largest: int, most: int) -> str:
@@ -351,8 +348,7 @@ def at_the_edge(best: int, largest: int, most: int) -> str:
     if best < largest or largest >= most or largest == 1:
         return ""
     return (
-        f"; {best} is the largest K that was compared, and a larger one may be better (n_neighbors, on the "
-        "command line --n-neighbors, compares others)"
+        f" Larger K than {best} were not compared and may be better (--n-neighbors, in Python n_neighbors)."
     )
 
 
@@ -385,16 +381,18 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     n_runs = nested_runs(part.table.n_items, part.n_classes, n_curves, max(ks, default=1))
     reason = ""
     if study.groups is not None:
+        study.note(OPTIMISTIC_NOTE)
         return None
     if study.task == "regression":
-        reason = "it counts right answers, and a regression has none"
+        reason = "only right answers are counted, and a regression has none"
     elif study.average == "class":
-        reason = "it chooses by accuracy, and the score of this page is the balanced accuracy"
+        reason = "the choice is by accuracy, and the score of this page is the balanced accuracy"
     elif n_settings < 2:
         reason = "there is nothing to choose from"
     elif not n_runs:
         reason = f"trying {n_settings} settings within each training set would take too long"
     if reason:
+        study.note(*[OPTIMISTIC_NOTE] * (n_settings > 1))
         study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
     mixed = part.table.is_mixed
@@ -427,15 +425,12 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
 
 def _of_choice(found: dict[str, Any]) -> str:
     points = 100 * found["optimism"]
-    error = f"{found['inner_score']:.1%}, the best score inside a training set, "
+    error = f"{abs(points):.1f} points too {'high' if points > 0 else 'low'}"
     if abs(found["optimism"]) <= 2 * found["optimism_std_error"]:
-        error += "is about as good"
-    else:
-        error += f"is {abs(points):.1f} points too {'high' if points > 0 else 'low'}"
+        error = "about the same"
     share, k = max(zip(found["shares"], found["n_neighbors"], strict=True), key=lambda one: one[0])
-    right = f"{percentage(found['score'])} of new samples correctly"
     return (
-        f"Whoever chooses the setting anew within each training set classifies {right} (standard error "
-        f"{100 * found['std_error']:.1g} points); {error}, and K = {k} is chosen most often, in "
-        f"{share:.0%} of the training sets."
+        f"{percentage(found['score'])} of new samples are classified correctly if each training set "
+        f"chooses its own setting. The best score inside a training set, {found['inner_score']:.1%}, is "
+        f"{error}. K = {k} is chosen most often, in {share:.0%} of the training sets."
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
 from ..tuning import scaled
 from ._table import Cut, TableInput, subsampled
-from ._text import score_text
+from ._text import metric_name, score_text
 
 SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}
 """Pairs times columns that are compared in a unit."""
@@ -345,19 +346,13 @@ class Setting(NamedTuple):
     n_neighbors: int
 
     def __str__(self) -> str:
-        return f"{self.columns}, K = {self.n_neighbors}"
+        columns = "" if self.metric in MIXED else f"{self.scaling} columns, "
+        return f"{columns}{metric_name(self.metric)} distance, K = {self.n_neighbors}"
 
     @property
     def pair(self) -> tuple[str, str]:
         """The scaling and the metric."""
         return self.scaling, self.metric
-
-    @property
-    def columns(self) -> str:
-        """The scaling and the metric in words."""
-        if self.metric in MIXED:
-            return f"{self.metric.upper()} distance"
-        return f"{self.scaling} columns, {self.metric} distance"
 
 
 @dataclass(eq=False)
@@ -443,7 +438,7 @@ class Study:
         """The groups of samples that are tested together, int64 (n_items,); None if samples are drawn."""
         return self.table.groups
 
-    @property
+    @cached_property
     def others(self) -> Neighbors | OtherGroups:
         """The neighbors of the best setting that may train."""
         return self.near if self.groups is None else OtherGroups(self.near, self.groups)

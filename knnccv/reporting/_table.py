@@ -138,7 +138,7 @@ def read_input(
             numbers[:, j] = as_numbers(column, f"column {name!r}")
             check_bounded(numbers[:, j], column, f"column {name!r}")
     if n_items < FEWEST_ROWS:
-        msg = f"X must have at least {FEWEST_ROWS} rows, got {n_items}"
+        msg = f"add samples: X must have at least {FEWEST_ROWS} rows, got {n_items}"
         raise ValueError(msg)
     labels = _labels(y, n_items)
     chosen, reason = (task, "") if task is not None else task_of(labels)
@@ -148,7 +148,10 @@ def read_input(
             raise ValueError(msg)
         labels = as_targets(labels, n_items)[1]
     elif len(encode_labels(labels, n_items).classes) < 2:
-        msg = f"y must have at least 2 classes, but every label is {shown(labels[0])}"
+        msg = (
+            "name another target, or add samples of other classes: y must have at least 2 classes, but "
+            f"every label is {shown(labels[0])}"
+        )
         raise ValueError(msg)
     converting = ("X = X.to_pandas()",) if table.converted else ()
     rows = np.arange(n_items)

@@ -58,8 +58,9 @@ def score_text(value: float, task: str) -> str:
 
 
 def interval_text(low: float, high: float, task: str) -> str:
-    """The ends of an interval."""
-    return f"{score_text(low, task)} to {score_text(high, task)}"
+    """The ends of an interval, as short as a figure needs it."""
+    ends = score_text(low, task), score_text(high, task)
+    return "–".join(ends).replace("%–", "–")
 
 
 def percentage(share: float) -> str:
@@ -83,7 +84,7 @@ def counted(number: int, noun: str) -> str:
 
 def rounded(value: float, digits: int = 4) -> str:
     """So many significant digits; large numbers with separators of thousands, and not as powers of ten."""
-    if 1e4 <= abs(value) < 1e15:
+    if 10 ** min(digits, 4) <= abs(value) < 1e15:
         return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:.{digits}g}"
 
@@ -96,4 +97,12 @@ def setting_name(setting: dict[str, Any]) -> str:
 
 def pair_name(scaling: Any, metric: Any) -> str:
     """A scaling and a metric in words; HEOM and HVDM scale by themselves."""
-    return str(metric).upper() if metric in ("heom", "hvdm") else f"{visible(scaling)}, {visible(metric)}"
+    name = metric_name(metric)
+    return name if metric in ("heom", "hvdm") else f"{visible(scaling)}, {name}"
+
+
+def metric_name(metric: Any) -> str:
+    """A metric in words: persons and abbreviations have capitals."""
+    if metric in ("heom", "hvdm"):
+        return str(metric).upper()
+    return str(metric).capitalize() if metric in ("euclidean", "manhattan") else visible(metric)

@@ -209,6 +209,13 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
     return f"{name} of {rarer}", make_scorer(scorer._score_func, **options, pos_label=rarer)
 
 
+def neighbors_rule(regression: bool, **how: Any) -> Any:
+    """scikit-learn's rule, KNeighborsRegressor or KNeighborsClassifier, with these parameters."""
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+    return (KNeighborsRegressor if regression else KNeighborsClassifier)(**how)
+
+
 def named_scorings(
     names: Sequence[Any], y: Array, *, regression: bool, rarer: bool = False
 ) -> dict[str, Any]:
@@ -220,11 +227,10 @@ def named_scorings(
         If scikit-learn has no scoring of a name, or it does not suit the targets.
     """
     from sklearn.metrics import get_scorer_names
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     found, X = {}, np.arange(len(y), dtype=float)[:, None]
     known = ["mean_accuracy", *get_scorer_names()]
-    rule = (KNeighborsRegressor if regression else KNeighborsClassifier)(1)
+    rule = neighbors_rule(regression, n_neighbors=1)
     for name in names:
         if not isinstance(name, str):
             msg = f"scoring must be the names of scorings of scikit-learn, got {name!r}"

@@ -107,7 +107,8 @@ def words(text):
 
 def page_words(html, known=""):
     """The lines of a page without their numbers, each once, but for lines that are `known`."""
-    lines = [" ".join(words(line).split()) for line in "\n".join(Page(html).texts).splitlines()]
+    text = "\n".join(Page(re.sub('<span class="whole">(.*?)</span>', r"\1", html)).texts)
+    lines = [" ".join(words(line).split()) for line in text.splitlines()]
     return _new([line for line in lines if line.strip("# –")], known)
 
 

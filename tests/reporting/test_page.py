@@ -116,7 +116,7 @@ def test_pictures_show_the_numbers():
     found["items"]["items"][0] |= {"index": 123_456_789, "score": -3e-17}
     page = page_of(found)
     assert "accuracy, best setting 97.7%" in page.line
-    assert "93.6% to 99.2%" in page.line
+    assert "93.6–99.2%" in page.line
     assert "3e" not in page.line.split("123456789")[1].split("show")[0]  # a share of 0 reads as 0
     charts = json.loads(page.data["report-charts"])
     for curve in found["settings"]["curves"]:

@@ -102,8 +102,8 @@ def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
     only = "settings" if average else SECTIONS
     found = numbers(*unequal_classes(), only + " scorings", n_neighbors=[1, 5], average=average)
     assert [each["name"] for each in found["scores"]["scorings"]] == ["f1"]
-    (note,) = (note for note in found["method"]["notes"] if "roc_auc" in note)
-    assert "undefined in 1" in note  # in so many percent of the splits, which test no positive
+    reasons = {one["name"]: one["reason"] for one in found["scores"]["undefined"]}
+    assert "undefined in 1" in reasons["roc_auc"]  # in so many percent of the splits, without a positive
     assert found["scores"]["average"] == (average or "class")
 
 
