@@ -304,8 +304,7 @@ def test_blocks(answers, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in CONTAINERS],
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in CONTAINERS]
 )
 def test_containers(kind, answers):
     samples, labels = CONTAINERS[kind]

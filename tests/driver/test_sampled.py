@@ -6,16 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 import naive
 import numpy as np
 import pytest
-from decide_rules import (
-    Closeness,
-    Nearness,
-    Prepared,
-    Sometimes,
-    closeness,
-    falling,
-    nearness,
-    weighed,
-)
+from decide_rules import Closeness, Nearness, Prepared, Sometimes, closeness, falling, nearness, weighed
 from problems import (
     REGRESSION,
     Shares,

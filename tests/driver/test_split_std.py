@@ -10,15 +10,7 @@ from problems import SETTINGS, blobs, designs, problem, questions, special_desig
 from scipy.sparse import csr_array
 from seeds import over_seeds
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    Subsample,
-    complete_cv,
-)
+from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.driver import AVERAGES
 

@@ -338,8 +338,7 @@ print(json.dumps({"raised": raised, "right": right, "answered": answered, "at": 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("what", "n_jobs"),
-    [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)],
+    ("what", "n_jobs"), [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)]
 )
 def test_ctrl_c_ends_a_long_question(what, n_jobs):
     """Within a second or two; the limit here is for a machine that does much else."""

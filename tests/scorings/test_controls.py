@@ -51,11 +51,7 @@ def made_of(rng, n_runs, n_controls, strength, collinear):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_runs", "n_controls", "strength", "collinear"),
-    [
-        (200, 9, 1.0, False),
-        (200, 144, 1.0, True),
-        (40, 30, 0.0, False),
-    ],
+    [(200, 9, 1.0, False), (200, 144, 1.0, True), (40, 30, 0.0, False)],
 )
 def test_errors_are_honest(n_runs, n_controls, strength, collinear):
     found = np.array(

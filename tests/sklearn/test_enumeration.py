@@ -293,10 +293,7 @@ OF_CLASSES = [
     scorer("recall_score", average="macro", labels=[1, 0]),
 ]
 OF_TWO = ["recall", scorer("recall_score", pos_label=0), scorer("recall_score", greater_is_better=False)]
-BRIER = [
-    "neg_brier_score",
-    scorer("brier_score_loss", greater_is_better=False),
-]
+BRIER = ["neg_brier_score", scorer("brier_score_loss", greater_is_better=False)]
 if "scale_by_half" in inspect.signature(metrics.brier_score_loss).parameters:  # from scikit-learn 1.7 on
     BRIER += [scorer("brier_score_loss", scale_by_half=half) for half in (True, False, "auto")]
 LOG_LOSS = ["neg_log_loss", scorer("log_loss")]
