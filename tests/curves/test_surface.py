@@ -17,16 +17,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
-from knnccv import (
-    LeaveOut,
-    Neighbors,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    loo_curve,
-    loo_identity,
-    surface,
-)
+from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, loo_identity, surface
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.sklearn import expected_score
 
@@ -392,7 +383,7 @@ def brute_force(X, y, ks):
 
 def kernel_scores(X, y, ks, variant, ties=None):
     def score(k):
-        return complete_cv(X, y, variant, LeaveOut(1), n_neighbors=k, ties=ties).score
+        return complete_cv(X, y, variant, knnccv.LeaveOut(1), n_neighbors=k, ties=ties).score
 
     return [score(k) for k in ks]
 
