@@ -128,16 +128,15 @@ def test_an_upgrade_and_a_downgrade_run_their_own_code(environment):
             "0.5 * weights[first:middle], 0.5 * weights[middle : middle + length])",
         ),
     )
-    for changed, (path, old, new) in enumerate(helpers):
+    for path, old, new in helpers:
         edit(path, old, new)
-        upgraded = run(site, kept)
-        same = [one == other for one, other in zip(first.split(), upgraded.split(), strict=True)]
-        assert same == [changed == 1, changed == 0]
-        assert float(upgraded.split()[changed]) == 0.5 * float(first.split()[changed])
-        known = files(kept)
+    halved = [0.5 * float(score) for score in first.split()]
+    assert [float(score) for score in run(site, kept).split()] == halved
+    known = files(kept)
+    for path, old, new in helpers:
         edit(path, new, old)
-        assert run(site, kept) == first
-        assert files(kept) == known  # nothing was compiled for the downgrade
+    assert run(site, kept) == first
+    assert files(kept) == known  # nothing was compiled for the downgrade
 
 
 @pytest.mark.slow
@@ -151,7 +150,6 @@ def test_damaged_files_are_compiled_again(environment):
     assert run(site, kept) == first
     mended = [path for path in whole if path.read_bytes() != damaged[path]]
     assert len(mended) > len(whole) / 2  # some are not asked for, as their callers were compiled before
-    assert run(site, kept) == first
     assert files(kept) == {path.name for path in whole}
 
 

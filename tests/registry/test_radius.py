@@ -70,7 +70,7 @@ def listed_score(case, y, rule, listed, average="pooled"):
     return naive.complete(case.distances, y, rule, listed, average, "index", n_nearest=len(y))
 
 
-@over_seeds(5, 200)
+@over_seeds(5, 60)
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
@@ -94,7 +94,7 @@ def test_votes_equal_the_enumeration(seeds):
                 assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
 
 
-@over_seeds(5, 200)
+@over_seeds(5, 60)
 def test_errors_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)

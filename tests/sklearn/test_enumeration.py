@@ -327,7 +327,7 @@ def exact_scorings(cv, rule, n_classes, full, pooled):
     return scorings
 
 
-@over_seeds(1, 3)
+@over_seeds(1, 2)
 @pytest.mark.parametrize(
     "counts",
     [(4, 3), pytest.param((3, 3, 2), marks=pytest.mark.slow)],
@@ -398,7 +398,7 @@ THREE_CLASSES = {  # which scikit-learn's functions refuse
 }
 
 
-@over_seeds(1, 9)
+@over_seeds(1, 4)
 def test_several_outputs_are_scored_on_all_splits(seeds):
     """Exactly by output, and by runs together, which agree on average; sets of labels as scikit-learn."""
     errors = defaultdict(list)
