@@ -422,9 +422,7 @@ class TestCluster:
         with pytest.raises(TypeError, match=r"dask arrays whose chunks a cluster holds.* omit executor"):
             surface(held, y, [1, 3], [0.5, 0.8], executor=cluster)
 
-    @pytest.mark.parametrize(
-        ("where", "n_killed"), [("metric", 1), ("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)]
-    )
+    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)])
     def test_workers_may_die(self, cluster, where, n_killed, tmp_path, monkeypatch):
         """By SIGKILL, half-way: chunks are computed again; if both die, the scattered data are lost."""
         options = {}
