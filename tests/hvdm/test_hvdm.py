@@ -112,7 +112,7 @@ def large_table(seed, n_items=1100):
     return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
 
 
-@over_seeds(1, 6)
+@over_seeds(1, 3)
 def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seeds):
     for seed in seeds:
         X, labels, nominal = large_table(seed)

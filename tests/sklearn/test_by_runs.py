@@ -124,11 +124,11 @@ def test_every_run_equals_scikit_learn(monkeypatch):
 def test_stated_errors_are_those_over_seeds(scoring):
     asked = {"cv": FOLDS, "scoring": scoring}
     X, y = uneven(80)
-    found = [expected_score(KNN(3), X, y, n_runs=200, random_state=seed, **asked) for seed in range(200)]
+    found = [expected_score(KNN(3), X, y, n_runs=200, random_state=seed, **asked) for seed in range(100)]
     scores, errors = np.array([(each.score, each.std_error) for each in found]).T
     exact = expected_score(KNN(3), X, y, n_runs=60_000, random_state=10**6, **asked)
     assert 0.8 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.25
-    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(200), exact.std_error)
+    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(100), exact.std_error)
 
 
 def test_errors_are_stated_for_votes_that_no_run_shows():
