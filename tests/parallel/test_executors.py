@@ -535,14 +535,7 @@ assert score() == expected
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "where"),
-    [
-        ("kernel", "1"),
-        ("kernel", "2"),
-        ("kernel", "executor"),
-        ("kernel", "dask"),
-        ("metric", "1"),
-        ("metric", "2"),
-    ],
+    [("kernel", "1"), ("kernel", "2"), ("kernel", "executor"), ("kernel", "dask"), ("metric", "2")],
 )
 def test_ctrl_c_leaves_the_process_healthy(how, where):
     """The whole would take a minute; an early end shows that the work was stopped."""
