@@ -276,8 +276,9 @@ class Check:
                 scores += curve["scores"]
                 continue
             direct = surface(self.near(curve), self.y, curve["n_neighbors"], [self.size], self.rule, **how)
-            assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-14)  # other blocks
-            assert curve["error_bound"] == pytest.approx(direct.error_bound[:, 0].tolist(), rel=1e-14)
+            # Lists that are kept are summed up in another order.
+            assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-13)
+            assert curve["error_bound"] == pytest.approx(direct.error_bound[:, 0].tolist(), rel=1e-9)
             assert curve["n_items"] == len(self.y)
             scores += curve["scores"] if curve["metric"] != "hvdm" else []
         best = min(scores) if self.is_regression else max(scores)
@@ -299,7 +300,7 @@ class Check:
         for curve in other["curves"]:
             asked = curve["n_neighbors"], [self.size], self.rule
             direct = surface(self.near(curve), self.y, *asked, average=average)
-            assert curve["scores"] == direct.scores[:, 0].tolist()
+            assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-13)
             at = curve["n_neighbors"].index(other["n_neighbors"])
             if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"]):
                 assert other["score"] == curve["scores"][at]

@@ -98,7 +98,7 @@ def test_products_of_many_features_by_blocks_and_all_pairs_at_once(d, monkeypatc
         for depth in (1, 20, 150):
             expected = Neighbors.from_data(X, algorithm="brute").search(rows, depth)
             np.testing.assert_array_equal(expected.items, order[:, :depth])
-            for n_jobs in (1, 3) if d == 10 else (3,):
+            for n_jobs in (1, 3):
                 near = Neighbors.from_data(X, algorithm="brute")
                 near.search_all(depth, n_jobs=n_jobs)
                 assert near._engine(depth)._heaps is not None
