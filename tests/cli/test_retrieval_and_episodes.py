@@ -40,10 +40,9 @@ RARE = (
 )
 
 
-def retrieval(options, **people):
-    return numbers(
-        f"retrieval people.npz {options}", people=people or PEOPLE, other=PEOPLE | {"distmat": OTHER}
-    )
+def retrieval(options, ask=numbers, **people):
+    other = PEOPLE | {"distmat": OTHER}
+    return ask(f"retrieval people.npz {options}", people=people or PEOPLE, other=other)
 
 
 def check_protocols(protocols):
@@ -158,18 +157,18 @@ def test_luck_of_the_identities_and_another_model():
     assert compared["ap"]["standard_error"] == ours.difference(theirs, "ap").standard_error
     assert compared["cmc"]["difference"] == pytest.approx((ours.cmc - theirs.cmc).tolist(), abs=1e-14)
     assert 0 < compared["ap"]["error_bound"] < 1e-9
-    alone = f"retrieval people.npz {options} --jackknife".replace(".npz --jack", ".npy --jack")
-    assert numbers(alone, people=PEOPLE, other=OTHER)["comparison"]["scores"] == compared
-    text = knnccv(alone, people=PEOPLE, other=OTHER)
+    text = retrieval(f"{options} --jackknife", ask=knnccv)
     for part in (
         f"standard error {100 * ours['ap'].standard_error:.2f} points for other identities (jackknife)",
-        "with other.npy, in points (the first minus the second):",
+        "with other.npz, in points (the first minus the second):",
         f"ap {100 * gain:+.2f}, standard error",
         f"rank-1 {100 * (ours.cmc[0] - theirs.cmc[0]):+.2f}",
     ):
         assert part in text
-    plain = retrieval(options)
-    assert plain["comparison"]["scores"]["ap"]["standard_error"] is None
+    plain = retrieval(options)["comparison"]["scores"]
+    assert plain["ap"]["standard_error"] is None
+    alone = f"retrieval people.npz {options.replace('other.npz', 'other.npy')}"
+    assert numbers(alone, people=PEOPLE, other=OTHER)["comparison"]["scores"] == plain
 
 
 def test_distractors_in_every_gallery():

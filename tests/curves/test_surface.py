@@ -17,16 +17,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
-from knnccv import (
-    LeaveOut,
-    Neighbors,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    loo_curve,
-    loo_identity,
-    surface,
-)
+from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, loo_identity, surface
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.sklearn import expected_score
 
@@ -311,11 +302,7 @@ def scores_of_splits(X, y, k, train_sets, scoring):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize(
     ("scoring", "n_classes", "stratified"),
-    [
-        ("f1_macro", 3, False),
-        ("roc_auc", 2, True),
-        ("roc_auc_ovr", 3, True),
-    ],
+    [("f1_macro", 3, False), ("roc_auc", 2, True), ("roc_auc_ovr", 3, True)],
 )
 def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified):
     X, y = data(9, n_classes)
@@ -396,7 +383,7 @@ def brute_force(X, y, ks):
 
 def kernel_scores(X, y, ks, variant, ties=None):
     def score(k):
-        return complete_cv(X, y, variant, LeaveOut(1), n_neighbors=k, ties=ties).score
+        return complete_cv(X, y, variant, knnccv.LeaveOut(1), n_neighbors=k, ties=ties).score
 
     return [score(k) for k in ks]
 

@@ -229,10 +229,7 @@ class TestAddresses:
         assert files_in(cache) == [LIVER]
 
     def test_every_address_is_listed_with_its_reason(self, public, cache, liver):
-        with (
-            local.serve(local.status(404)) as missing,
-            local.serve(local.content(liver[1:])) as wrong,
-        ):
+        with local.serve(local.status(404)) as missing, local.serve(local.content(liver[1:])) as wrong:
             public((f"{missing.url}/a",), (f"{wrong.url}/b",))
             with pytest.raises(datasets.DatasetError) as caught:
                 datasets.fetch_liver_disorders()

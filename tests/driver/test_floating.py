@@ -94,9 +94,9 @@ def test_the_ways_to_sum_votes_are_taken():
 
 
 def questions_of_hundreds():
-    X, y = smooth(250, 3)
-    few = smooth(100, 3)  # the fractions of votes grow long: 250 samples take half a minute
-    groups = np.random.default_rng(5).integers(0, 20, 250)
+    X, y = smooth(160, 3)
+    few = smooth(70, 3)  # the fractions of votes grow long
+    groups = np.random.default_rng(5).integers(0, 20, 160)
     for X_y, name, parameters in [
         ((X, y), "nn", {}),
         ((X, y), "nn", {"loss": LOSS}),
@@ -164,7 +164,7 @@ def test_what_is_never_tested_is_not_tied():
 @pytest.mark.slow
 def test_truncated_and_untruncated_differ_by_less_than_the_bound():
     rng = np.random.default_rng(3)
-    n_items = 8_000
+    n_items = 3_000
     X = rng.normal(size=(n_items, 3))
     y = (X[:, 0] + rng.normal(size=n_items) > 0).astype(int) + (X[:, 1] > 1)
     near = Neighbors.from_data(X)
@@ -196,7 +196,7 @@ def test_truncation_keeps_its_bound():
                 assert cut.depth <= whole.depth
 
 
-@pytest.mark.parametrize("n_items", [300, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_items", [300, pytest.param(1000, marks=pytest.mark.slow)])
 def test_the_bound_holds_where_a_stratified_walk_is_long(n_items):
     """One training sample of one class, all but one of the other, and all samples of a class in a heap.
 

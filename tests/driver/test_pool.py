@@ -16,16 +16,8 @@ from seeds import over_seeds
 from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    surface,
-)
+import knnccv
+from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv, surface
 from knnccv.driver import AVERAGES
 from knnccv.sklearn import expected_score
 from knnccv.variants import get_variant
@@ -65,7 +57,7 @@ def designs(y, rng):
     if n_groups > 1:
         p = int(rng.integers(1, n_groups))
         left_out = [np.isin(groups, test) for test in combinations(range(n_groups), p)]
-        yield LeaveGroupsOut(groups, p), [[tuple(np.flatnonzero(~out).tolist()) for out in left_out]]
+        yield knnccv.LeaveGroupsOut(groups, p), [[tuple(np.flatnonzero(~out).tolist()) for out in left_out]]
     sizes = {int(c): int(rng.integers(0, (y == c).sum() + 1)) for c in np.unique(y)}
     if sum(sizes.values()):
         listed = [()]

@@ -10,15 +10,7 @@ from problems import SETTINGS, blobs, designs, problem, questions, special_desig
 from scipy.sparse import csr_array
 from seeds import over_seeds
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    Subsample,
-    complete_cv,
-)
+from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv
 from knnccv.datasets import load_diabetes, load_wine
 from knnccv.driver import AVERAGES
 
@@ -55,7 +47,7 @@ def test_the_formulas_equal_the_enumeration_of_all_runs(seeds):
                 assert off <= found.error + 1e-15 * found.std, (question.where, average)
 
 
-@pytest.mark.parametrize("seeds", [[5, 30], pytest.param(range(33, 45), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [[5, 30], pytest.param(range(33, 41), marks=pytest.mark.slow)])
 def test_random_runs_agree_with_the_enumeration(seeds):
     """5,000 runs of all rules and designs; the standard errors may be rough."""
     for seed in seeds:

@@ -19,17 +19,7 @@ from problems import copies, plain
 from scipy import sparse
 
 import knnccv
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    monte_carlo_cv,
-    surface,
-)
+from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.driver import SlowComputationWarning
 from knnccv.hvdm import HEOM
 from knnccv.kernel import JOINT, Compiling, chain_of, jit
@@ -154,7 +144,7 @@ def test_who_needs_a_score_of_its_own(scored):
         scored.clear()
         complete_cv(**{"y": y, "variant": "knn", "cv": KFold(4), **asked})
         assert (len(set(scored)) == 120) == own, asked
-    apart, groups = each_by_itself(X), LeaveGroupsOut(np.arange(120) % 10)
+    apart, groups = each_by_itself(X), knnccv.LeaveGroupsOut(np.arange(120) % 10)
     check_alike(complete_cv(X, y, "knn", groups), complete_cv(apart, y, "knn", groups))
     result = complete_cv(X, y, "knn", KFold(4), ties="index")
     assert len(set(result.per_item)) > 18
@@ -209,7 +199,7 @@ def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
     for rule, parameters in (RULES[0], RULES[2], RULES[4]):
         for decimals in (0, 15):
             X, y = data(n_classes, decimals)
-            for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), StratifiedSubsample(0.5)):
+            for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), knnccv.StratifiedSubsample(0.5)):
                 found = []
                 for chain in (chain_of, without_first_kernels):
                     monkeypatch.setattr("knnccv.driver._part.chain_of", chain)
@@ -338,8 +328,7 @@ print(json.dumps({"raised": raised, "right": right, "answered": answered, "at": 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("what", "n_jobs"),
-    [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)],
+    ("what", "n_jobs"), [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)]
 )
 def test_ctrl_c_ends_a_long_question(what, n_jobs):
     """Within a second or two; the limit here is for a machine that does much else."""
@@ -431,7 +420,7 @@ def test_a_larger_tol_is_named_where_it_ends_before_the_group():
 @pytest.mark.usefixtures("impatient")
 def test_nothing_is_announced_where_ties_cost_nothing():
     rng = np.random.default_rng(0)
-    complete_cv(rng.normal(size=(600, 2)), np.arange(600) % 3, "knn", StratifiedSubsample(0.05))
+    complete_cv(rng.normal(size=(600, 2)), np.arange(600) % 3, "knn", knnccv.StratifiedSubsample(0.05))
     complete_cv(*tied(), "knn", 5, ties="index")
 
 

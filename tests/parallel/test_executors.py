@@ -422,9 +422,7 @@ class TestCluster:
         with pytest.raises(TypeError, match=r"dask arrays whose chunks a cluster holds.* omit executor"):
             surface(held, y, [1, 3], [0.5, 0.8], executor=cluster)
 
-    @pytest.mark.parametrize(
-        ("where", "n_killed"), [("metric", 1), ("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)]
-    )
+    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)])
     def test_workers_may_die(self, cluster, where, n_killed, tmp_path, monkeypatch):
         """By SIGKILL, half-way: chunks are computed again; if both die, the scattered data are lost."""
         options = {}
@@ -537,14 +535,7 @@ assert score() == expected
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "where"),
-    [
-        ("kernel", "1"),
-        ("kernel", "2"),
-        ("kernel", "executor"),
-        ("kernel", "dask"),
-        ("metric", "1"),
-        ("metric", "2"),
-    ],
+    [("kernel", "1"), ("kernel", "2"), ("kernel", "executor"), ("kernel", "dask"), ("metric", "2")],
 )
 def test_ctrl_c_leaves_the_process_healthy(how, where):
     """The whole would take a minute; an early end shows that the work was stopped."""

@@ -330,11 +330,7 @@ def test_every_replicate_is_the_score_of_the_data_without_these_identities(kind)
         for g in range(len(groups.sizes)):
             out = groups.identities[groups.groups == g]
             rest = score(
-                problem,
-                GROUPED_GALLERIES[kind],
-                ~np.isin(query_ids, out),
-                ~np.isin(ids, out),
-                **options,
+                problem, GROUPED_GALLERIES[kind], ~np.isin(query_ids, out), ~np.isin(ids, out), **options
             )
             for name in r:
                 assert np.abs(rest[name].score - r[name].score_without[g]).max() < 1e-12, (average, name)

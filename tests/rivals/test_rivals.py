@@ -14,15 +14,7 @@ from scipy.stats import ttest_1samp
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors
-from knnccv.rivals import (
-    binomial,
-    corrected_t,
-    five_by_two_cv,
-    fold_clt,
-    mcnemar,
-    nested_cv,
-    wang_lindsay,
-)
+from knnccv.rivals import binomial, corrected_t, five_by_two_cv, fold_clt, mcnemar, nested_cv, wang_lindsay
 
 Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""

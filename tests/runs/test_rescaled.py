@@ -151,7 +151,7 @@ def check_predictions(steps, X, y, k, n_runs, n_folds=5, **metric):
 @pytest.mark.parametrize("data", ["wine", pytest.param("cancer", marks=pytest.mark.slow)])
 def test_predictions(name, data):
     X, y = table_of(data)
-    check_predictions([SCALERS[name]], X, y, 5, 6 if data == "cancer" else 2)
+    check_predictions([SCALERS[name]], X, y, 5, 2)
     if data == "cancer":
         check_predictions([SCALERS[name]], X, y, 1, 2)
         check_predictions([SCALERS[name]], X, y, 5, 1, p=3, n_folds=10)

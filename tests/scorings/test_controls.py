@@ -51,21 +51,17 @@ def made_of(rng, n_runs, n_controls, strength, collinear):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_runs", "n_controls", "strength", "collinear"),
-    [
-        (200, 9, 1.0, False),
-        (200, 144, 1.0, True),
-        (40, 30, 0.0, False),
-    ],
+    [(200, 9, 1.0, False), (200, 144, 1.0, True), (40, 30, 0.0, False)],
 )
 def test_errors_are_honest(n_runs, n_controls, strength, collinear):
     found = np.array(
         [
             controlled_mean(*made_of(np.random.default_rng(seed), n_runs, n_controls, strength, collinear))
-            for seed in range(200)
+            for seed in range(100)
         ]
     )
     observed = found[:, 0].std(ddof=1)
-    assert abs(found[:, 0].mean() - 1) < 4 * observed / np.sqrt(200)
+    assert abs(found[:, 0].mean() - 1) < 4 * observed / np.sqrt(100)
     assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.25
 
 
@@ -288,7 +284,7 @@ def test_ties_of_different_classes_are_told():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "f1"])
+@pytest.mark.parametrize("name", ["roc_auc", "f1"])
 def test_errors_with_controls_of_votes_are_honest(name):
     """100 estimates from 60 runs each, against the mean of all runs."""
     rng = np.random.default_rng(2)

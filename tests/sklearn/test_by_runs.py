@@ -124,11 +124,11 @@ def test_every_run_equals_scikit_learn(monkeypatch):
 def test_stated_errors_are_those_over_seeds(scoring):
     asked = {"cv": FOLDS, "scoring": scoring}
     X, y = uneven(80)
-    found = [expected_score(KNN(3), X, y, n_runs=200, random_state=seed, **asked) for seed in range(200)]
+    found = [expected_score(KNN(3), X, y, n_runs=200, random_state=seed, **asked) for seed in range(100)]
     scores, errors = np.array([(each.score, each.std_error) for each in found]).T
     exact = expected_score(KNN(3), X, y, n_runs=60_000, random_state=10**6, **asked)
     assert 0.8 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.25
-    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(200), exact.std_error)
+    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(100), exact.std_error)
 
 
 def test_errors_are_stated_for_votes_that_no_run_shows():
@@ -215,11 +215,11 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
 def test_the_corrected_error_of_runs_of_scikit_learn_is_honest():
     X, y = uneven(120)
     asked = {"estimator": make_pipeline(StandardScaler(), PCA(2), KNN(5)), "X": X, "y": y, "cv": FOLDS}
-    answers = [expected_score(n_repeats=12, random_state=seed, **asked) for seed in range(40)]
+    answers = [expected_score(n_repeats=6, random_state=seed, **asked) for seed in range(40)]
     scores = np.array([each.score for each in answers])
     stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
     assert 0.7 < stated / scores.std(ddof=1) < 1.4
-    plain = expected_score(n_repeats=150, method="mc", random_state=99, **asked)
+    plain = expected_score(n_repeats=75, method="mc", random_state=99, **asked)
     error = np.hypot(scores.std(ddof=1) / np.sqrt(40), plain.std_error)
     assert abs(scores.mean() - plain.score) < 4 * error
 

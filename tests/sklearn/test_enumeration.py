@@ -149,7 +149,7 @@ def smallest_k(outcomes, k):
     return min(k, *(len(train) for _, some in outcomes for train, _ in some))
 
 
-@over_seeds(3, 9)
+@over_seeds(3, 6)
 def test_scores_are_those_of_all_outcomes_with_ties(seeds):
     """Accuracy, balanced accuracy, costs, squared errors; in folds and pooled; within the stated error."""
     for seed in seeds:
@@ -293,10 +293,7 @@ OF_CLASSES = [
     scorer("recall_score", average="macro", labels=[1, 0]),
 ]
 OF_TWO = ["recall", scorer("recall_score", pos_label=0), scorer("recall_score", greater_is_better=False)]
-BRIER = [
-    "neg_brier_score",
-    scorer("brier_score_loss", greater_is_better=False),
-]
+BRIER = ["neg_brier_score", scorer("brier_score_loss", greater_is_better=False)]
 if "scale_by_half" in inspect.signature(metrics.brier_score_loss).parameters:  # from scikit-learn 1.7 on
     BRIER += [scorer("brier_score_loss", scale_by_half=half) for half in (True, False, "auto")]
 LOG_LOSS = ["neg_log_loss", scorer("log_loss")]
@@ -330,7 +327,7 @@ def exact_scorings(cv, rule, n_classes, full, pooled):
     return scorings
 
 
-@over_seeds(1, 3)
+@over_seeds(1, 2)
 @pytest.mark.parametrize(
     "counts",
     [(4, 3), pytest.param((3, 3, 2), marks=pytest.mark.slow)],
@@ -401,7 +398,7 @@ THREE_CLASSES = {  # which scikit-learn's functions refuse
 }
 
 
-@over_seeds(1, 9)
+@over_seeds(1, 4)
 def test_several_outputs_are_scored_on_all_splits(seeds):
     """Exactly by output, and by runs together, which agree on average; sets of labels as scikit-learn."""
     errors = defaultdict(list)

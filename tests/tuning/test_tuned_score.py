@@ -43,7 +43,7 @@ INNERS = [
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
-@over_seeds(1, 6)
+@over_seeds(1, 5)
 def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
     """Points without ties in distance, classes of unequal size, a grid of K in any order."""
     for seed in seeds:
