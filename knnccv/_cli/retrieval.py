@@ -15,7 +15,6 @@ import numpy as np
 from .. import retrieval
 from .._formatting import error_phrase, magnitude, plain
 from .._version import __version__
-from ..inference import InferenceWarning
 from ..neighbors import Neighbors
 from ..retrieval import Retrieval, SampledRetrieval, expected_retrieval, sampled_retrieval
 from .data import check_needed, lists, matrix, read_arrays
@@ -31,6 +30,7 @@ NOT_USED = (
 )
 FACES_AS_QUERIES = 5
 IN_PYTHON = (
+    (r'pass exclude="self"(, or .*?,)?', "give --exclude self"),
     (r"always must be a bool .* or different", "--always must name different"),
     (r"pass always=\[(.*?)\]", r"give --always \1"),
     (r'Gallery\(\.\.\., short="all"\)', "--short all"),
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
     compared = runs = None
     started = time.perf_counter()
-    with computing(args.progress, COMPILES_ONCE, InferenceWarning, words=_as_options) as (compiling, _):
+    with computing(args.progress, COMPILES_ONCE, UserWarning, words=_as_options) as (compiling, _):
         exact = expected(question)
         seconds = max(time.perf_counter() - started - compiling.seconds, 0.0)
         if other is not None:
@@ -236,12 +236,9 @@ def chosen(args: argparse.Namespace, question: Question) -> tuple[Any, dict[str,
     if args.always:
         known = {str(name): name for name in ids.tolist()}
         more["always"] = [known.get(name, name) for name in dict.fromkeys(args.always)]
-    if args.exclude == "self":
-        more["exclude"] = "self"
-    elif args.exclude is not None:
-        own = args.exclude == "same-identity-camera"
-        mask = retrieval.SameIdentityAndCamera if own else retrieval.SameCamera
-        more["exclude"] = mask(*question.cameras(f"--exclude {args.exclude}").values())
+    if args.exclude is not None:
+        more["exclude"] = args.exclude
+        more |= {} if args.exclude == "self" else question.cameras(f"--exclude {args.exclude}")
     if args.protocol is not None:
         more |= question.cameras(f"--protocol {args.protocol}")
         if args.protocol == "market1501":

@@ -360,6 +360,8 @@ def comparable_terms(results: Sequence[ScoredHalves], caller: str) -> list[Terms
     for result in results:
         if not isinstance(result, ScoredHalves):
             msg = f"{caller} takes results of complete_cv or expected_score, got {result!r}"
+            if hasattr(result, "paired_by"):
+                msg = f'x.difference(y, "ap") compares retrieval scores, not {caller}, got {type(result)}'
             raise TypeError(msg)
     terms = [result.inference_terms() for result in results]
     for result, term in zip(results[1:], terms[1:], strict=True):

@@ -60,6 +60,9 @@ class Between(ABC):
         Whether only the nearest gallery items of every query are known; see `listed`.
     approximate : bool
         Whether nearer items than those listed may exist, so that results cannot be certified.
+    alike : bool
+        Whether every query is at distance 0 of the gallery item of its number, though `same` is None: the
+        features are equal, or the diagonal of given distances is 0.
     """
 
     n_queries: int
@@ -69,6 +72,7 @@ class Between(ABC):
     given: bool = field(default=False, kw_only=True)
     measured: bool = field(default=False, kw_only=True)
     approximate: bool = field(default=False, kw_only=True)
+    alike: bool = field(default=False, kw_only=True)
     truncated: ClassVar[bool] = False
 
     def __repr__(self) -> str:
@@ -241,7 +245,10 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
             raise ValueError(msg)
         same = check_same(queries, n_queries, n_gallery)
     compare = partial(_rows_of, matrix)
-    return ComparedBetween(n_queries, n_gallery, "precomputed", same, compare, given=True, measured=True)
+    alike = same is None and n_queries == n_gallery and not matrix.diagonal().any()
+    return ComparedBetween(
+        n_queries, n_gallery, "precomputed", same, compare, given=True, measured=True, alike=alike
+    )
 
 
 def _rows_of(matrix: Array, start: int, stop: int) -> Array:
@@ -320,6 +327,7 @@ def between(
         raise ValueError(msg)
     shape = first.shape[0], second.shape[0]
     identical = None if same is None else check_same(same, *shape)
+    alike = identical is None and _equal(first, second, sparse)
     if n_neighbors is not None:
         if sparse:
             msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
@@ -327,12 +335,23 @@ def between(
         both, size = np.concatenate([second, first]), len(second)
         source = FeatureTable(both, metric, params, algorithm, device, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
-        return ListedBetween(*shape, source.description, identical, source.engines(), depth, size)
+        engines = source.engines()
+        return ListedBetween(*shape, source.description, identical, engines, depth, size, alike=alike)
     if algorithm != "auto" or device is not None:
         msg = "algorithm and device search the nearest items; pass n_neighbors as well"
         raise ValueError(msg)
     compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
-    return ComparedBetween(*shape, name_of(metric), identical, compare)
+    return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike)
+
+
+def _equal(first: Any, second: Any, sparse: bool) -> bool:
+    """Whether two sets of features are equal; large files are read up to the first difference."""
+    if first.shape != second.shape:
+        return False
+    if sparse:
+        return bool((first != second).nnz == 0)
+    pieces = (slice(start, start + PIECE) for start in range(0, len(first), PIECE))
+    return all(np.array_equal(first[piece], second[piece]) for piece in pieces)
 
 
 def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> Compare:

@@ -251,6 +251,7 @@ class Neighbors:
             in blocks, and must not be changed meanwhile. Other metrics copy them.
         gallery : array or scipy sparse matrix of shape (n_gallery, n_features)
             The items that are searched. If it is the same object as `queries`, no query finds itself.
+            A copy is another gallery, unless ``exclude="self"`` says otherwise; without it, scores warn.
             Sparse if `queries` are. Sparse features are never made dense; they serve "euclidean",
             "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto".
         metric : str or callable, default "euclidean"

@@ -211,28 +211,38 @@ def _kind(name: Any) -> str:
     return next((kind for kind, known in kinds.items() if isinstance(name, known)), "")
 
 
-def as_masks(exclude: Any) -> list[Any]:
+NAMED = {"same-identity-camera": SameIdentityAndCamera, "same-camera": SameCamera}
+"""Masks that take the cameras from the arguments `query_cams` and `gallery_cams`."""
+
+
+def as_masks(exclude: Any, cameras: tuple[Any, Any] = (None, None)) -> list[Any]:
     """The masks of the argument `exclude`; "self" stays.
 
     Raises
     ------
-    TypeError
-        If it is no mask.
+    ValueError, TypeError
+        If it is no mask, or the name of one without cameras.
     """
     if exclude is None:
         return []
     if isinstance(exclude, (list, tuple)):
-        return [mask for one in exclude for mask in as_masks(one)]
+        return [mask for one in exclude for mask in as_masks(one, cameras)]
     if isinstance(exclude, Mask) or (isinstance(exclude, str) and exclude == SELF):
         return [exclude]
+    if isinstance(exclude, str) and exclude in NAMED:
+        if any(side is None for side in cameras):
+            msg = f'exclude="{exclude}" needs query_cams and gallery_cams'
+            raise ValueError(msg)
+        return [NAMED[exclude](*cameras)]
     if callable(exclude) and not isinstance(exclude, type):
         return [_Function(exclude)]
     hint = ""
     if isinstance(exclude, Mapping):
         hint = "; pairs of cameras are CameraPairs(pairs, query_cams, gallery_cams)"
     msg = (
-        'exclude must be None, "self", a mask such as SameIdentityAndCamera(query_cams, gallery_cams), a '
-        f"function of a block of queries, or a list of these, got {exclude!r}{hint}"
+        'exclude must be None, "self", "same-identity-camera", "same-camera", a mask such as '
+        "SameIdentityAndCamera(query_cams, gallery_cams), a function of a block of queries, or a list of "
+        f"these, got {exclude!r}{hint}"
     )
     raise TypeError(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ import numpy as np
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_tol
+from ..driver import callers_level
 from ..neighbors import Between, Neighbors, between_distances
 from ._forms import MOST_RANKS, Score, parse
 from ._gallery import CONVENTIONS, Gallery, Protocol, always_drawn
-from ._masks import SELF, Block, as_masks, as_names, check_alike, codes_in
+from ._masks import SELF, Block, SameCamera, as_masks, as_names, check_alike, codes_in
 
 
 class Asked(NamedTuple):
@@ -84,7 +86,7 @@ def check_problem(
     check_choice("average", asked.average, ("query", "identity"))
     check_pool(n_jobs, None, progress)
     max_rank = check_integer("max_rank", asked.max_rank, 1, MOST_RANKS)
-    masks = as_masks(asked.exclude)
+    masks = as_masks(asked.exclude, cameras)
     rank, ap = asked.rank, asked.ap
     name, drawn = "no named protocol", ""
     whole: tuple[str, ...] = ()
@@ -96,7 +98,7 @@ def check_problem(
         gallery = protocol.gallery(items, second)
         name, whole, drawn = protocol.name, protocol.whole, protocol.drawn
     else:
-        gallery = _as_gallery(gallery, *cameras)
+        gallery = _as_gallery(gallery, cameras, masks)
         drawn = gallery.words()
     rank, ap = "image" if rank is None else rank, "rectangle" if ap is None else ap
     check_choice("rank", rank, ("image", "identity"))
@@ -109,6 +111,9 @@ def check_problem(
         (Gallery("all"), tuple(score for score in wanted if score.name in whole)),
     ]
     words = [*map(repr, masks), *(["the query itself"] if near.same is not None else [])]
+    blocks = [mask.bind(queries, items) for mask in masks]
+    if near.alike and near.same is None and len(items) > 1 and np.array_equal(queries, items):
+        _warn_of_same_items(near, blocks)
     identities = np.unique(items)
     kept = int(always_drawn(asked.always, items).sum())
     if kept and gallery.random:
@@ -119,7 +124,7 @@ def check_problem(
         items=items,
         identities=identities,
         codes=codes_in(queries, identities),
-        masks=[mask.bind(queries, items) for mask in masks],
+        masks=blocks,
         parts=[part for part in parts if part[1]],
         asked=asked._replace(scores=wanted, rank=rank, ap=ap, max_rank=max_rank, tol=float(asked.tol)),
         protocol=name,
@@ -157,15 +162,16 @@ def _as_between(near: Any) -> Between:
     return between_distances(near)
 
 
-def _as_gallery(gallery: Any, query_cams: Any, gallery_cams: Any) -> Gallery:
+def _as_gallery(gallery: Any, cameras: tuple[Any, Any], masks: list[Any]) -> Gallery:
     gallery = Gallery("all") if gallery is None else gallery
     if not isinstance(gallery, Gallery):
         msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
         raise TypeError(msg)
-    if query_cams is not None or gallery_cams is not None:
+    used = any(isinstance(mask, SameCamera) and mask.query_cams is cameras[0] for mask in masks)
+    if not used and any(side is not None for side in cameras):
         msg = (
-            "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass a "
-            "mask, exclude=SameIdentityAndCamera(query_cams, gallery_cams)"
+            "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass "
+            'exclude="same-identity-camera" as well'
         )
         raise ValueError(msg)
     return gallery
@@ -200,3 +206,24 @@ def _without_self(near: Between) -> Between:
         )
         raise ValueError(msg)
     return near.with_same(np.arange(near.n_queries))
+
+
+def _warn_of_same_items(near: Between, masks: list[Block]) -> None:
+    """Warn if queries and gallery are the same items, and a query may find itself."""
+    for start in range(0, near.n_queries, near.rows_at_once):
+        stop = min(start + near.rows_at_once, near.n_queries)
+        removed = np.zeros(stop - start, np.bool_)
+        for mask in masks:
+            removed |= mask(start, stop).diagonal(start)
+        if not removed.all():
+            break
+    else:
+        return
+    twice, zero = "", "the diagonal of the distances is 0"
+    if not near.given:
+        twice, zero = ", or the same array twice to Neighbors.between,", "their features are equal"
+    msg = (
+        f'pass exclude="self"{twice} if queries and gallery are the same {near.n_queries} items: {zero}, '
+        "their identities are equal, and a query may find itself as a right item at distance 0"
+    )
+    warnings.warn(msg, UserWarning, stacklevel=callers_level())

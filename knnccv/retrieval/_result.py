@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class RetrievalScore:
     >>> from knnccv.retrieval import Gallery, expected_retrieval
     >>> ids = np.arange(12) // 3
     >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
-    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1), exclude="self")
     >>> found["ap"].per_item.shape
     (12,)
     """
@@ -147,8 +148,8 @@ class RetrievalDifference:
     >>> from knnccv.retrieval import Gallery, expected_retrieval
     >>> ids = np.arange(12) // 3
     >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
-    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
-    >>> other = expected_retrieval(distances.T, ids, ids, Gallery(per_identity=1))
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1), exclude="self")
+    >>> other = expected_retrieval(distances.T, ids, ids, Gallery(per_identity=1), exclude="self")
     >>> round(found.difference(other, "ap").difference, 3)
     0.0
     """
@@ -223,7 +224,7 @@ class Retrieval:
     >>> from knnccv.retrieval import Gallery, expected_retrieval
     >>> ids = np.arange(12) // 3
     >>> distances = np.abs(np.arange(12)[:, None] - np.arange(12)) % 7 + 0.5 * (ids[:, None] != ids)
-    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1))
+    >>> found = expected_retrieval(distances, ids, ids, Gallery(per_identity=1), exclude="self")
     >>> 0 < found["ap"].score < 1, found.cmc.shape
     (True, (50,))
     """
@@ -309,7 +310,7 @@ class Retrieval:
         other : Retrieval
             Of the same identities, draw, mask and conventions.
         name : str, default "ap"
-            A score of both.
+            A score of both; "rank-1", "rank-5" and so on are single ranks of "cmc".
 
         Returns
         -------
@@ -320,14 +321,16 @@ class Retrieval:
         ------
         TypeError, ValueError
             If `other` is no `Retrieval`; or its queries, gallery identities, strata, draw, mask,
-            conventions or jackknife groups are others. Masks are compared by their words and by the number
-            of right items of each query.
+            conventions or jackknife groups are others; or the rank is beyond the curve. Masks are compared
+            by their words and by the number of right items of each query.
         KeyError
             If one of them does not have the score.
         """
         if not isinstance(other, Retrieval):
             msg = f"other must be a Retrieval, got {other!r}"
             raise TypeError(msg)
+        if name not in self.scores and (found := re.fullmatch("rank-([0-9]+)", name)):
+            return _at_rank(self.difference(other, "cmc"), int(found[1]))
         one: Any = self[name]
         two: Any = other[name]
         for attribute, words in SAME:
@@ -492,3 +495,17 @@ def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:
     if np.ndim(found.score) == 0:
         return [(0, values)]
     return [(rank, values[..., rank - 1]) for rank in SHOWN_RANKS if rank <= values.shape[-1]]
+
+
+def _at_rank(found: RetrievalDifference, rank: int) -> RetrievalDifference:
+    """One rank of a difference of curves."""
+    at = check_integer("the rank", rank, 1, np.size(found.difference), "the length of the CMC") - 1
+    without = found.difference_without
+    return replace(
+        found,
+        name=f"rank-{rank}",
+        difference=float(found.difference[at]),
+        standard_error=float(found.standard_error[at]),
+        per_item=found.per_item[:, at],
+        difference_without=None if without is None else without[:, at],
+    )

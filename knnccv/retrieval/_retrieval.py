@@ -68,12 +68,13 @@ def expected_retrieval(
         How the gallery is drawn. Default: ``Gallery("all")``. A `Protocol` such as ``market1501()`` also
         sets the mask, `rank` and `ap`.
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,), optional
-        Cameras, required by a `Protocol` and not used without one: masks have their own.
+        Cameras, required by a `Protocol` and by masks that are given by name; other masks have their own.
     exclude : mask, "self", callable or list of these, optional
         Gallery items that are removed for a query before anything is drawn: `SameIdentityAndCamera`,
-        `SameCamera`, `CameraPairs`, `JunkIdentities`; a function of an int64 array of queries that returns
-        a bool array (n, n_gallery), True = removed; "self": queries and gallery are the same items in the
-        same order.
+        `SameCamera`, `CameraPairs`, `JunkIdentities`; the names "same-identity-camera" and "same-camera" of
+        masks with the cameras above; a function of an int64 array of queries that returns a bool array
+        (n, n_gallery), True = removed; "self": queries and gallery are the same items in the same order.
+        Without "self", features or distances that look like this give a UserWarning.
     scores : tuple of str or forms, default ("cmc", "ap")
         "cmc"; "ap", the average precision; "rr", the reciprocal rank of the first right item; "inp", the
         number of right items divided by the rank of the last one; "precision@k", "recall@k", "ndcg@k"
