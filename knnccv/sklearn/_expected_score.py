@@ -5,7 +5,8 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
@@ -18,7 +19,7 @@ from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
-from ..driver import TIES, InexactError, check_n_draws
+from ..driver import TIES, InexactError, callers_level, check_n_draws
 from ..neighbors import ALIASES, NAMES, Neighbors
 from ..tuning import Inner, tuned_score
 from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs
@@ -40,6 +41,9 @@ from ._splitters import FromPool
 METHODS = ("exact", "mc", "auto")
 FEWEST_CONTROLLED = 10
 """The number of runs of scikit-learn from which a control variate pays."""
+
+MANY_TIED = 0.05
+"""The share of samples with tied neighbors from which `expected_score` warns."""
 
 
 class _Options(TypedDict, total=False):
@@ -179,7 +183,9 @@ def expected_score(
     test : pair (X_test, y_test), optional
         A fixed test set. X and y are then a pool: every training set that `cv` draws from them is scored on
         the test set, and what `cv` would test is not used; `groups` are those of the pool. Not for
-        ``metric="precomputed"``. `transductive` steps are fitted to the pool and the test set.
+        ``metric="precomputed"``. `transductive` steps are fitted to the pool and the test set. Five
+        folds train on four fifths of X at a time; ``cv=[(rows, rows)]`` with ``rows = np.arange(len(X))``
+        trains on all of X, as ``estimator.fit(X, y).score(X_test, y_test)``.
 
     Returns
     -------
@@ -254,11 +260,15 @@ def expected_score(
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):
         if scorings is None:
-            return _score(request, scoring, method, n_repeats, n_runs)
-        return {
+            found = _score(request, scoring, method, n_repeats, n_runs)
+            _warn_of_ties([found], request)
+            return found
+        every = {
             name: _score(request, one, method, n_repeats, n_runs, f" of {name!r}")
             for name, one in scorings.items()
         }
+    _warn_of_ties(every.values(), request)
+    return every
 
 
 def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transductive: Any) -> None:
@@ -307,6 +317,21 @@ def _score(
             why_not = "the rule is chosen within every training set"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
+
+
+def _warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
+    """Warn if scores depend much on the order of tied neighbors, and scikit-learn may take another."""
+    algorithm, n_items = getattr(request.prepared.estimator, "algorithm", "brute"), len(request.y)
+    n_tied = max(one.n_tied for one in found)
+    if algorithm != "brute" and n_tied > MANY_TIED * n_items:
+        warnings.warn(
+            "pass algorithm='brute' to the estimator, so that scikit-learn takes tied neighbors in the "
+            f"order of the rows as well: {n_tied} of {n_items} samples have some, and with {algorithm=} "
+            "its scores can differ by far more than the error; knnccv.tie_report has the range over all "
+            "orders",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def scores_of(

@@ -205,12 +205,17 @@ class ExpectedScore(ScoredHalves):
             )
         raise ValueError(msg)
 
+    @property
+    def n_tied(self) -> int:
+        """The number of samples whose tied neighbors are taken in row order, and may decide; else 0."""
+        known = self.result is not None and self.ties == "index"
+        return max(result.tied for result in self._results) if known else 0
+
     def _tied(self) -> str:
-        """Describe the ties on whose order the score depends, which may differ in scikit-learn."""
-        tied = 0 if self.result is None else max(result.tied for result in self._results)
-        if not tied or self.ties != "index":
+        if not self.n_tied:
             return ""
-        return f"; {tied} samples tied, taken in row order; scikit-learn's search may use another order"
+        text = f"; {self.n_tied} samples tied, taken in row order"
+        return f"{text}; scikit-learn's search may use another order"
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,5 +307,7 @@ class Request:
     def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:
         """Return the score, `how` it was computed in words, and further `fields` of `ExpectedScore`."""
         note = f"{self.prepared.note}; " if self.prepared.note else ""
+        if self.n_tested:
+            note += f"training sets within X, scored on the test set of {self.n_tested} samples; "
         fields |= {"average": self.average, "design": in_words(self.cv), "explanation": note + how}
         return ExpectedScore(score=float(score), **fields)

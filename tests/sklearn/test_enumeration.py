@@ -36,6 +36,7 @@ pytestmark = [
         "A single label was found",
         ".*ill-defined",
         "Only one class",
+        "pass algorithm=.brute.",
     )
 ]
 STRATIFIED = (ms.StratifiedKFold, ms.RepeatedStratifiedKFold, ms.StratifiedShuffleSplit)
