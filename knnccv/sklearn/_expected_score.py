@@ -320,15 +320,16 @@ def _score(
 
 
 def _warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
-    """Warn if scores depend much on the order of tied neighbors, and scikit-learn may take another."""
-    algorithm, n_items = getattr(request.prepared.estimator, "algorithm", "brute"), len(request.y)
+    """Warn if scores depend much on the order of tied neighbors, as scikit-learn may take another."""
+    rule, n_items = request.prepared.estimator, len(request.y)
     n_tied = max(one.n_tied for one in found)
-    if algorithm != "brute" and n_tied > MANY_TIED * n_items:
+    same = getattr(rule, "algorithm", "brute") == "brute" and getattr(rule, "n_neighbors", 1) == 1
+    if not same and n_tied > MANY_TIED * n_items:
         warnings.warn(
-            "pass algorithm='brute' to the estimator, so that scikit-learn takes tied neighbors in the "
-            f"order of the rows as well: {n_tied} of {n_items} samples have some, and with {algorithm=} "
-            "its scores can differ by far more than the error; knnccv.tie_report has the range over all "
-            "orders",
+            "see knnccv.tie_report for the range of the score over the orders of tied neighbors, which "
+            f"{n_tied} of {n_items} samples have. Here they are taken in the order of the rows. scikit-learn "
+            "finds them in other orders (in this one with algorithm='brute' and one neighbor), and its "
+            "score can differ by far more than the error",
             UserWarning,
             stacklevel=callers_level(),
         )

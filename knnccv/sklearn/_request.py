@@ -191,7 +191,8 @@ class ExpectedScore(ScoredHalves):
                 what = f"the mean of sampled runs, n_repeats={self.n_repeats or self.n_runs}"
             msg = (
                 f"{population} an exact score, but this is {what}: take method='exact' where it is "
-                "possible, or knnccv.complete_cv; std_error is the luck of the split"
+                "possible (scalers: with transductive=True), or knnccv.complete_cv; std_error is the luck "
+                "of the split"
             )
         elif self.result is None:
             msg = (
