@@ -128,6 +128,7 @@ class Report:
     def __repr__(self) -> str:
         found = [self._content[name] for name in SECTIONS[:-1]]
         lines = [each["conclusion"] for each in found if each is not None]
+        lines[1:1] = self._content["data"]["warnings"]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
 
 
@@ -264,7 +265,7 @@ def report_on(
     scorings = checked_scorings(scoring, study)
     labels = list(X.columns) if is_frame(X) else None
     sections: dict[str, Callable[[Study], Any]] = {
-        "data": partial(data_section, cut=cut),
+        "data": partial(data_section, cut=cut, whole=whole),
         "settings": partial(choose_setting, wanted=wanted),
         "scores": partial(scores_section, wanted=scorings),
         "tuned": tuned_section,
