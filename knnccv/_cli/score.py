@@ -279,6 +279,10 @@ class Answer:
         for name, one in (self.scorings or {}).items():
             sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
             certified = f"off by at most {bound_text(one.error_bound)}" if one.exact else sure
+            if scorings.is_pooled(args, self.cv):
+                certified = "over the predictions of all samples"
+            elif self.table.groups is not None:
+                certified = f"the mean over the test sets, {certified}"
             yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})"

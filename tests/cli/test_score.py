@@ -29,6 +29,7 @@ from command_line import (
     write,
 )
 from sklearn import model_selection as ms
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -448,6 +449,18 @@ def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
             knnccv(f"{question} --ties random", PLAIN)
     finally:
         unregister("by-rows")
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_scorings_of_groups_are_those_of_all_predictions(weights):
+    X, y, groups = np.random.default_rng(0).normal(size=(40, 1)), np.arange(40) % 3 % 2, np.arange(40) // 3
+    options = f"--variant {'weighted' if weights == 'distance' else 'knn'} --scoring f1,roc_auc"
+    table = csv("x who label", X[:, 0], groups, y)
+    found = numbers(f"score t.csv --target label --groups who --repeats 0 {options}", table)["scorings"]
+    rule, how = KNeighborsClassifier(weights=weights), {"cv": ms.LeaveOneGroupOut(), "groups": groups}
+    shares = ms.cross_val_predict(rule, X, y, method="predict_proba", **how)[:, 1]
+    assert found["f1"]["score"] == f1_score(y, ms.cross_val_predict(rule, X, y, **how))
+    assert found["roc_auc"]["score"] == pytest.approx(roc_auc_score(y, shares))
 
 
 @pytest.mark.slow
