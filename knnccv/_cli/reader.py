@@ -240,8 +240,8 @@ class Scan:
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
-    pandas, notes = import_pandas(name, "delimited text"), []
-    if how.encoding is None and (found := _encoding(blob)):
+    pandas, notes, given = import_pandas(name, "delimited text"), [], how.encoding
+    if given is None and (found := _encoding(blob)):
         how = how._replace(encoding=found)
         notes = [f"{name} is not UTF-8 and is read as {found}; --encoding names another"]
     try:
@@ -253,6 +253,9 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         line = blob.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{blob[error.start : error.start + 1].hex()}"
         remedy = "; name another with --encoding, such as utf-16 or latin-1" * (how.encoding is None)
+        if given:
+            other = f", or give --encoding {found}" if (found := _encoding(blob)) else ""
+            remedy = f"; leave out --encoding{other}"
         msg = f"{name} is not {how.encoding or 'UTF-8'} text: line {line} holds {byte}{remedy}"
         raise ValueError(msg) from None
     refuse(not text.strip(), f"{name} is empty")
