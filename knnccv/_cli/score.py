@@ -58,8 +58,11 @@ def run(args: argparse.Namespace) -> int:
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
     answer = compute(args, data.read_problem(args, rule), given)
     if items is not None:
+        frame, lines = answer.found.to_frame(), (answer.table.test or answer.table).lines
+        if lines is not None:
+            frame.insert(0, "line", lines)
         with written_whole(items) as part:
-            answer.found.to_frame().to_csv(part, lineterminator="\r\n")
+            frame.to_csv(part, lineterminator="\r\n")
     return show(args, answer.to_dict(), answer.lines())
 
 

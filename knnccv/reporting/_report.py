@@ -252,8 +252,12 @@ def report_on(
     n_jobs: int | None,
     progress: Progress,
     random_state: int,
+    lines: Any = None,
 ) -> Report:
-    """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
+    """As `report`; with the code that reads the table, and where each sample begins in its file.
+
+    `reading` are lines of Python for the code of the page, `lines` int (n_items,).
+    """
     started = time.perf_counter()
     check_progress(progress)
     whole = read_input(X, y, task, feature_names, categorical, groups)
@@ -271,7 +275,7 @@ def report_on(
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,
-        "items": items_section,
+        "items": partial(items_section, lines=lines),
         "ties": ties_section,
         "regression": regression_section,
         "method": partial(method_section, reading=reading, labels=labels, started=started),
