@@ -186,8 +186,6 @@ _SHOWN = 20  # columns that an error lists
 _FEWEST = 5  # rows; in a smaller table a feature may count the rows by chance
 _MANY_SINGLE = 10  # values that occur once, and more than ...
 _SINGLE_SHARE = 0.2  # ... this share of the known ones: names of the samples, as for IdentifierWarning
-_MANY_REPEATED = 20  # values of a column at least, and rows of one at most, that may name groups, and ...
-_MEAN_REPEATED = 5  # ... so many rows of one on average
 _KEY = re.compile(r"(?i:(.*[\W_])?(id|index|idx|row|no|nr|number)\.?|#)|.*[a-z]I[dD]")
 """Names of columns that identify rows: id, patient_id, PassengerId, row, no., #, …"""
 
@@ -325,13 +323,12 @@ def thousands_note(which: str, values: Array) -> str | None:
 
 def _repeated_note(which: str, option: str, values: Array) -> str | None:
     """A note on a column with many values, each in a few rows, such as the numbers of patients."""
-    counts = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-    few = len(counts) >= _MANY_REPEATED and counts.min() >= 2 and counts.max() <= _MANY_REPEATED
-    if not few or counts.mean() > _MEAN_REPEATED:
+    from ..reporting import like_groups
+
+    if not (rows := like_groups(values)):
         return None
-    size = " to ".join(map(str, sorted({counts.min(), counts.max()})))
-    rows = f"has {len(counts)} values, each in {size} rows, and is a feature"
-    return f"{which} {rows}; if rows with one value belong together, --groups {option}, or --drop {option}"
+    together = "if rows with one value belong together"
+    return f"{which} {rows}, and is a feature; {together}, --groups {option}, or --drop {option}"
 
 
 def _category_note(columns: Columns, index: int, codes: Array) -> str | None:

@@ -46,6 +46,8 @@ MOST_COLUMNS, HEIGHT = 160, 18
 
 def run(args: argparse.Namespace) -> int:
     """Print curves."""
+    remedy = "use knnccv report --groups or knnccv score --groups"
+    refuse(args.groups is not None, f"{remedy}: a curve leaves out samples, not groups")
     check_options(args)
     out = None if args.out is None else _checked_ending(output_path("--out", args.out, args.file))
     if out is None and not args.json:

@@ -28,6 +28,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from .._typing import Array
 from .columns import MISSING, Columns, Marks, looks_numeric
 from .options import Refusal, need, refuse
 
@@ -116,6 +119,8 @@ class File:
         What its texts say.
     notes : list of str
         Remarks for the user.
+    lines : int ndarray, or None
+        The line, or the row of the sheet, on which each record begins, from 1; None of parquet.
     """
 
     columns: Columns
@@ -125,6 +130,7 @@ class File:
     record: Callable[[int], tuple[str, list[str]]]
     scan: Scan
     notes: list[str] = field(default_factory=list)
+    lines: Array | None = None
 
     def with_values(self, column: int) -> File:
         """The file without the records that lack a value in a column, which a note says."""
@@ -141,6 +147,7 @@ class File:
             call=self.call and f"{self.call}.dropna(subset=[{label!r}])",
             record=lambda at: self.record(int(kept[at])),
             scan=scan,
+            lines=None if self.lines is None else self.lines[kept],
             notes=[
                 *self.notes,
                 f"{left_out}, the first of them {first}; --keep-missing-target refuses them",
@@ -240,8 +247,8 @@ class Scan:
 
 
 def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
-    pandas, notes = import_pandas(name, "delimited text"), []
-    if how.encoding is None and (found := _encoding(blob)):
+    pandas, notes, given = import_pandas(name, "delimited text"), [], how.encoding
+    if given is None and (found := _encoding(blob)):
         how = how._replace(encoding=found)
         notes = [f"{name} is not UTF-8 and is read as {found}; --encoding names another"]
     try:
@@ -253,6 +260,9 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         line = blob.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{blob[error.start : error.start + 1].hex()}"
         remedy = "; name another with --encoding, such as utf-16 or latin-1" * (how.encoding is None)
+        if given:
+            other = f", or give --encoding {found}" if (found := _encoding(blob)) else ""
+            remedy = f"; leave out --encoding{other}"
         msg = f"{name} is not {how.encoding or 'UTF-8'} text: line {line} holds {byte}{remedy}"
         raise ValueError(msg) from None
     refuse(not text.strip(), f"{name} is empty")
@@ -269,7 +279,14 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         line, cells = next(itertools.islice(body(), at, None))
         return f"line {line}", cells
 
-    scanned = Scan((enumerate(cells) for _, cells in body()), how, columns)
+    lines = list[int]()
+
+    def cells_of_body() -> Iterator[Iterable[tuple[int, str]]]:
+        for line, cells in body():
+            lines.append(line)
+            yield enumerate(cells)
+
+    scanned = Scan(cells_of_body(), how, columns)
     options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
     if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
         options["compression"] = compression or None
@@ -284,7 +301,8 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
         unpacked = {key: value for key, value in options.items() if key != "compression"}
         frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
     _check_shape(columns, frame, scanned.n_rows)
-    return File(columns, "text", frame, _call("read_csv", name, options), record, scanned, notes)
+    call = _call("read_csv", name, options)
+    return File(columns, "text", frame, call, record, scanned, notes, np.array(lines))
 
 
 def _encoding(blob: bytes) -> str:
@@ -420,7 +438,8 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
         return f"row {rows[at + named.first_row] + 1}", list(map(_text, body[at]))
 
     call = _call("read_excel", name, options) + ending
-    return File(named, "Excel", frame.infer_objects(), call, record, scanned, notes)
+    lines, frame = rows[named.first_row :] + 1, frame.infer_objects()
+    return File(named, "Excel", frame, call, record, scanned, notes, lines)
 
 
 class Bound(NamedTuple):

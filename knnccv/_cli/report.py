@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         "categorical": [j for j, one in enumerate(table.categorical) if one],
         "name": "wine" if args.file is None else Path(table.source).name,
     }
-    how["groups"] = table.groups
+    how |= {"groups": table.groups, "lines": table.lines}
     how["scoring"] = args.scoring and [one.strip() for one in args.scoring.split(",")]
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)

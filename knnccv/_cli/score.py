@@ -58,8 +58,11 @@ def run(args: argparse.Namespace) -> int:
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
     answer = compute(args, data.read_problem(args, rule), given)
     if items is not None:
+        frame, lines = answer.found.to_frame(), (answer.table.test or answer.table).lines
+        if lines is not None:
+            frame.insert(0, "line", lines)
         with written_whole(items) as part:
-            answer.found.to_frame().to_csv(part, lineterminator="\r\n")
+            frame.to_csv(part, lineterminator="\r\n")
     return show(args, answer.to_dict(), answer.lines())
 
 
@@ -279,6 +282,10 @@ class Answer:
         for name, one in (self.scorings or {}).items():
             sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
             certified = f"off by at most {bound_text(one.error_bound)}" if one.exact else sure
+            if scorings.is_pooled(args, self.cv):
+                certified = "over the predictions of all samples"
+            elif self.table.groups is not None:
+                certified = f"the mean over the test sets, {certified}"
             yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})"

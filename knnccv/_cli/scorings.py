@@ -1,11 +1,15 @@
-"""Other scorings of a table, by the names of scikit-learn: exact, or means over random runs."""
+"""Other scorings of a table, by the names of scikit-learn: exact, or means over random runs.
+
+If one group is left out, every sample has one prediction. A scoring is then that of all predictions
+together, as in a report.
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from ..designs import as_design
+from ..designs import LeaveGroupsOut, as_design
 from ..neighbors import Neighbors
 from .data import MIXED_METRICS, Problem
 from .options import need, refuse
@@ -25,12 +29,14 @@ def check_scorings(args: argparse.Namespace) -> None:
     refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
     both = args.per_class is not None and args.test is not None
     refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
-    mixed = args.metric in MIXED_METRICS and args.groups is not None
-    refuse(
-        mixed,
-        "use knnccv report with --groups and --scoring, or a metric of numbers: --scoring with --groups "
-        f"has no --metric {args.metric}",
-    )
+    mixed = args.metric in MIXED_METRICS and args.groups is not None and args.leave_out not in (None, 1)
+    several = f"take a metric of numbers, or leave out --leave-out {args.leave_out}"
+    refuse(mixed, f"{several}: --scoring with --metric {args.metric} leaves one group out")
+
+
+def is_pooled(args: argparse.Namespace, cv: Any) -> bool:
+    """Return True if every sample is tested once, by all samples of other groups."""
+    return isinstance(cv, LeaveGroupsOut) and cv.p == 1 and args.test is None
 
 
 def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv: Any) -> dict[str, Any]:
@@ -43,6 +49,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     ValueError
         If scikit-learn has no scoring of a name, or it does not suit the labels.
     """
+    from ..reporting import OtherGroups
     from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
 
     name, mixed = problem.rule.name, args.metric in MIXED_METRICS
@@ -60,11 +67,13 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     rule, table = neighbors_rule(name in REGRESSION, **how), problem.table
     names = [one.strip() for one in args.scoring.split(",")]
     scorings = named_scorings(names, table.y, regression=name in REGRESSION)
-    if mixed or args.per_class is not None:
+    if mixed or args.per_class is not None or is_pooled(args, cv):
         params = None if args.p is None else {"p": args.p}
         near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
         design = as_design(cv, stratified=name not in REGRESSION)
-        asked = {"random_state": args.seed, "n_jobs": args.jobs}
+        asked: dict[str, Any] = {"random_state": args.seed, "n_jobs": args.jobs}
+        if is_pooled(args, cv):
+            asked["nearest"] = OtherGroups(near, cv.codes).nearest(how["n_neighbors"])
         found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
             refuse(isinstance(score, str), f"there is no {one}: {score}")

@@ -64,6 +64,8 @@ class Table:
         The names of the columns that are neither features nor the target.
     test : Table or None
         The samples that are tested, if those of the table only train.
+    lines : int ndarray of shape (n_items,), or None
+        Where each sample begins in the file, as `File.lines`.
     """
 
     source: str
@@ -82,6 +84,7 @@ class Table:
     standardized: bool = False
     left_out: tuple[str, ...] = ()
     test: Table | None = None
+    lines: Array | None = None
 
     @property
     def categorical_names(self) -> list[str]:
@@ -214,7 +217,7 @@ def read_table(
     code = reading_code(file, table, features, label, grouping) if again else ()
     others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
     notes = (*table.notes, note) if note else table.notes
-    return replace(table, notes=notes, code=code, left_out=others)
+    return replace(table, notes=notes, code=code, left_out=others, lines=file.lines)
 
 
 class _Reader:

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from ..tuning import scaled
 from ._facts import has_misleading_labels as has_misleading_labels
+from ._facts import like_groups as like_groups
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
+from ._study import OtherGroups as OtherGroups
 
 __all__ = ["Report", "report", "scaled"]

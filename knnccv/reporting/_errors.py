@@ -151,23 +151,26 @@ MOST_LISTED = 500
 N_NEAREST = 3
 
 
-def items_section(study: Study) -> dict[str, Any]:
+def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
     """Return the items that are worth a look, the worst first.
 
     Parameters
     ----------
     study : Study
         The data and the best setting.
+    lines : int ndarray, optional
+        Where each sample of the given table begins in its file.
 
     Returns
     -------
     dict
         counts, the number of items of each reason, None where a reason does not apply; items, at most 500
-        of them: their number in the given table, label, score (A_x), influence (the score minus the score
-        without the item), reasons, cells and 3 nearest neighbors, for a regression also target, prediction
-        and bias; shown and of, how many are listed of how many; indices, the items of each reason in
-        ascending order, of more than 100,000 the worst; indices_cut, the reasons with more; thresholds, the
-        scores that decide; note, what was left out and why, or None; conclusion.
+        of them: their number in the given table, their line if it is known, label, score (A_x), influence
+        (the score minus the score without the item), reasons, cells and 3 nearest neighbors, for a
+        regression also target, prediction and bias; shown and of, how many are listed of how many; indices,
+        the items of each reason in ascending order, of more than 100,000 the worst; indices_cut, the
+        reasons with more; thresholds, the scores that decide; note, what was left out and why, or None;
+        conclusion.
     """
     groups = row_groups(study.table.X)
     best = study.best
@@ -191,7 +194,7 @@ def items_section(study: Study) -> dict[str, Any]:
     return section(
         partial(_of_items, study, influence is not None),
         counts={reason: len(reasons[reason]) if reason in reasons else None for reason in IN_WORDS},
-        items=_rows(study, listed, marked, influence),
+        items=_rows(study, listed, marked, influence, lines),
         shown=len(listed),
         of=len(marked.everything),
         indices={reason: np.sort(given[items[:MOST_INDICES]]) for reason, items in reasons.items()},
@@ -229,7 +232,9 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     return found
 
 
-def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | None) -> list[dict[str, Any]]:
+def _rows(
+    study: Study, listed: Array, marked: Marked, influence: Influence | None, lines: Array | None
+) -> list[dict[str, Any]]:
     """The listed items."""
     regression = study.task == "regression"
     marks = {
@@ -239,7 +244,9 @@ def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | No
 
     def described(item: int) -> dict[str, Any]:
         label = str(best.labels[item])
-        return {"index": table.indices[item], "label": label, "row": table.rows(item)}
+        index = table.indices[item]
+        place = {"index": index} if lines is None else {"index": index, "line": lines[index]}
+        return place | {"label": label, "row": table.rows(item)}
 
     lists = study.others.search(listed.astype(np.int64), min(N_NEAREST, study.others.max_depth))
     rows = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -45,9 +46,11 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
     return part, cut
 
 
-def data_section(study: Study, cut: Cut) -> dict[str, Any]:
-    """Return the section."""
+def data_section(study: Study, cut: Cut, whole: TableInput) -> dict[str, Any]:
+    """Return the section; `whole` is the table before some of its rows were drawn."""
     table, y = study.table, study.y
+    warned = groups_warnings(whole)
+    study.note(*warned)
     names = np.array(table.names, dtype=object)
     classes, target = None, None
     if study.task == "classification":
@@ -67,6 +70,7 @@ def data_section(study: Study, cut: Cut) -> dict[str, Any]:
         categorical=names[table.categorical],
         constant=names[table.constant],
         copies_of_target=copies_of_target(table),
+        warnings=warned,
         n_missing=table.n_missing,
         classes=classes,
         target=target,
@@ -136,6 +140,42 @@ def copies_note(names: list[str]) -> str:
     if len(names) == 1:
         return f" The column {listed} says the same as the target. Leave it out if it is made from it."
     return f" The columns {listed} say the same as the target. Leave them out if they are made from it."
+
+
+MANY_REPEATED = 20
+"""Values of a column at least, and rows of one at most, that may name groups."""
+MEAN_REPEATED = 5
+"""Rows of one on average, at most."""
+
+
+def like_groups(values: Array) -> str:
+    """What is said of a column with many values, each in a few rows, such as the numbers of patients.
+
+    Empty of another column. NaN are missing values.
+    """
+    known = values[~np.isnan(values)]
+    if not 2 <= np.count_nonzero(known == known[:1]) <= MANY_REPEATED:  # spares most columns the sorting
+        return ""
+    counts = np.unique(known, return_counts=True)[1]
+    few = len(counts) >= MANY_REPEATED and counts.min() >= 2 and counts.max() <= MANY_REPEATED
+    if not few or counts.mean() > MEAN_REPEATED:
+        return ""
+    size = " to ".join(map(str, sorted({counts.min(), counts.max()})))
+    return f"has {len(counts)} values, each in {size} rows"
+
+
+def groups_warnings(table: TableInput) -> list[str]:
+    """Of columns that may name groups, if none were given."""
+    if table.groups is not None:
+        return []
+    found = zip(table.names, map(like_groups, table.X.T), strict=True)
+    return [
+        f"The column {quoted(name)} {rows}. If rows with one value belong together, the scores hold only "
+        "for new samples of these groups. To score new groups, name the column (--groups "
+        f"{shlex.quote(name)}, in Python groups=)."
+        for name, rows in found
+        if rows
+    ]
 
 
 def _names_classes(values: Array, classes: Array) -> bool:

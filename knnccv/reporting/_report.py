@@ -128,6 +128,7 @@ class Report:
     def __repr__(self) -> str:
         found = [self._content[name] for name in SECTIONS[:-1]]
         lines = [each["conclusion"] for each in found if each is not None]
+        lines[1:1] = self._content["data"]["warnings"]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
 
 
@@ -251,8 +252,12 @@ def report_on(
     n_jobs: int | None,
     progress: Progress,
     random_state: int,
+    lines: Any = None,
 ) -> Report:
-    """As `report`; `reading` are the lines of Python that read the table, for the code of the page."""
+    """As `report`; with the code that reads the table, and where each sample begins in its file.
+
+    `reading` are lines of Python for the code of the page, `lines` int (n_items,).
+    """
     started = time.perf_counter()
     check_progress(progress)
     whole = read_input(X, y, task, feature_names, categorical, groups)
@@ -264,13 +269,13 @@ def report_on(
     scorings = checked_scorings(scoring, study)
     labels = list(X.columns) if is_frame(X) else None
     sections: dict[str, Callable[[Study], Any]] = {
-        "data": partial(data_section, cut=cut),
+        "data": partial(data_section, cut=cut, whole=whole),
         "settings": partial(choose_setting, wanted=wanted),
         "scores": partial(scores_section, wanted=scorings),
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,
-        "items": items_section,
+        "items": partial(items_section, lines=lines),
         "ties": ties_section,
         "regression": regression_section,
         "method": partial(method_section, reading=reading, labels=labels, started=started),

@@ -21,6 +21,7 @@ from ..neighbors import Neighbors
 from ..results import CompleteCV
 from ._settings import LEVEL
 from ._study import (
+    OtherGroups,
     Setting,
     Study,
     are_unequal,
@@ -82,12 +83,9 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
         return [], []
     from ..sklearn import neighbors_rule, scores_of
 
-    nearest, items = None, np.arange(len(study.y))
-    if study.groups is not None:
-        k, others = study.n_neighbors, study.others
-        starts = range(0, len(items), step := others.rows_at_once(k))
-        nearest = np.concatenate([others.search(items[at : at + step], k).items for at in starts])
-    n_runs = max(200, min(5000, int(SCORED_RUNS / len(items))))
+    others = study.others
+    nearest = others.nearest(study.n_neighbors) if isinstance(others, OtherGroups) else None
+    n_runs = max(200, min(5000, int(SCORED_RUNS / len(study.y))))
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
     rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
     found = scores_of(rule, study.near, study.y, study.design, wanted, nearest=nearest, **how)

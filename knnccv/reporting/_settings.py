@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Array
 from ..curves import Surface, surface
-from ..hvdm import IdentifierWarning, SupervisedDistanceWarning
+from ..hvdm import SupervisedDistanceWarning
 from ..inference import HalfScores, degrees_of_freedom
 from ..results import CompleteCV
 from ..tuning import SCALINGS, tuned_score
@@ -180,7 +180,6 @@ def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: 
         return GroupCurve(np.array(numbers), results)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        warnings.simplefilter("ignore", IdentifierWarning)
         near = part.neighbors(scaling, metric)
         keep_lists(near, depth_of_halves(near, part.train_size, numbers[-1]), part.n_jobs)
         sizes = [part.train_size]

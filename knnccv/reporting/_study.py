@@ -22,7 +22,7 @@ from .._validation import check_choice, check_integer
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..driver import AVERAGES, all_lists, search_lists
 from ..halves import TOLERANCE, depth_for_halves
-from ..hvdm import HEOM, HVDM
+from ..hvdm import HEOM, HVDM, IdentifierWarning
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
 from ..sampling import fixed_tail
@@ -458,7 +458,10 @@ class Study:
         if (scaling, metric) not in self.lists:
             table = self.table
             if metric in MIXED:
-                found = MIXED[metric](nominal=table.categorical.tolist()).fit(table.X, table.y).neighbors()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
+                    fitted = MIXED[metric](nominal=table.categorical.tolist()).fit(table.X, table.y)
+                found = fitted.neighbors()
             else:
                 found = Neighbors.from_data(scaled(table.X, scaling), metric)
             self.lists[scaling, metric] = found
@@ -553,6 +556,13 @@ class OtherGroups:
     def rows_at_once(self, depth: int) -> int:
         """Number of rows that one call of `search` should have."""
         return self._near.rows_at_once(self._deep(depth))
+
+    def nearest(self, depth: int) -> tuple[Array, Array]:
+        """The nearest `depth` samples of other groups for every sample, and their distances."""
+        rows, step = np.arange(len(self._groups)), self.rows_at_once(depth)
+        found = [self.search(rows[at : at + step], depth) for at in range(0, len(rows), step)]
+        values = np.concatenate([lists.values for lists in found])
+        return np.concatenate([lists.items for lists in found]), self._near.to_distance(values)
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """The nearest `depth` samples of other groups for each of the rows."""

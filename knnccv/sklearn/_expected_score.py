@@ -22,7 +22,7 @@ from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, callers_level, check_n_draws
 from ..neighbors import ALIASES, NAMES, Neighbors
 from ..tuning import Inner, tuned_score
-from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs
+from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs, weights_of
 from ._estimators import (
     Prepared,
     as_target,
@@ -345,7 +345,7 @@ def scores_of(
     random_state: Any = 0,
     n_jobs: int | None = None,
     n_runs: int | None = None,
-    nearest: Array | None = None,
+    nearest: tuple[Array, Array] | None = None,
 ) -> dict[str, ExpectedScore | str]:
     """The expected scores of a rule whose neighbors are known, under a design of knnccv, by name.
 
@@ -355,9 +355,9 @@ def scores_of(
         The rule; the neighbors decide instead of its metric.
     scoring : mapping of str to str or scorer
         As of `named_scorings`, which has checked them.
-    nearest : int ndarray of shape (n_items, n_neighbors), optional
-        The nearest training samples of every sample, if each has one training set. Scorings are then those
-        of all predictions together, and `cv` only names the design.
+    nearest : pair of ndarray of shape (n_items, n_neighbors), optional
+        The nearest training samples of every sample and their distances, if each sample has one training
+        set. Scorings are then those of all predictions together, and `cv` only names the design.
 
     Returns
     -------
@@ -377,7 +377,8 @@ def scores_of(
         try:
             if nearest is not None:
                 asked = Question(request, one, request.prepared.rule, None)
-                outputs = outputs_of(asked, nearest[None], np.ones((1, *nearest.shape)))
+                items, distances = nearest
+                outputs = outputs_of(asked, items[None], weights_of(asked.rule, distances[None]))
                 (score,) = score_outputs(asked, np.zeros((1, len(y)), np.int32), outputs, 1)
                 found[name] = request.answer(score, "the score of all predictions together")
                 continue

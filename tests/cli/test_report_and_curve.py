@@ -52,6 +52,7 @@ def test_the_arguments_of_report():
     read = table(PLAIN, options)
     np.testing.assert_array_equal(read.X, X)
     assert (read.y.tolist(), read.notes) == (LABEL, "")
+    assert read.how.pop("lines").tolist() == list(range(2, 14))
     assert read.how == {
         "task": None,
         "groups": None,

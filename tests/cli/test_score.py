@@ -29,6 +29,7 @@ from command_line import (
     write,
 )
 from sklearn import model_selection as ms
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -400,6 +401,7 @@ def test_the_scores_of_samples_in_a_file():
     labels = ['a "quoted", β' if label == "a" else label for label in LABEL]
     quoted = PLAIN.replace(",a\n", ',"a ""quoted"", β"\n')
     sevens, line = csv("x label", range(4), [7, 7, 8, 8]), [[0.0], [1], [2], [3]]
+    sevens = sevens.replace("1,7", "\n1,7\n5,")  # the samples begin on the lines 2, 4, 6 and 7
     design = StratifiedSubsample(per_class={7: 1, 8: 2})
     for table, options, features, y, asked in (
         (quoted, "--target label", X, labels, ("nn",)),
@@ -414,11 +416,12 @@ def test_the_scores_of_samples_in_a_file():
             with (folder / "items.csv").open(encoding="utf-8", newline="") as file:
                 header, *rows = text_files.reader(file)
         assert "the scores of all samples are in items.csv" in done.out
-        assert header == ["item", "label", "score", "weight"]
-        assert [row[:2] for row in rows] == [[str(i), str(label)] for i, label in enumerate(y)]
-        scores = [float(row[2] or "nan") for row in rows]
+        assert header == ["item", "line", "label", "score", "weight"]
+        lines = [2, 4, 6, 7] if table == sevens else range(2, len(y) + 2)
+        assert [row[:3] for row in rows] == [[str(i), str(lines[i]), str(one)] for i, one in enumerate(y)]
+        scores = [float(row[3] or "nan") for row in rows]
         np.testing.assert_array_equal(scores, found.per_item)
-        assert [float(row[3]) for row in rows] == found.weights.tolist()
+        assert [float(row[4]) for row in rows] == found.weights.tolist()
     assert scores[2:] == pytest.approx([math.nan] * 2, nan_ok=True)  # never tested
 
 
@@ -448,6 +451,17 @@ def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
             knnccv(f"{question} --ties random", PLAIN)
     finally:
         unregister("by-rows")
+
+
+@pytest.mark.parametrize(("variant", "weights"), [("knn", "uniform"), ("weighted", "distance")])
+def test_scorings_of_groups_are_those_of_all_predictions(variant, weights):
+    X, y, groups = np.random.default_rng(0).normal(size=(40, 1)), np.arange(40) % 3 % 2, np.arange(40) // 3
+    asked = f"score t.csv --target label --groups who --repeats 0 --scoring f1,roc_auc --variant {variant}"
+    found = numbers(asked, csv("x who label", X[:, 0], groups, y))["scorings"]
+    how = {"cv": ms.LeaveOneGroupOut(), "groups": groups, "method": "predict_proba"}
+    shares = ms.cross_val_predict(KNeighborsClassifier(weights=weights), X, y, **how)[:, 1]
+    assert found["f1"]["score"] == f1_score(y, shares > 0.5)
+    assert found["roc_auc"]["score"] == pytest.approx(roc_auc_score(y, shares))
 
 
 @pytest.mark.slow

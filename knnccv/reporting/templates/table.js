@@ -60,7 +60,7 @@ function neighborTable(item) {
   const others = item.neighbors;
   const title = (label) => element("th", { scope: "col" }, ...label);
   const head = element("tr", {}, element("th", { scope: "col" }, "column"),
-    title([`sample ${item.index}`]), ...others.map((other) => title([`sample ${other.index}`])));
+    ...[item, ...others].map((one) => title([`sample ${one.index}${"line" in one ? `, line ${one.line}` : ""}`])));
   const line = (name, cells) =>
     element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   const whole = (label) => (report.task === "regression" ? label.replace(/\.0$/, "") : label);
@@ -116,6 +116,7 @@ function allIndices() {
 
 function itemTable(table) {
   const items = report.items.items;
+  const lined = items[0]?.line !== undefined;
   const groups = [...table.tBodies].map((body) => ({ body, item: items[Number(body.dataset.item)] }));
   for (const group of groups) {
     const { item } = group;
@@ -170,11 +171,11 @@ function itemTable(table) {
   }
   search.form.addEventListener("submit", (event) => event.preventDefault());
   const exports = {
-    "items-csv": () => download("samples.csv", "text/csv", ["index,score,influence,reasons", ...shown().map(
-      (item) => [item.index, item.score, item.influence, `"${item.reasons.join("; ").replaceAll('"', '""')}"`].join(),
+    "items-csv": () => download("samples.csv", "text/csv", [`index,${lined ? "line," : ""}score,influence,reasons`, ...shown().map(
+      (item) => [item.index, ...(lined ? [item.line] : []), item.score, item.influence, `"${item.reasons.join("; ").replaceAll('"', '""')}"`].join(),
     )].join("\n") + "\n"),
     "items-json": () => download("samples.json", "application/json", JSON.stringify(shown().map(
-      ({ index, score, influence, reasons: why }) => ({ index, score, influence, reasons: why }),
+      ({ index, line, score, influence, reasons: why }) => ({ index, line, score, influence, reasons: why }),
     ), null, 1)),
     "items-all": () => download("indices.csv", "text/csv", allIndices()),
     "items-copy": async () => {
