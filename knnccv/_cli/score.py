@@ -228,7 +228,7 @@ class Answer:
         is_largest = self.classes.get(str(label)) == max(self.classes.values())
         which = "the largest class" if is_largest else "the class of most weight"
         explanation = f"always answers {reprlib.repr(str(label))}, {which}"
-        return {"name": "majority class", "score": share, "explanation": explanation}
+        return {"name": "largest class", "score": share, "explanation": explanation}
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in types that JSON has."""
@@ -288,7 +288,7 @@ class Answer:
                 certified = f"the mean over the test sets, {certified}"
             yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
         if base := self.baseline:
-            yield "Baseline", f"{100 * base['score']:.4f} %  ({base['name']}: {base['explanation']})"
+            yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.tied:
             yield "Ties", self._tied()
         yield "Time", f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"

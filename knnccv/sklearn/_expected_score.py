@@ -5,8 +5,7 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
@@ -19,7 +18,7 @@ from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
-from ..driver import TIES, InexactError, callers_level, check_n_draws
+from ..driver import TIES, InexactError, check_n_draws
 from ..neighbors import ALIASES, NAMES, Neighbors
 from ..tuning import Inner, tuned_score
 from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs, weights_of
@@ -33,7 +32,7 @@ from ._estimators import (
     with_test_set,
 )
 from ._exact import exact_score
-from ._request import AVERAGES, INEXACT, ExpectedScore, Request
+from ._request import AVERAGES, INEXACT, ExpectedScore, Request, warn_of_ties
 from ._runs import sample
 from ._scoring import for_sklearn, is_costs, several
 from ._splitters import FromPool
@@ -41,9 +40,6 @@ from ._splitters import FromPool
 METHODS = ("exact", "mc", "auto")
 FEWEST_CONTROLLED = 10
 """The number of runs of scikit-learn from which a control variate pays."""
-
-MANY_TIED = 0.05
-"""The share of samples with tied neighbors from which `expected_score` warns."""
 
 
 class _Options(TypedDict, total=False):
@@ -261,13 +257,13 @@ def expected_score(
     with one_bar(progress):
         if scorings is None:
             found = _score(request, scoring, method, n_repeats, n_runs)
-            _warn_of_ties([found], request)
+            warn_of_ties([found], request)
             return found
         every = {
             name: _score(request, one, method, n_repeats, n_runs, f" of {name!r}")
             for name, one in scorings.items()
         }
-    _warn_of_ties(every.values(), request)
+    warn_of_ties(every.values(), request)
     return every
 
 
@@ -317,22 +313,6 @@ def _score(
             why_not = "the rule is chosen within every training set"
     control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
     return sample(request, scoring, n_repeats, why_not, control)
-
-
-def _warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
-    """Warn if scores depend much on the order of tied neighbors, as scikit-learn may take another."""
-    rule, n_items = request.prepared.estimator, len(request.y)
-    n_tied = max(one.n_tied for one in found)
-    same = getattr(rule, "algorithm", "brute") == "brute" and getattr(rule, "n_neighbors", 1) == 1
-    if not same and n_tied > MANY_TIED * n_items:
-        warnings.warn(
-            "see knnccv.tie_report for the range of the score over the orders of tied neighbors, which "
-            f"{n_tied} of {n_items} samples have. Here they are taken in the order of the rows. scikit-learn "
-            "finds them in other orders (in this one with algorithm='brute' and one neighbor), and its "
-            "score can differ by far more than the error",
-            UserWarning,
-            stacklevel=callers_level(),
-        )
 
 
 def scores_of(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +15,7 @@ from .._formatting import bound_text, plain_fields
 from .._labels import EncodedLabels, encode_labels, single_class
 from .._typing import Array
 from .._validation import fixed_seed
-from ..driver import InexactError
+from ..driver import InexactError, callers_level
 from ..inference import HalfScores, ScoredHalves, Terms
 from ..results import CompleteCV
 from ._estimators import Prepared
@@ -23,6 +25,8 @@ from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, rese
 AVERAGES = ("folds", "pooled")
 INEXACT: dict[str, Any] = {"exact": False, "error_bound": None}
 """Fields of estimates."""
+MANY_TIED = 0.05
+"""The share of samples with tied neighbors from which `expected_score` warns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -312,3 +316,19 @@ class Request:
             note += f"training sets within X, scored on the test set of {self.n_tested} samples; "
         fields |= {"average": self.average, "design": in_words(self.cv), "explanation": note + how}
         return ExpectedScore(score=float(score), **fields)
+
+
+def warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
+    """Warn if scores depend much on the order of tied neighbors, as scikit-learn may take another."""
+    rule, n_items = request.prepared.estimator, len(request.y)
+    n_tied = max(one.n_tied for one in found)
+    same = getattr(rule, "algorithm", "brute") == "brute" and getattr(rule, "n_neighbors", 1) == 1
+    if not same and n_tied > MANY_TIED * n_items:
+        warnings.warn(
+            "see knnccv.tie_report for the range of the score over the orders of tied neighbors, which "
+            f"{n_tied} of {n_items} samples have. Here they are taken in the order of the rows. "
+            "scikit-learn finds them in other orders (in this one with algorithm='brute' and one "
+            "neighbor), and its score can differ by far more than the error",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
