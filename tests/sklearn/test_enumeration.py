@@ -35,7 +35,6 @@ pytestmark = [
         "y_pred contains classes",
         "A single label was found",
         "(.*ill-defined|Only one class)",
-        "see knnccv.tie_report",
     )
 ]
 STRATIFIED = (ms.StratifiedKFold, ms.RepeatedStratifiedKFold, ms.StratifiedShuffleSplit)
