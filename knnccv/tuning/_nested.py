@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,11 +107,17 @@ def nested_runs(
     codes, n_k = problem.labels.codes, len(n_neighbors)
     inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
+    planes = lru_cache(4)(runs.planes)
+
+    @lru_cache(4)
+    def split(block: int, fold: int) -> Split:
+        return split_of(planes(block), runs, block, fold, inner, problem.labels)
+
     def one(piece: tuple[int, ...]) -> None:
         block, fold, at = piece
         rows = runs.rows(block)
-        split = split_of(runs.planes(block), runs, block, fold, inner, problem.labels)
-        right = right_answers(sources[at], lists[at], split, codes, n_neighbors)[: rows.stop - rows.start]
+        found = right_answers(sources[at], lists[at], split(block, fold), codes, n_neighbors)
+        right = found[: rows.stop - rows.start]
         shares = right[:, :, :-1] / right[:, :, -1:]
         mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
         inside[mine] = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
