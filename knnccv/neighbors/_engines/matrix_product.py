@@ -199,9 +199,8 @@ def _scan(products, row_items, column_items, values, items, column_values, colum
     last = place_of_largest(values.shape[1])
     limits = np.full(n_columns + CHUNK, -np.inf, np.float32)
     if both:
-        last_of_column = place_of_largest(column_values.shape[1])
         for j in range(n_columns):
-            limits[j] = column_values[j, last_of_column]
+            limits[j] = column_values[j, last]
     in_chunks = n_columns - n_columns % CHUNK
     for r in range(len(products)):
         item = row_items[r]
@@ -223,23 +222,22 @@ def _scan(products, row_items, column_items, values, items, column_values, colum
                     limits[j] = _offer(column_values, column_heaps, j, value, item)
 
 
-def _begun(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
-    """Heaps for lists of this depth, which take no values above a bound that few candidates are below.
+def _bounds(search: ProductSearch, rows: Array, width: int) -> Array:
+    """Values that hardly any of the `width` nearest candidates of each row exceed, float32 (n_rows, 1).
 
     An empty heap accepts many values that it drops later. The first samples of the search are a random part
     of all. In a part of all candidates there are `mean` of the nearest `width` on average, and hardly ever
     so many more as are asked for here, so that the last of these is farther than the nearest `width`.
     """
-    n_items = search.n_others + 1
-    width, part = width_for(depth, n_items), search.n_searched // PART
+    part = search.n_searched // PART
     mean = width * part / search.n_searched
     n_asked = int(mean + MARGIN * np.sqrt(mean)) + 2
-    heaps = CandidateHeaps.empty(len(rows), width, n_items)
-    if n_asked < part:
-        few = CandidateHeaps.empty(len(rows), n_asked, n_items)
-        _offer_all(search, rows, few, part)
-        heaps.values[:] = few.values.max(axis=1)[:, None]
-    return heaps
+    if n_asked >= part:
+        return np.full((len(rows), 1), np.inf, np.float32)
+    few = CandidateHeaps.empty(len(rows), n_asked, search.n_others + 1)
+    _offer_all(search, rows, few, part)
+    bounds: Array = few.values.max(axis=1, keepdims=True)
+    return bounds
 
 
 def _offer_all(search: ProductSearch, rows: Array, heaps: CandidateHeaps, n_first: int) -> None:
@@ -274,7 +272,7 @@ def joined(
     locks = [threading.Lock() for _ in blocks]
 
     def begin(rows: slice) -> None:
-        heaps.values[rows] = _begun(search, np.arange(n_items)[rows], depth).values
+        heaps.values[rows] = _bounds(search, np.arange(n_items)[rows], heaps.width)
 
     def offer(pair: tuple[int, int]) -> None:
         one, other = pair
@@ -292,7 +290,9 @@ def joined(
 
 def proposals(search: ProductSearch, rows: Array, depth: int) -> CandidateHeaps:
     """Heaps of some samples, given by their rows in `search`."""
-    heaps = _begun(search, rows, depth)
+    n_items = search.n_others + 1
+    heaps = CandidateHeaps.empty(len(rows), width_for(depth, n_items), n_items)
+    heaps.values[:] = _bounds(search, rows, heaps.width)
     _offer_all(search, rows, heaps, search.n_searched)
     _search_missing(search, rows, heaps)
     return heaps
