@@ -78,6 +78,8 @@ class HalfSurface(HalfScores):
             n_answers=float(self.n_answers[column]),
             resolution=self.resolution,
             growth=float(self.growth[row, column]) if np.ndim(self.growth) else self.growth,
+            floor=self.floor,
+            n_rarest=self.n_rarest,
         )
 
 

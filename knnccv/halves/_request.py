@@ -14,7 +14,7 @@ from .._labels import EncodedLabels
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
-from ..driver import Scored, ScoringProblem, class_shares
+from ..driver import Scored, ScoringProblem, class_shares, is_accuracy
 from ..inference import (
     HalfScores,
     Halvings,
@@ -165,6 +165,8 @@ def halves_with_warnings(
         train_size,
         drawn=halvings.digest,
         resolution=TOLERANCE * problem.largest,
+        floor=_floor(problem),
+        n_rarest=halvings.n_units * _smallest(problem) / len(problem.labels.codes),
     )
     halves = replace(halves, growth=_growth(problem, score, halves.mean))
     largest = float(np.where(unknown, 0.0, undecided).max())
@@ -257,8 +259,7 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
 
 def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
     """Warnings about classes that count much, and have few samples or lie in few groups."""
-    texts = []
-    smallest = int(min(count for count in problem.labels.counts if count))
+    texts, smallest = [], _smallest(problem)
     rare = _rare_class(problem)
     if rare is not None:
         texts.append(
@@ -268,7 +269,7 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
             f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
-            "much as the others: 95% intervals were found to contain the true score in some 90% of the "
+            "much as the others: 95% intervals were found to contain the true score in 90 to 99% of the "
             "data sets"
         )
     elif problem.average == "class" and groups is not None:
@@ -281,6 +282,25 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
                 "96% of the data sets"
             )
     return texts
+
+
+def _smallest(problem: ScoringProblem) -> int:
+    """The samples of the smallest class."""
+    return int(min(count for count in problem.labels.counts if count))
+
+
+def _floor(problem: ScoringProblem) -> tuple[float, float] | None:
+    """The score of the best constant answer, and the best score, where classes count by other shares."""
+    own = problem.variant.measure(**problem.parameters)
+    has_answers = is_accuracy(own) or problem.parameters.get("loss") is not None
+    if problem.measure == own or not has_answers:
+        return None
+    sign, scores = -1 if problem.is_loss else 1, problem.single_neighbor_scores()
+    trained = problem.labels if problem.pool is None else problem.pool
+    answer = np.argmax(sign * (trained.counts @ scores))
+    weights = np.array(problem.item_weights, float).sum(axis=0) * problem.labels.counts
+    floor = float(weights @ scores[:, answer]), float(weights @ (sign * np.max(sign * scores, axis=1)))
+    return None if floor[0] == floor[1] else floor
 
 
 def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:

@@ -152,6 +152,11 @@ class HalfScores:
         scores with one bound only; empty if it is not known, which counts as no skewness.
     growth : float, or ndarray of shape (n_K, n_sizes)
         The mean score of the halves over that of all samples, at least 1, for errors without upper bound.
+    floor : (float, float), or None
+        Where classes do not count by their samples: the score of the best constant answer, and the best
+        score.
+    n_rarest : float
+        The units of the rarest class; groups by its share of the samples.
     """
 
     scores: Array
@@ -164,6 +169,8 @@ class HalfScores:
     resolution: float = 0.0
     deviations: Array = field(default_factory=lambda: np.empty(0))
     growth: Any = 1.0
+    floor: tuple[float, float] | None = None
+    n_rarest: float = 0.0
 
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):

@@ -24,6 +24,8 @@ from ._halvings import HalfScores, InferenceWarning
 
 FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
+MOST_SHRUNK = 3.0
+"""The largest factor of the variance for halves that score nearer to a constant answer than all samples."""
 MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
@@ -236,12 +238,16 @@ def _wilson(
     The number is the one with which the binomial variance is that of the halves. Near an end of the range,
     where fewer than `FEW` errors or `FEW` correct answers are expected, the variance is badly known. There
     the number is at least a fifth of the units and at most twice that of the answers.
+
+    Near the score of a constant answer all samples of the population score alike, so an unlucky one has a
+    low score and a small variance at once. With a `floor` the better end is therefore at least as far as
+    that of Wilson's interval from the constant answer's score on.
     """
     width, n_answers = most - least, halves.n_answers or float(halves.n_units)
     if width == 0:
         return score, score, n_answers
     share = min(max((score - least) / width, 0.0), 1.0)
-    variance = halves.variance / width**2
+    variance = halves.variance * _shrinkage(score, halves) / width**2
     fewest = min(n_answers, halves.n_units)
     if variance == 0:
         n_eff = fewest
@@ -249,13 +255,39 @@ def _wilson(
         n_eff = min(max(share * (1 - share) / variance, fewest / 5), 2 * n_answers)
     else:
         n_eff = share * (1 - share) / variance
-    center = share + z * z / (2 * n_eff)
-    margin = z * math.sqrt(share * (1 - share) / n_eff + (z / (2 * n_eff)) ** 2)
-    scale = 1 + z * z / n_eff
-    low = least + width * max((center - margin) / scale, 0.0)
-    high = least + width * min((center + margin) / scale, 1.0)
+    low, high = (least + width * end for end in _wilson_ends(share, n_eff, z))
+    if halves.floor is not None:
+        constant, best = halves.floor
+        share = min(max(_above(score, halves.floor), 0.0), 1.0)
+        spread = share * (1 - share) * ((best - constant) / width) ** 2
+        number = max(spread / variance if variance else 0.0, halves.n_rarest / 2)
+        end = constant + (best - constant) * _wilson_ends(share, number, z)[1]
+        low, high = min(low, end), max(high, end)
     # At the ends of the range rounding could exclude the score itself.
     return max(least, min(low, score)), min(most, max(high, score)), n_eff
+
+
+def _wilson_ends(share: float, n_answers: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share of so many answers."""
+    center = share + z * z / (2 * n_answers)
+    margin = z * math.sqrt(share * (1 - share) / n_answers + (z / (2 * n_answers)) ** 2)
+    scale = 1 + z * z / n_answers
+    return max((center - margin) / scale, 0.0), min((center + margin) / scale, 1.0)
+
+
+def _above(score: float, floor: tuple[float, float]) -> float:
+    """The score on the scale from the constant answer's score, 0, to the best score, 1."""
+    return (score - floor[0]) / (floor[1] - floor[0])
+
+
+def _shrinkage(score: float, halves: HalfScores) -> float:
+    """How much less halves scatter since they score nearer to the constant answer; 1 to `MOST_SHRUNK`."""
+    if halves.floor is None:
+        return 1.0
+    of_all, of_half = (
+        max(x * (1 - x), 0.0) for x in (_above(y, halves.floor) for y in (score, halves.mean))
+    )
+    return min(max(of_all / of_half, 1.0), MOST_SHRUNK) if of_half else (MOST_SHRUNK if of_all else 1.0)
 
 
 def has_one_bound(score_range: tuple[float, float] | None) -> bool:
@@ -525,8 +557,10 @@ class ScoredHalves(KeptHalves):
         -------
         ConfidenceInterval
             The pair ``(low, high)``, with attributes ``method``, ``n_eff``, ``target``, … Wilson's interval
-            with an effective number of samples; for squared errors Hall's interval, which heeds their
-            skewness; Wald's for scores without any bound.
+            with an effective number of samples; where classes do not count by their samples (balanced
+            accuracy), its better end is at least that of Wilson's interval from the score of a constant
+            answer on. For squared errors Hall's interval, which heeds their skewness; Wald's for scores
+            without any bound.
 
         Raises
         ------

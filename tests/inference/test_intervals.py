@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn import model_selection, neighbors
+from sklearn import metrics, model_selection, neighbors
 
 from knnccv import (
     ConfidenceInterval,
@@ -249,6 +249,80 @@ def test_intervals_stay_in_the_range_of_the_score():
     assert tuple(complete_cv(X, np.zeros(20, int), "nn", KFold(5)).confidence_interval())[1] == 1
     tied = complete_cv(X, np.arange(20) % 2, "knn", KFold(5), n_neighbors=1)
     assert 0 <= tied.confidence_interval().low <= tied.score
+
+
+def floored(score, of_halves, counts, constant, best, limits):
+    """Wilson's interval; the better end at least that of Wilson's on [constant answer's, best] score."""
+    halves, z_of = (
+        len(of_halves.scores),
+        [(x - constant) / (best - constant) for x in (score, of_halves.mean)],
+    )
+    more, less = (max(x * (1 - x), 1e-300) for x in z_of)
+    variance = of_halves.variance * np.clip(more / less, 1, 3)
+    z, ends = stats.t(1 / (1 / (sum(counts) - 1) + 1 / halves)).ppf(0.975), []
+    for low, high, least in ((*limits, 0), (constant, best, min(counts) / 2)):
+        share, scale = np.clip((score - low) / (high - low), 0, 1), abs(high - low)
+        n_eff = max(share * (1 - share) * scale**2 / variance, least)
+        ends.append(sorted(low + (high - low) * wilson(share, n_eff, z)))
+    (low, high), other = ends
+    return (low, max(high, other[1])) if best == limits[1] else (min(low, other[0]), high)
+
+
+def rare(n_items=100, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.array(["a", "b"]), [4 * n_items // 5, n_items // 5])
+    X = rng.normal(size=(n_items, 5))
+    X[y == "b", 0] += 2
+    return X, y
+
+
+CLASS, PRIORS = {"average": "class"}, {"average": {"a": 0.4, "b": 0.6}}
+FLOORS = {
+    "class": (CLASS, (0.5, 1.0), (0, 1)),
+    "priors": (PRIORS, (0.4, 1.0), (0, 1)),
+    "costs": (CLASS | {"loss": [[0, 1], [3, 0]]}, (1.5, 0.0), (0, 3)),
+    "high costs": (CLASS | {"loss": [[0, 1], [9, 0]]}, (0.5, 0.0), (0, 9)),
+}
+"""The average, the score of the best constant answer (for 80 "a", 20 "b") and the best, and the range."""
+
+
+@pytest.mark.parametrize("kind", FLOORS)
+def test_scores_that_count_a_rare_class_more_have_a_floor(kind):
+    """The better end of the interval, against the formula written once more."""
+    asked, (constant, best), limits = FLOORS[kind]
+    X, y = rare()
+    result = complete_cv(X, y, "knn", StratifiedKFold(5), **asked)
+    found, of_halves = result.confidence_interval(n_halvings=20), result.half_scores(20)
+    expected = floored(result.score, of_halves, (80, 20), constant, best, limits)
+    assert tuple(found) == pytest.approx(expected, rel=1e-9)
+    plain = of(result.score, replace(of_halves, floor=None), limits=limits)
+    assert plain.low >= found.low
+    assert plain.high <= found.high
+    assert tuple(plain) != tuple(found)
+
+
+def test_balanced_accuracy_of_surfaces_and_of_scikit_learn_has_the_same_floor():
+    X, y = rare()
+    cv, rule = model_selection.StratifiedKFold(5, shuffle=True), neighbors.KNeighborsClassifier()
+    negative = metrics.make_scorer(metrics.recall_score, average="macro", greater_is_better=False)
+    for scoring, sign in (("balanced_accuracy", 1), (negative, -1)):
+        asked = expected_score(rule, X, y, cv=cv, scoring=scoring)
+        limits = sorted((0.0, sign))
+        expected = floored(asked.score, asked.half_scores(20), (80, 20), sign / 2, sign, limits)
+        assert tuple(asked.confidence_interval(n_halvings=20)) == pytest.approx(expected, rel=1e-9)
+    cell = complete_cv(X, y, "knn", Subsample(80), **CLASS).confidence_interval(n_halvings=20)
+    grid = surface(X, y, n_neighbors=[5], train_sizes=[80], **CLASS).confidence_interval(n_halvings=20)
+    assert (grid.low[0, 0], grid.high[0, 0]) == pytest.approx(tuple(cell), abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_intervals_of_balanced_accuracy_cover_nineteen_in_twenty():
+    """A class of a fifth of 60 samples: 85 % of the data sets without the floor, all misses too low."""
+    results = [complete_cv(*rare(60, seed), "knn", StratifiedKFold(5), **CLASS) for seed in range(400)]
+    truth = np.mean([result.score for result in results])
+    ends = np.array([result.confidence_interval(n_halvings=40) for result in results[:150]])
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.94
 
 
 def results():
