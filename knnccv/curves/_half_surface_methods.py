@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, cast
@@ -86,8 +87,13 @@ class HalvedSurface(KeptHalves):
     _missing: ClassVar[str] = (
         "this needs exact scores, which a surface of a scoring does not have, and the data, which a copied "
         "or pickled one does not contain; call surface again without scoring, or compute this before "
-        "copying"
+        "copying, or copy surface.with_data()"
     )
+
+    @functools.cached_property
+    def _told(self) -> tuple[tuple[float, float] | None, str, str | None]:
+        evaluation: SurfaceEvaluation = self._reference()
+        return score_range_of(evaluation.problem), evaluation.target(), evaluation.grid.axis
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
         """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.
@@ -184,16 +190,15 @@ class HalvedSurface(KeptHalves):
         For squared errors every cell is scored once more, as the skewness of the samples' errors matters.
         """
         level = check_level(confidence_level)
-        evaluation: SurfaceEvaluation = self._reference()
         halves = self._halves_with_warnings(n_halvings, groups, random_state)
-        limits, target = score_range_of(evaluation.problem), evaluation.target()
+        limits, target, _ = self._told
         low, high, n_eff, mean = np.full((4, *self.scores.shape), np.nan)
         unequal: list[str] = []
         for at in np.argwhere(halves.known):
             row, column = map(int, at)
             score, cell = float(self.scores[row, column]), halves.cell(row, column)
             if has_one_bound(limits):
-                cell = replace(cell, deviations=evaluation.deviations(row, column, groups))
+                cell = replace(cell, deviations=self._reference().deviations(row, column, groups))
                 unequal += unequal_errors(score, cell.deviations)
             found = confidence_interval(score, cell, level, limits, target)
             low[row, column], high[row, column] = found

@@ -192,7 +192,7 @@ class Surface(HalvedSurface):
         at = None if train_size is None else self._column(train_size)
         row = self._best_rows()
         if rule == "one-standard-error":
-            if self._reference().grid.axis != "n_neighbors":
+            if self._told[2] != "n_neighbors":
                 msg = (
                     "rule='one-standard-error' takes the largest K as the simplest rule; variant "
                     f"{self.variant!r} has no K to choose: rule='best' is allowed"

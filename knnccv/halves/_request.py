@@ -48,14 +48,12 @@ UNORDERED = ("bias", "prediction")
 class HalvesRequest:
     """The checked arguments of `ScoredHalves.standard_error`.
 
-    ``groups`` int64 (n_items,) are group codes, or None; ``key`` is the same for the same halves, None if
-    the random state is not a number.
+    ``groups`` int64 (n_items,) are group codes, or None.
     """
 
     n_halvings: int
     groups: Array | None
     rng: np.random.Generator
-    key: Any
 
 
 def check_request(
@@ -80,11 +78,7 @@ def check_request(
         units = "samples" if codes is None else "groups"
         msg = f"a standard error needs at least 4 {units}, two for each half, got {n_units}"
         raise ValueError(msg)
-    rng = check_random_state(random_state)
-    key = None
-    if isinstance(random_state, (int, np.integer)):
-        key = (number, int(random_state), None if groups is None else codes.tobytes())
-    return HalvesRequest(number, codes, rng, key)
+    return HalvesRequest(number, codes, check_random_state(random_state))
 
 
 def halves_of(
@@ -363,6 +357,7 @@ def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms
         _rule(problem),
         scale,
         error_bound if math.isfinite(error_bound) else 0.0,
+        _groups(problem, None),
     )
 
 

@@ -10,6 +10,7 @@ freedom that their kurtosis leaves.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -410,6 +411,8 @@ class Terms(NamedTuple):
         What else decides the meaning of a score: a loss matrix, an output.
     error_bound : float
         Bound of the error of the score.
+    groups : int64 ndarray of shape (n_items,), or None
+        The group codes of the design, whose groups are the units.
     """
 
     labels: Array
@@ -419,29 +422,52 @@ class Terms(NamedTuple):
     rule: str
     scale: tuple[Any, ...] = ()
     error_bound: float = 0.0
+    groups: Array | None = None
 
 
 class KeptHalves(ABC):
     """A result that scores halves of its samples, and keeps the scores.
 
-    It refers to the data by its evaluation, until it is pickled or copied; ``_missing`` says what to do
-    then.
+    It refers to the data by its evaluation. Copies have what was answered before, ``_told``, and the halves
+    of every seed; ``_missing`` says what to do for more.
     """
 
     _evaluation: ClassVar[Any] = None  # set by the function that makes the result
     _missing: ClassVar[str]
+    _told: ClassVar[Any] = None  # what needs the problem, but no neighbors
+
+    def with_data(self) -> Self:
+        """Return this result, whose pickles and copies from now on take the data along.
+
+        They then answer all questions, as a result from another process should that was asked none there.
+        They are as large as X, or as the neighbor lists that were given.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> from knnccv import complete_cv
+        >>> result = complete_cv([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1], "nn", 2)
+        >>> pickle.loads(pickle.dumps(result.with_data())).confusion().tolist()
+        [[0.5, 0.0], [0.0, 0.5]]
+        """
+        self._reference()
+        self.__dict__["_has_data"] = True
+        return self
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
-        evaluation = self._reference()
         kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
-        request = evaluation.halves_request(self, n_halvings, groups, random_state)
-        found = kept.get(request.key)
-        if found is None:
-            found = evaluation.half_scores(self, request)
-        if request.key is not None:
-            kept[request.key] = found
-        return found
+        evaluation, request = self._evaluation, None
+        if evaluation is not None:
+            request = evaluation.halves_request(self, n_halvings, groups, random_state)
+        key = (n_halvings, random_state, None if groups is None else tuple(groups))
+        seeded = isinstance(random_state, (int, np.integer))
+        if not seeded or key not in kept:
+            found: HalfScores = self._reference().half_scores(self, request)
+            if not seeded:
+                return found
+            kept[key] = found
+        return kept[key]
 
     def _reference(self) -> Any:
         """The evaluation that made this result; ValueError for a copy."""
@@ -450,8 +476,10 @@ class KeptHalves(ABC):
         return self._evaluation
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without the data, and what is kept of further questions."""
-        without = ("_evaluation", "_confusion", "_halves")
+        """Return the fields and what was answered; the data only after `with_data`."""
+        with contextlib.suppress(ValueError):  # an estimate has no further answers
+            _ = self._told
+        without = () if self.__dict__.get("_has_data") else ("_evaluation",)
         return {name: value for name, value in self.__dict__.items() if name not in without}
 
     def _halves_with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> Any:

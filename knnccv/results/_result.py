@@ -114,8 +114,8 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     measure: str = "score"
     _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
     _missing: ClassVar[str] = (
-        "this needs the data, which a copied or pickled result does not contain; call complete_cv again, "
-        "or compute this before copying"
+        "this needs the data, which a copied or pickled result does not contain; compute this before "
+        "copying, or copy result.with_data(), or call complete_cv again"
     )
 
     @functools.cached_property
@@ -394,17 +394,23 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         found: Influence = self._reference().influence(self, n_jobs)
         return found
 
+    @functools.cached_property
+    def _told(self) -> tuple[Terms, str, tuple[float, float] | None]:
+        problem: ScoringProblem = self._reference().problem
+        terms = terms_of(problem, self.weights, self.error_bound)
+        return terms, target_of(problem), score_range_of(problem)
+
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
-        return terms_of(self._reference().problem, self.weights, self.error_bound)
+        return self._told[0]
 
     def target_in_words(self) -> str:
         """What the score estimates."""
-        return target_of(self._reference().problem)
+        return self._told[1]
 
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
-        return score_range_of(self._reference().problem)
+        return self._told[2]
 
     def _part(self, part: str, output: int = 0) -> CompleteCV:
         if "part" not in self.parameters:

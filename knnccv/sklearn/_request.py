@@ -99,9 +99,12 @@ class ExpectedScore(ScoredHalves):
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields without the closed form, which needs the data."""
-        return {name: value for name, value in self.__dict__.items() if name != "_measure"}
+    def with_data(self) -> ExpectedScore:
+        """Return this score, whose pickles and copies from now on take the data along."""
+        self._sum()
+        for result in self._results:
+            result.with_data()
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, and how they were found, in types that JSON has."""
@@ -125,7 +128,7 @@ class ExpectedScore(ScoredHalves):
 
     @property
     def measure(self) -> str:
-        """The name of the score; "score" if there is no closed form, and for copies."""
+        """The name of the score; "score" if there is no closed form."""
         if self._measure is None:
             return "score"
         return self._measure.name if self._measure.changes else str(self._results[0].measure)
@@ -200,15 +203,10 @@ class ExpectedScore(ScoredHalves):
                 "possible (scalers: with transductive=True), or knnccv.complete_cv; std_error is the luck "
                 "of the split"
             )
-        elif self.result is None:
+        else:
             msg = (
                 f"{population} a closed form, but this score is {self.explanation}: take a splitter with "
                 "shuffle=True, or knnccv.complete_cv"
-            )
-        else:
-            msg = (
-                "this needs the data, which a copied or pickled result does not contain; call "
-                "expected_score again, or compute this before copying"
             )
         raise ValueError(msg)
 

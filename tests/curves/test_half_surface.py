@@ -171,7 +171,8 @@ def test_halves_of_a_seed_are_kept():
     groups = np.arange(61) // 2
     found = result.half_scores(FEW, groups)
     named = np.array([f"g{code:02d}" for code in groups])
-    assert result.half_scores(FEW, named) is found
+    assert result.half_scores(FEW, groups.tolist()) is found
+    assert (result.half_scores(FEW, named).scores == found.scores).all()
     assert result.half_scores(FEW, groups // 2) is not found
     for kept in (halves, found.scores, found.train_sizes):
         assert not kept.flags.writeable

@@ -1,5 +1,6 @@
 """Scores of halves, against the enumeration of all training sets within the half."""
 
+import copy
 import pickle
 import warnings
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 from problems import plain
 from seeds import over_seeds
+from sklearn import model_selection
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
     InferenceWarning,
@@ -19,12 +22,16 @@ from knnccv import (
     StratifiedKFold,
     StratifiedSubsample,
     Subsample,
+    compare,
     complete_cv,
+    predictions_on,
+    surface,
 )
 from knnccv.designs import Design, n_train_in_half
 from knnccv.driver import validate_problem
 from knnccv.inference import draw_halvings
 from knnccv.kernel import Variant, jit
+from knnccv.sklearn import expected_score
 
 SETTINGS = [
     ("nn", {}),
@@ -212,6 +219,60 @@ def test_halves_are_kept_and_errors_can_be_pickled():
     error = result.standard_error(20)
     again = pickle.loads(pickle.dumps(error))
     assert (again, again.target, again.half_score) == (error, error.target, error.half_score)
+
+
+def two(kind):
+    """Two results of a kind that has halves."""
+    X, y = moons(60)
+    if kind == "scikit-learn":
+        cv = model_selection.KFold(5, shuffle=True)
+        return [expected_score(KNeighborsClassifier(k), X, y, cv=cv) for k in (1, 3)]
+    cv = KFold(5) if kind == "samples" else LeaveGroupsOut(np.arange(60) // 2)
+    return [complete_cv(X, y, "knn", cv, n_neighbors=k) for k in (1, 3)]
+
+
+def unpickled(result):
+    """As from another process."""
+    return pickle.loads(pickle.dumps(result))
+
+
+@pytest.mark.parametrize("kind", ["samples", "groups", "scikit-learn"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, unpickled])
+def test_copies_know_the_halves_and_take_the_data_along_on_wish(kind, copied):
+    """What was asked before is known, all else needs the data."""
+    a, b = two(kind)
+    interval, difference = a.confidence_interval(n_halvings=20), compare(a, b, n_halvings=20)
+    first, second = copied(copied(a)), copied(b)
+    found = first.confidence_interval(n_halvings=20)
+    assert (found, found.target, first.measure) == (interval, interval.target, a.measure)
+    for pair in ((first, second), (first, b)):
+        again = compare(*pair, n_halvings=20)
+        assert (again.difference, again.pvalue) == (difference.difference, difference.pvalue)
+    for how in ({"n_halvings": 19}, {"n_halvings": 20, "random_state": 1}, {"groups": np.zeros(60)}):
+        with pytest.raises(ValueError, match=r"copying, or copy result.with_data\(\)"):
+            first.standard_error(**how)
+    assert copied(copied(a.with_data())).standard_error(19) == a.standard_error(19)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_copied_surfaces_know_the_halves():
+    X, y = moons(60)
+    for rule, targets in (("knn", y), ("regression", X[:, 0])):
+        found = surface(X, targets, [1, 3], [30], rule)
+        low, high = found.confidence_interval(n_halvings=20)
+        other = unpickled(found if rule == "knn" else found.with_data())
+        np.testing.assert_array_equal(other.confidence_interval(n_halvings=20), (low, high))
+        asked = {"rule": "one-standard-error", "n_halvings": 20}
+        assert other.best(30, **asked) == found.best(30, **asked)
+
+
+def test_predictions_are_compared_with_a_copy():
+    X, y = moons(60)
+    predictions = predictions_on([(None, np.arange(60))], [1 - y], y)
+    for design in (KFold(5), LeaveGroupsOut(np.arange(60) // 2)):
+        result = complete_cv(X, y, "nn", design)
+        found = compare(unpickled(result), predictions)
+        assert found.pvalue == compare(result, predictions).pvalue
 
 
 def test_lists_of_other_programs():
