@@ -138,10 +138,9 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     yield "Data", f"{table.source}: {n_items} samples, {features}{tested}"
     yield "Rule", f"{found.variant}, {metric_in_words(args)} distance; {error_line(found)}"
     yield "", ""
-    symbol = "R" if found.variant == "rank" else "K"
     measure = found.measure or ("expected loss" if found.is_loss else "mean score")
     # Names and values of the rows, which are the horizontal ones, and of the columns, which are the lines.
-    x_name, x, name, values = symbol, found.n_neighbors, "training samples", found.train_sizes
+    x_name, x, name, values = found.symbol, found.n_neighbors, "training samples", found.train_sizes
     scores, cells = found.scores, cells_of(found, luck)
     if args.kind == "learning":
         by_size = np.argsort(values, kind="stable")
@@ -161,7 +160,7 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     columns = [[title, *column] for title, column in zip(titles, cells.T, strict=True)]
     yield from ((line, "") for line in table_lines([x_name, *map(str, x)], columns))
     if found.scores.shape[0] > 1:
-        yield f"* the best {symbol} of its training size", ""
+        yield f"* the best {found.symbol} of its training size", ""
         if luck:
             yield f"= not significantly worse than it, at level {luck['level']:g}", ""
     if luck:

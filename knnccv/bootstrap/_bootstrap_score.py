@@ -15,10 +15,11 @@ from .._typing import Array
 from .._validation import check_integer, check_tol
 from ..designs import LeaveOut
 from ..driver import ScoringProblem, validate_problem
-from ..kernel import Variant
+from ..kernel import Variant, profile_of
 from ..neighbors import as_neighbors, warn_label_leakage
 from ..sampling import rounding_allowance
-from ._samples import RULES, out_of_bag, resubstitution
+from ..variants import get_variant
+from ._samples import PROFILES, RULES, out_of_bag, resubstitution
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -295,7 +296,8 @@ def bootstrap_score(
 
 def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
     name, parameters = problem.variant.name, problem.parameters
-    if name not in RULES:
+    known = name in RULES and type(problem.variant) is type(get_variant(name))
+    if not known and profile_of(problem.variant, parameters) not in PROFILES:
         allowed = ", ".join(map(repr, RULES))
         msg = f"bootstrap_score knows the rules {allowed}, got {name!r}"
         raise ValueError(msg)

@@ -25,7 +25,7 @@ from ..driver import (
     steps_of,
     usable_lengths,
 )
-from ..kernel import Labels, Link, Tables, Task
+from ..kernel import Labels, Link, Tables, Task, profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..voting import BRIER, VOTE_SHARE, tie_quadrature
 from ._kernels import (
@@ -59,6 +59,8 @@ def _count(codes: Array, values: Array) -> tuple[int, int]:
 
 
 RULES = ("nn", "knn", "rank", "confidence", "regression")
+PROFILES = ("votes", "rank", "error", "share", "brier")
+"""Other rules with one of these are served as well."""
 
 
 class Found(NamedTuple):
@@ -250,12 +252,12 @@ def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Pa
     task = Task((n_draws,), (n_items,), False, held_out=1, n_classes=len(problem.labels.classes))
     n_nearest = problem.variant.n_nearest(**parameters)
     positions = n_draws, n_items - 1, depth, n_nearest
-    name = problem.variant.name
-    if name in ("regression", "confidence"):
-        kernel = bootstrap_regression if name == "regression" else bootstrap_shares
-        kind = BRIER if parameters.get("score") == "brier" else VOTE_SHARE
+    profile = profile_of(problem.variant, parameters)
+    if profile in ("error", "share", "brier"):
+        kernel = bootstrap_regression if profile == "error" else bootstrap_shares
+        kind = BRIER if profile == "brier" else VOTE_SHARE
         tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
-    elif name == "rank":
+    elif profile == "rank":
         kernel, tables = bootstrap_rank, Tables(weights=log_weights(*positions))
     else:
         kernel = bootstrap_votes

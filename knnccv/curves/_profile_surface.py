@@ -122,7 +122,7 @@ class VoteProfile(Profile):
         self.spec = ProfileSpec(
             max_k,
             len(problem.labels.classes),
-            problem.variant.name == "rank",
+            profile_of(problem.variant, problem.parameters) == "rank",
             np.unique(grid.nearest),
             problem.kernel_labels().classes,
             first,

@@ -209,6 +209,7 @@ def surface(
         is_loss=problem.is_loss,
         stratified=stratified,
         per_class=per_class,
+        symbol=grid.symbol.get(axis or "", "K"),
         **described | {"parameters": fixed_parameters},
         seconds=time.perf_counter() - started,
     )

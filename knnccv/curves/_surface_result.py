@@ -77,6 +77,8 @@ class Surface(HalvedSurface):
     per_class : tuple of length n_sizes, or None
         For each column the number of training samples of every class, or a mapping of label to number; None
         if no numbers of every class were given.
+    symbol : str
+        What `n_neighbors` is called: "K", or "R" for a parameter `rank`.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Surface(HalvedSurface):
     measure: str = ""
     per_class: tuple[Any, ...] | None = None
     std_error: Array | None = None
+    symbol: str = "K"
 
     @property
     def exact(self) -> bool:
@@ -132,7 +135,7 @@ class Surface(HalvedSurface):
         shown = columns
         if len(columns) > SHOWN_SIZES:
             shown = np.unique(np.linspace(0, len(columns) - 1, SHOWN_SIZES).round().astype(int))
-        symbol = "R" if self.variant == "rank" else "K"
+        symbol = self.symbol
         rows = [
             (int(self.train_sizes[j]), int(self.n_neighbors[at[j]]), f"{self.scores[at[j], j]:.6g}")
             for j in shown

@@ -125,8 +125,7 @@ class ScoringProblem:
     @property
     def is_loss(self) -> bool:
         """Return True if a smaller score is better."""
-        of_shares = self.parameters.get("score") in ("brier", "log_loss", "outliers")
-        return self.variant.target == "values" or of_shares or self.parameters.get("loss") is not None
+        return self.variant.is_loss(**self.parameters)
 
     def described(self) -> dict[str, Any]:
         """The fields of a result that tell its problem."""

@@ -179,6 +179,10 @@ class Variant(ABC):
         """
         return "expected loss" if parameters.get("loss") is not None else "score"
 
+    def is_loss(self, **parameters: Any) -> bool:
+        """Whether smaller scores are better: by default if there is a `loss`, and for real targets."""
+        return self.target == "values" or parameters.get("loss") is not None
+
     def over_kinds(
         self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any
     ) -> Array:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_IN_LEGEND = 10
-FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "variant", "measure", "best")
+FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "symbol", "measure", "best")
 
 
 def learning_curve(
@@ -198,14 +198,14 @@ def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
             color="white",
             markeredgecolor="black",
             markersize=max(3, min(6, 80 / len(sizes))),
-            label=f"best {_neighbors_name(surface)}",
+            label=f"best {surface.symbol}",
         )
         if len(sizes) <= MAX_IN_LEGEND:
             axes.set_xticks(sizes)
         if len(neighbors) <= MAX_IN_LEGEND:
             axes.set_yticks(neighbors)
         axes.set_xlabel("training samples")
-        axes.set_ylabel(_neighbors_name(surface))
+        axes.set_ylabel(surface.symbol)
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     return axes
 
@@ -289,7 +289,7 @@ def as_validation_curve_display(surface: Any, train_size: int | None = None) -> 
     check_fields("surface", surface, FIELDS, "knnccv.surface")
     (column,) = _choose_one("train_size", train_size, surface.train_sizes)
     order = np.argsort(surface.n_neighbors, kind="stable")
-    name = "rank" if surface.variant == "rank" else "n_neighbors"
+    name = "rank" if surface.symbol == "R" else "n_neighbors"
     along = {"param_name": name, "param_range": surface.n_neighbors[order]}
     return _display("ValidationCurveDisplay", surface, surface.scores[order, column], **along)
 
@@ -307,7 +307,7 @@ def _curves(
     check_fields("surface", surface, needed, "knnccv.surface")
     over_sizes = wanted[0] == "n_neighbors"
     sizes = ("training samples", surface.train_sizes)
-    numbers = (_neighbors_name(surface), surface.n_neighbors)
+    numbers = (surface.symbol, surface.n_neighbors)
     (x_name, x), (line_name, known) = (sizes, numbers) if over_sizes else (numbers, sizes)
     chosen = _choose(*wanted, known)
     chosen, order = chosen[np.argsort(known[chosen], kind="stable")], np.argsort(x, kind="stable")
@@ -369,10 +369,6 @@ def _choose(name: str, wanted: Any, known: Array) -> Array:
         msg = f"{name} must hold at least one number, got {wanted!r}"
         raise ValueError(msg)
     return np.array(places)
-
-
-def _neighbors_name(surface: Any) -> str:
-    return "R" if surface.variant == "rank" else "K"
 
 
 def _score_name(surface: Any) -> str:

@@ -13,6 +13,7 @@ from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
+from ..kernel import profile_of
 from ..montecarlo import MonteCarloCV, screened, screened_cv
 from ..neighbors import ranking
 from ..runs import RandomRuns, draw_runs, item_shares
@@ -323,14 +324,10 @@ class Reruns:
 
 def check_served(problem: ScoringProblem) -> None:
     """Raise ValueError unless runs of the rule can be scored with other columns in every training set."""
-    name, parameters = problem.variant.name, problem.parameters
-    votes = name == "nn" or (name == "knn" and parameters["vote_ties"] == "smallest")
-    plain = (votes and parameters["loss"] is None) or (
-        name == "regression" and parameters["part"] == "error"
-    )
-    if not plain:
+    variant, parameters = problem.variant, problem.parameters
+    if profile_of(variant, parameters) not in ("votes", "error"):
         msg = (
             "an honest score exists for the accuracy of 'nn' and of 'knn' with vote_ties='smallest', and "
-            f"for the error of 'regression'; got variant {name!r} with {parameters}"
+            f"for the error of 'regression'; got variant {variant.name!r} with {parameters}"
         )
         raise ValueError(msg)

@@ -151,6 +151,10 @@ class Confidence(NearestVariant):
         """The true class's share of the votes, the Brier score, or log loss."""
         return MEASURES[parameters["score"]]
 
+    def is_loss(self, **parameters: Any) -> bool:
+        """True but for the share."""
+        return bool(parameters["score"] != "share")
+
     def largest_score(self, **parameters: Any) -> float:
         """1 for a share, 2 for the Brier score, 36.04 for log loss."""
         return {"share": 1.0, "brier": 2.0, "log_loss": -math.log(LEAST_SHARE)}[parameters["score"]]

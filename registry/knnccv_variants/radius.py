@@ -256,6 +256,10 @@ class RadiusVariant(NearestVariant):
             return "share without neighbors"
         return "mean squared error" if parameters["score"] == "error" else super().measure(**parameters)
 
+    def is_loss(self, **parameters: Any) -> bool:
+        """True for samples without neighbors as well."""
+        return _fallback(parameters) == ASKED or super().is_loss(**parameters)
+
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The radius, the losses, and what is predicted without neighbors."""
         fallback, loss = _fallback(parameters), parameters.get("loss")
