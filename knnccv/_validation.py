@@ -103,7 +103,10 @@ def as_reals(name: str, values: Any, must: str) -> Array:
         msg = f"{must}, got dtype {raw.dtype}"
         raise TypeError(msg)
     if raw.dtype.kind == "O":
+        raw = raw.copy()
         for at in np.ndindex(raw.shape):
+            if raw[at] is None or type(raw[at]).__name__ == "NAType":  # a missing number, no text
+                raw[at] = math.nan
             if not isinstance(raw[at], (Real, np.bool_)):
                 msg = f"{must}, got {raw[at]!r} at {_place(name, at)}"
                 raise TypeError(msg)

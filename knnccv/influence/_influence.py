@@ -185,6 +185,8 @@ def influence(
 ) -> Influence:
     """Return the `Influence` of every sample on the score of `result`."""
     check_linear(problem, "influence")
+    for task in (task for kind in problem.training_sets for task in problem.tasks_to_check(kind)):
+        problem.variant.kernel_for(task)  # otherwise some sample would be blamed for what the rule lacks
     reduced, owners = reduced_problems(problem)
     tol = min(tol, LARGEST_TOL)
     ties = problem.ties == "random"
