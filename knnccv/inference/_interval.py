@@ -27,6 +27,7 @@ FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
 MOST_SHRUNK = 3.0
 """The largest factor of the variance for halves that score nearer to a constant answer than all samples."""
+TINY = 1e-300
 MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
@@ -248,7 +249,13 @@ def _wilson(
     if width == 0:
         return score, score, n_answers
     share = min(max((score - least) / width, 0.0), 1.0)
-    variance = halves.variance * _shrinkage(score, halves) / width**2
+    shrunk = 1.0
+    if halves.floor is not None:
+        constant, best = halves.floor
+        above, of_half = ((each - constant) / (best - constant) for each in (score, halves.mean))
+        # Halves that score nearer to the constant answer scatter less.
+        shrunk = min(max(above * (1 - above) / max(of_half * (1 - of_half), TINY), 1.0), MOST_SHRUNK)
+    variance = halves.variance * shrunk / width**2
     fewest = min(n_answers, halves.n_units)
     if variance == 0:
         n_eff = fewest
@@ -258,8 +265,7 @@ def _wilson(
         n_eff = share * (1 - share) / variance
     low, high = (least + width * end for end in _wilson_ends(share, n_eff, z))
     if halves.floor is not None:
-        constant, best = halves.floor
-        share = min(max(_above(score, halves.floor), 0.0), 1.0)
+        share = min(max(above, 0.0), 1.0)
         spread = share * (1 - share) * ((best - constant) / width) ** 2
         number = max(spread / variance if variance else 0.0, halves.n_rarest / 2)
         end = constant + (best - constant) * _wilson_ends(share, number, z)[1]
@@ -274,21 +280,6 @@ def _wilson_ends(share: float, n_answers: float, z: float) -> tuple[float, float
     margin = z * math.sqrt(share * (1 - share) / n_answers + (z / (2 * n_answers)) ** 2)
     scale = 1 + z * z / n_answers
     return max((center - margin) / scale, 0.0), min((center + margin) / scale, 1.0)
-
-
-def _above(score: float, floor: tuple[float, float]) -> float:
-    """The score on the scale from the constant answer's score, 0, to the best score, 1."""
-    return (score - floor[0]) / (floor[1] - floor[0])
-
-
-def _shrinkage(score: float, halves: HalfScores) -> float:
-    """How much less halves scatter since they score nearer to the constant answer; 1 to `MOST_SHRUNK`."""
-    if halves.floor is None:
-        return 1.0
-    of_all, of_half = (
-        max(x * (1 - x), 0.0) for x in (_above(y, halves.floor) for y in (score, halves.mean))
-    )
-    return min(max(of_all / of_half, 1.0), MOST_SHRUNK) if of_half else (MOST_SHRUNK if of_all else 1.0)
 
 
 def has_one_bound(score_range: tuple[float, float] | None) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from knnccv._typing import Array
 from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
 from knnccv.sampling import fill_hypergeometric, fixed_tail
-from knnccv.voting import position_weights
+from knnccv.voting import position_weights, position_weights_at
 
 from ._shared import RemovalNumbers, VoteFields
 
@@ -57,6 +57,58 @@ def two_class_votes(order, labels, target, constraints):
         same += n_own
         start = end
     return score
+
+
+@jit
+def wide_votes(order, labels, target, constraints):
+    """As `two_class_votes` for so many votes that the table would be too large; O(K b) for each position.
+
+    ``constraints.weights`` are `position_weights`, ``constraints.table`` the losses. Of the first samples
+    of a tied group, and of K of i samples, those of the tested class have hypergeometric numbers.
+    """
+    k, left = constraints.n_nearest, constraints.counts[0] - constraints.held_out
+    weights = position_weights_at(constraints.weights, 0, left)
+    own_class = labels.classes[target]
+    tie_share = 0.5 if read_as(VoteFields, constraints.integers).n_tie_nodes > 0 else 1.0
+    depth = min(len(order.items), left)
+    before, chosen = np.zeros((2, depth + 1))
+    same = 0
+    score = 0.0
+    start = 0
+    while start < depth:
+        end = order.group_end[start]
+        n_own = 0
+        for i in range(start, end):
+            n_own += labels.classes[order.items[i]] == own_class
+        for i in range(max(start + 1, k), min(end, depth) + 1):
+            weight = weights.next_known[i - 1] if i < depth else weights.list_ends[i - 1]
+            drawn = i - start
+            fill_hypergeometric(before, n_own, drawn, end - start, 1.0)
+            for n in range(max(drawn - (end - start - n_own), 0), min(n_own, drawn) + 1):
+                if weight * before[n] > NEGLIGIBLE:
+                    votes = score_of_votes(chosen, own_class, same + n, i, k, constraints.table, tie_share)
+                    score += weight * before[n] * votes
+        same += n_own
+        start = end
+    return score
+
+
+@inner
+def score_of_votes(chosen, own_class, same, size, k, losses, tie_share):
+    """The score of K of `size` samples, all equally likely, of which `same` are of the tested class.
+
+    Class 0 has the share `tie_share` in a tied vote. ``chosen`` (any,) is scratch.
+    """
+    fill_hypergeometric(chosen, same, k, size, 1.0)
+    right = 0.0
+    wrong = 0.0
+    for votes in range(max(k - size + same, 0), min(same, k) + 1):
+        share = 1.0 if 2 * votes > k else 0.0
+        if 2 * votes == k:
+            share = tie_share if own_class == 0 else 1 - tie_share
+        right += chosen[votes] * share
+        wrong += chosen[votes] * (1 - share)
+    return right * losses[own_class, own_class] + wrong * losses[own_class, 1 - own_class]
 
 
 @inner
@@ -320,21 +372,11 @@ def _fill_votes(table, k, weights, losses, tie_share):
     ``losses[own_class, predicted]`` may be the identity matrix.
     """
     height = len(table) // 2
-    chosen = np.zeros(k + 1)  # P(b of the k votes are of the `same` samples)
+    chosen = np.zeros(k + 1)
     for i in range(k, height):
         for own_class in range(2):
             for same in range(i + 1):
-                chosen[:] = 0.0
-                fill_hypergeometric(chosen, same, k, i, 1.0)
-                right = 0.0
-                wrong = 0.0
-                for votes in range(k + 1):
-                    share = 1.0 if 2 * votes > k else 0.0
-                    if 2 * votes == k:
-                        share = tie_share if own_class == 0 else 1 - tie_share
-                    right += chosen[votes] * share
-                    wrong += chosen[votes] * (1 - share)
-                score = right * losses[own_class, own_class] + wrong * losses[own_class, 1 - own_class]
+                score = score_of_votes(chosen, own_class, same, i, k, losses, tie_share)
                 table[own_class * height + i, same] = weights[i] * score
 
 

@@ -18,6 +18,7 @@ from knnccv.voting import (
     VotingRule,
     counted_weights,
     has_mixed_group,
+    position_weights,
     scaled_position_weights,
     score_fixed_size,
     score_stratified,
@@ -34,6 +35,7 @@ from ._two_class_votes import (
     two_class_strata_without_each,
     two_class_votes,
     two_class_votes_without_each,
+    wide_votes,
 )
 from ._untied_votes import (
     contested_table,
@@ -45,6 +47,8 @@ from ._untied_votes import (
 
 MAX_COUNTED_NEIGHBORS = 15
 """For more neighbors, counting contenders is faster than counting all subsets."""
+MAX_MARKED_NEIGHBORS = 256
+"""For more neighbors, two classes are faster position by position than all of a tied group at once."""
 
 
 @jit
@@ -158,7 +162,13 @@ class KNN(NearestVariant):
             return links
         tables = self.tables(tasks[0], **parameters)
         kernels = _kernels_for(tasks[0], tables.integers, plain=plain)
-        return [*links, *(Link(kernel, tables) for kernel in kernels)]
+        links += [Link(kernel, tables) for kernel in kernels]
+        k = self.n_nearest(**parameters)
+        if kernels[-1] is fixed_votes and tasks[0].n_classes == 2 and k > MAX_MARKED_NEIGHBORS:
+            losses = np.eye(2) if parameters["loss"] is None else loss_table(parameters["loss"], float)
+            weights = np.concatenate(position_weights(tasks[0], k, tasks[0].n_available))
+            links[-1] = Link(wide_votes, replace(tables, weights=weights, table=losses))
+        return links
 
     def removals(
         self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any

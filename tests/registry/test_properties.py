@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
+import naive
 import numba
 import numpy as np
 import pytest
@@ -281,6 +282,50 @@ def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
         design = [StratifiedKFold(2), StratifiedSubsample(float(rng.uniform(0.5, 0.9)))][seed % 2]
         k = int(rng.integers(1, min(n_items // 4, 25) + 1))
         check_against_general_kernels(monkeypatch, X, y, design, k)
+
+
+@over_seeds(8, 24)
+def test_many_votes_of_two_classes_equal_the_enumeration(monkeypatch, seeds):
+    """Kernels for so many votes that no table holds them, here of few."""
+    monkeypatch.setattr(votes, "MAX_MARKED_NEIGHBORS", 0)
+    monkeypatch.setattr(votes, "MAX_COUNTED_NEIGHBORS", 99)
+    monkeypatch.setattr(votes, "max_counted_depth", lambda *_: 0)
+    monkeypatch.setattr(votes, "table_of_votes", lambda *_: None)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n_items = int(rng.integers(4, 8))
+        distances = rng.integers(0, rng.choice([2, 3, 1000]), (n_items, n_items)).astype(float)
+        y = np.append(rng.integers(0, 2, n_items - 2), [0, 1])
+        size, folds = int(rng.integers(1, n_items)), int(rng.integers(2, n_items + 1))
+        for design, listed in (
+            (Subsample(size), naive.subsample(n_items, size)),
+            (KFold(folds), naive.kfold(n_items, folds)),
+        ):
+            least = size if isinstance(design, Subsample) else n_items - -(-n_items // folds)
+            asked = {"n_neighbors": int(rng.integers(1, least + 1))}
+            asked |= [{}, {"vote_ties": "random"}, {"loss": [[0, 2], [3, 1]]}][seed % 3]
+            found = complete_cv(distances, y, "knn", design, metric="precomputed", **asked)
+            expected = naive.complete(distances.tolist(), y.tolist(), "knn", listed, **asked)
+            assert found.score == pytest.approx(float(expected), abs=1e-12), f"seed {seed}, {design}"
+
+
+def test_very_many_votes_of_tied_samples():
+    """Eight different rows of 1,200, against random training sets and orders of tied samples."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (1200, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=1200) > 1.5).astype(int)
+    found = complete_cv(X, y, "knn", Subsample(1080), n_neighbors=945)
+    rows = np.unique(np.column_stack([X, y]), axis=0, return_index=True)[1]
+    for row in rows:
+        others = np.delete(np.arange(1200), row)
+        gaps = np.square(X[others] - X[row]).sum(axis=1)
+        right = []
+        for _ in range(100):
+            drawn = rng.permutation(1199)[:1080]  # in this order, tied ones are as well
+            near = drawn[np.argsort(gaps[drawn], kind="stable")[:945]]
+            right.append((2 * y[others[near]].sum() > 945) == y[row])
+        share = found.per_item[row]
+        assert abs(np.mean(right) - share) <= 4 * np.sqrt(share * (1 - share) / 100) + 1e-6
 
 
 SHAPES = [
