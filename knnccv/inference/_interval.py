@@ -27,7 +27,6 @@ FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
 MOST_SHRUNK = 3.0
 """The largest factor of the variance for halves that score nearer to a constant answer than all samples."""
-TINY = 1e-300
 MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
@@ -254,7 +253,7 @@ def _wilson(
         constant, best = halves.floor
         above, of_half = ((each - constant) / (best - constant) for each in (score, halves.mean))
         # Halves that score nearer to the constant answer scatter less.
-        shrunk = min(max(above * (1 - above) / max(of_half * (1 - of_half), TINY), 1.0), MOST_SHRUNK)
+        shrunk = min(max(above * (1 - above) / max(of_half * (1 - of_half), 1e-300), 1.0), MOST_SHRUNK)
     variance = halves.variance * shrunk / width**2
     fewest = min(n_answers, halves.n_units)
     if variance == 0:
@@ -453,12 +452,12 @@ class KeptHalves(ABC):
             request = evaluation.halves_request(self, n_halvings, groups, random_state)
         key = (n_halvings, random_state, None if groups is None else tuple(groups))
         seeded = isinstance(random_state, (int, np.integer))
-        if not seeded or key not in kept:
-            found: HalfScores = self._reference().half_scores(self, request)
-            if not seeded:
-                return found
+        if seeded and key in kept:
+            return kept[key]
+        found: HalfScores = self._reference().half_scores(self, request)
+        if seeded:
             kept[key] = found
-        return kept[key]
+        return found
 
     def _reference(self) -> Any:
         """The evaluation that made this result; ValueError for a copy."""

@@ -36,7 +36,7 @@ class Banded(SimpleNamespace):
 
     def __init__(self):
         fields = {
-            name: getattr(made(), name) for name in ("scores", "n_neighbors", "train_sizes", "variant")
+            name: getattr(made(), name) for name in ("scores", "n_neighbors", "train_sizes", "symbol")
         }
         super().__init__(**fields, is_loss=False, measure="accuracy", best=None, asked=[])
 
