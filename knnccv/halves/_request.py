@@ -160,7 +160,7 @@ def halves_with_warnings(
         drawn=halvings.digest,
         resolution=TOLERANCE * problem.largest,
         floor=_floor(problem),
-        n_rarest=halvings.n_units * _smallest(problem) / len(problem.labels.codes),
+        n_rarest=_smallest(problem),
     )
     halves = replace(halves, growth=_growth(problem, score, halves.mean))
     largest = float(np.where(unknown, 0.0, undecided).max())
@@ -272,8 +272,8 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
         if n_groups < FEWEST_GROUPS_OF_CLASS:
             texts.append(
                 f"one class has samples in {n_groups} groups, fewer than {FEWEST_GROUPS_OF_CLASS}, and "
-                "counts as much as the others: 95% intervals were found to contain the true score in 80 to "
-                "96% of the data sets"
+                "counts as much as the others: 95% intervals were found to contain the true score in 94 to "
+                "97% of the data sets"
             )
     return texts
 

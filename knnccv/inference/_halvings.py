@@ -155,8 +155,8 @@ class HalfScores:
     floor : (float, float), or None
         Where classes do not count by their samples: the score of the best constant answer, and the best
         score.
-    n_rarest : float
-        The units of the rarest class; groups by its share of the samples.
+    n_rarest : int
+        The samples of the rarest class.
     """
 
     scores: Array
@@ -170,7 +170,7 @@ class HalfScores:
     deviations: Array = field(default_factory=lambda: np.empty(0))
     growth: Any = 1.0
     floor: tuple[float, float] | None = None
-    n_rarest: float = 0.0
+    n_rarest: int = 0
 
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):
