@@ -309,6 +309,7 @@ def test_many_votes_of_two_classes_equal_the_enumeration(monkeypatch, seeds):
             assert found.score == pytest.approx(float(expected), abs=1e-12), f"seed {seed}, {design}"
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without compiled kernels")
 def test_very_many_votes_of_tied_samples():
     """Eight different rows of 1,200, against random training sets and orders of tied samples."""
     rng = np.random.default_rng(3)
