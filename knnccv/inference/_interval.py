@@ -534,7 +534,7 @@ class ScoredHalves(KeptHalves):
         ------
         ValueError, TypeError
             If an argument is not as above, there are fewer than four samples or groups, the rule or the
-            design does not suit halves of the samples, or the result was pickled or copied.
+            design does not suit halves of the samples, or the result is a copy that did not know this.
 
         Warns
         -----
