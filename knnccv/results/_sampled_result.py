@@ -12,6 +12,7 @@ from .._formatting import _listed, bound_text
 from .._typing import Array
 from ..driver import Scores, ScoringProblem, summarize_scores
 from ..sampled import DrawnScores
+from ..scorings import unseen_error
 from ._result import CompleteCV, described
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 NEGLIGIBLE = 1e-9
 """Errors because of short lists that are not shown."""
-ROUNDING = 1e-14
-"""Standard errors below this share of the largest score are roundings of equal scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,9 +36,8 @@ class SampledCV(CompleteCV):
     ----------
     std_error : float
         Standard error of ``score``: the luck of the draws. It does not contain the luck of the data. It
-        is itself a rough estimate if there are few draws, or if the draws of few samples disagree. If all
-        draws of all samples agree, it is what a single other draw would have shown; 0 only if no sample has
-        a choice.
+        is itself a rough estimate if there are few draws, or if the draws of few samples disagree, and so
+        contains what a single other draw would change. It is 0 only if no sample has a choice.
     per_item_std_error : ndarray of shape (n_items,)
         Standard errors of ``per_item``, estimated from the same draws: 0 if all of them agree, and for a
         sample whose score is exact.
@@ -127,9 +125,10 @@ def summarize_sampled(
     plain = summarize_scores(problem, Scores(scores, missed, tied, depth))
     values = {**vars(plain), "exact": False, "certified": False, "error_bound": math.inf}
     values["truncation_bound"] = problem.largest * float((weights * missed).sum())
-    error = math.sqrt(math.fsum(spread))
-    if error <= ROUNDING * problem.largest:
-        error = _one_other_draw(problem, drawn, np.where(sampled, weights, 0.0))
+    # Draws that are spread evenly hardly differ: few of their pairs, or none, show the variance.
+    error = math.hypot(
+        math.sqrt(math.fsum(spread)), _one_other_draw(problem, drawn, np.where(sampled, weights, 0.0))
+    )
     apart = np.divide(np.sqrt(spread), total, out=np.zeros(len(total)), where=total > 0)
     return SampledCV(
         **values,
@@ -142,7 +141,7 @@ def summarize_sampled(
 
 
 def _one_other_draw(problem: ScoringProblem, drawn: DrawnScores, weights: Array) -> float:
-    """The standard error if one of the draws, all of which agree, had another score; 0 if none can have.
+    """The standard error because of a draw with another score that none has; 0 if none can have.
 
     A sample has no choice if a single training set leaves it out, and no ties matter.
     """
@@ -150,9 +149,11 @@ def _one_other_draw(problem: ScoringProblem, drawn: DrawnScores, weights: Array)
     largest = 0.0
     for kind, n_draws, each in zip(problem.training_sets, drawn.n_draws, weights, strict=True):
         n_train = np.array(kind.n_train)
-        left = np.array(kind.counts) - np.eye(len(n_train), dtype=int)  # row: the tested sample's stratum
+        # A row for the stratum of the tested sample.
+        left = np.array(kind.counts) - kind.held_out * np.eye(len(n_train), dtype=int)
         single = ((left == n_train) | (n_train == 0)).all(axis=1) & (not kind.n_extra)
         own = codes if kind.stratified else np.zeros_like(codes)
         free = each[~single[own] | drawn.tied]
-        largest = max(largest, float(free.max(initial=0.0)) / n_draws)
-    return problem.largest * largest
+        effect = problem.largest * float(free.max(initial=0.0))
+        largest = max(largest, unseen_error(effect, n_draws))
+    return largest

@@ -74,7 +74,8 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
             f"{problem.design!r}: take stratified=True, or test and train more samples"
         )
         raise ValueError(msg)
-    return controlled_mean(values, *(controls or ()))
+    means, expected = controls or (None, ())
+    return controlled_mean(values, means, expected, effect=scorer.effect(controls is not None))
 
 
 def is_counted(scorer: TableScorer, problem: ScoringProblem, runs: Runs) -> bool:

@@ -23,11 +23,12 @@ The laws hold for lists whose order decides ties; `mixed_ties` tells where ``tie
 
 from __future__ import annotations
 
-from ._controls import ControlledMean, confusion_controls, controlled_mean
+from ._controls import UNIT, ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._scorers import TableScorer, table_scorer
 from ._vote_laws import VoteLaws, mixed_ties, vote_controls, vote_laws
 
 __all__ = [
+    "UNIT",
     "ControlledMean",
     "TableScorer",
     "VoteLaws",
@@ -35,6 +36,7 @@ __all__ = [
     "controlled_mean",
     "mixed_ties",
     "table_scorer",
+    "unseen_error",
     "vote_controls",
     "vote_laws",
 ]

@@ -19,6 +19,11 @@ COLLINEAR = 1e-8
 EXACT = 1e-12
 """The error of exact means, relative to the scores: no standard error is smaller."""
 
+UNIT = 1.0
+"""What an event may change in the score of a run where all scores are equal."""
+STEP = 1e-4
+"""The smallest change of a control where none varies: a share of one of 10,000 samples."""
+
 
 class ControlledMean(NamedTuple):
     """A mean over runs.
@@ -35,7 +40,7 @@ class ControlledMean(NamedTuple):
 
 
 def controlled_mean(
-    values: Any, controls: Any = None, expected: Any = (), groups: Any = None
+    values: Any, controls: Any = None, expected: Any = (), groups: Any = None, effect: float | None = None
 ) -> ControlledMean:
     """Estimate the expectation of the score of a run.
 
@@ -55,14 +60,18 @@ def controlled_mean(
     groups : array-like of shape (n_runs,), optional
         Numbers of groups of runs, where only runs of different groups are independent. Default: every run
         is independent.
+    effect : float, optional
+        What an event that shows in no control may change in the score of a run; 0 if the score is linear in
+        the controls. Default: the standard deviation of the runs, or 1 if they are equal and not all
+        controls are constant.
 
     Returns
     -------
     ControlledMean
-        The standard error is 0 only if all values are equal, and NaN for a single run. Good controls may
-        explain all that these runs show; then it is the error of the exact means, and of what may happen in
-        other runs, such as a rare cell of a table, whose expectation is known but whose effect is not. All
-        is NaN if a value is.
+        The standard error is NaN for a single run. Good controls may explain all that these runs show; then
+        it is that of events that none of them shows, see `unseen_error`: those of `effect`, and rare cells
+        of a table, whose expectation is known but whose effect is not. It is 0 only if all values are equal
+        and nothing else can happen. All is NaN if a value is.
 
     Notes
     -----
@@ -91,35 +100,59 @@ def controlled_mean(
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
-    if n_runs > 1 and scores.min() == scores.max():
-        return ControlledMean(float(scores[0]), 0.0, 1.0)
     group = np.arange(n_runs) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
     odd = group % 2 == 1
     corrected = np.empty(n_runs)
     for half in (odd, ~odd):
         corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
     mean, error = _mean_of_halves(corrected, group, odd)
-    plain = _mean_of_halves(scores, group, odd)[1]
-    error = max(error, EXACT * float(np.abs(scores).max()), plain * _unseen(known, exact, rounding))
+    average, plain = _mean_of_halves(scores, group, odd)
+    number, are_equal = int(group.max()) + 1, n_runs > 1 and scores.min() == scores.max()
+    spread = UNIT if are_equal else float(plain * np.sqrt(number))
+    moves, share = _unseen(known, exact, rounding)
+    if effect is None:
+        effect = 0.0 if are_equal and len(exact) and not moves else spread
+    if plain > 0:  # an event far from all others changes the coefficients, too
+        effect *= float(np.hypot(1.0, (average - mean) / plain))
+    unseen = max(unseen_error(effect, number), unseen_error(spread, number, share))
+    if are_equal:
+        return ControlledMean(float(scores[0]), unseen, 1.0)
+    error = max(error, EXACT * float(np.abs(scores).max()), unseen)
     return ControlledMean(mean, error, (plain / error) ** 2)
 
 
-def _unseen(known: Array, exact: Array, rounding: Array) -> float:
-    """How uncertain the mean is of what no run shows, relative to the error of a plain mean.
+def unseen_error(effect: float, number: int, share: float = 1.0) -> float:
+    """The standard error of a mean because of an event that happened in none of the trials.
+
+    Parameters
+    ----------
+    effect : float
+        What the event changes in a single trial.
+    number : int
+        The number of independent trials. An event that none of them shows is unlikely to happen in more
+        than one of so many.
+    share : float, default 1
+        A bound of the probability of the event.
+
+    Returns
+    -------
+    float
+    """
+    return effect * min(share, 1 / number)
+
+
+def _unseen(known: Array, exact: Array, rounding: Array) -> tuple[bool, float]:
+    """Whether any control varies, and how often something happens that is in no run.
 
     Controls that are constant in all runs but have another expectation stand for events that did not
-    happen. One of them may change the score of a run as much as runs differ. It moves a control by at least
-    the smallest step of the others, which bounds its probability, and it is unlikely to happen in more than
-    one of so many further runs.
+    happen. Such an event moves a control by at least the smallest step of the others, which bounds its
+    probability.
     """
-    unseen = np.ptp(known, axis=0) <= rounding
-    if not unseen.any():
-        return 0.0
-    n_runs, gap = len(known), np.abs(known[0] - exact)
+    unseen, gap = np.ptp(known, axis=0) <= rounding, np.abs(known[0] - exact)
     missed = gap[unseen & (gap > rounding)].sum()
     moves = np.abs(known - known[0])
     step = moves[moves > rounding].min(initial=np.inf)
-    return float(min(missed / step * np.sqrt(n_runs), 1 / np.sqrt(n_runs)))
+    return bool(step < np.inf), float(missed / (step if step < np.inf else STEP))
 
 
 def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:

@@ -26,6 +26,8 @@ Costs = Callable[[int], Array]
 PREDICTS = "confusion"
 MEDIANS = ("median_absolute_error", "d2_absolute_error_score", "d2_pinball_score")
 """Metrics whose weighted form is another one in some versions of scikit-learn."""
+MEANS = {"accuracy_score", "log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score"}
+"""Functions that are linear in their table, if all folds have the same shares of the classes."""
 _NEEDS: dict[str, Literal["confusion", "votes"]] = {"predict": "confusion", "predict_proba": "votes"}
 
 
@@ -51,6 +53,11 @@ class TableScorer:
     _position: int
     _weighs: bool
     _form: Form | None = None
+
+    def effect(self, has_controls: bool) -> float | None:
+        """What the tables, where they are controls, leave open: see `controlled_mean`."""
+        is_linear = self._form is not None and self._function.__name__ in MEANS
+        return 0.0 if is_linear and has_controls else None
 
     def __call__(self, tables: Array) -> Array:
         """Compute the score of each fold of each run, as scikit-learn's scorer does.

@@ -20,7 +20,7 @@ from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
 from ..runs import draw_runs
-from ..scorings import controlled_mean
+from ..scorings import UNIT, controlled_mean
 from ._nested import Inner, nested_runs
 
 SCALINGS = ("raw", "standardized", "min-max")
@@ -209,7 +209,8 @@ def tuned_score(
     for near in sources:
         warn_label_leakage(near, problem.smallest_train)
     found = nested_runs(problem, sources, ks, split, draw_runs(problem, n_runs, rng), n_jobs)
-    scores = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)[..., 0].mean(axis=1)
+    right = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)
+    scores = right[..., 0].mean(axis=1)
     n_candidates = len(ks) * len(sources)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
     controls = np.argsort(-shares, kind="stable")[: min(MOST_CONTROLS, n_runs // RUNS_A_CONTROL)]
@@ -224,8 +225,15 @@ def tuned_score(
     values = found.outer.mean(axis=1)[:, controls[known]]
     expected = np.array([one.score for one in exact])[known]
     inside = found.best.mean(axis=1)
-    score, std_error, _ = controlled_mean(scores, values, expected)
-    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected)
+    # Where one candidate is always chosen, the controls explain all, but other runs may choose another one.
+    # One whose scores differ by much more than they vary is not among them.
+    less = (right - found.outer).mean(axis=1)
+    other = np.minimum(np.sqrt((less**2).mean(axis=0)), 4 * less.std(axis=0)).max()
+    other += np.std(scores - scores[0])
+    effect = 0.0 if n_candidates == 1 and len(expected) else float(other) or None
+    score, std_error, _ = controlled_mean(scores, values, expected, effect=effect)
+    effect = float(other + np.std(inside - inside[0])) or UNIT
+    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected, effect=effect)
     names = [one if isinstance(one, str) else repr(one) for one, _ in kinds]
     candidates = [Candidate(k, names[at], kinds[at][1]) for at in range(len(kinds)) for k in ks]
     return TunedScore(

@@ -254,7 +254,7 @@ def test_what_a_sampled_result_has_and_what_it_has_not():
     assert found.n_draws == 12  # folds of 7 and of 8 samples: 5.5 draws for each, rounded up
     assert found.per_item_std_error.shape == (30,)
     total = math.sqrt((found.weights**2 * found.per_item_std_error**2).sum())
-    assert total == pytest.approx(found.std_error, rel=1e-12)
+    assert total < found.std_error < 1.2 * total
     assert list(found.to_frame().columns) == ["label", "score", "weight", "std_error"]
     assert set(found.per_class()) == {0, 1}
     for further in (
@@ -273,7 +273,7 @@ def test_the_stated_standard_error_is_right(cv):
     found = [complete_cv(X, y, Nearness, cv, random_state=seed, **asked) for seed in range(400)]
     seen = np.std([each.score for each in found], ddof=1)
     stated = math.sqrt(np.mean([each.std_error**2 for each in found]))
-    assert stated == pytest.approx(seen, rel=0.1)  # 400 estimates know their spread to 3.5 %
+    assert 0.9 < stated / seen < 1.2  # 400 estimates know their spread to 3.5 %; one other draw adds some
 
 
 def test_neighbors_keep_their_lists():
@@ -299,6 +299,35 @@ def test_few_draws_that_agree_are_not_certain():
             assert each.std_error == pytest.approx(1 / (3 * n_draws), rel=1e-12)
             assert abs(each.score - 1 / 3) <= 4 * each.std_error
         assert all(each.std_error > 0 for each in found)
+
+
+@pytest.mark.parametrize(("rule", "k"), [("knn", 1), ("weighted_regression", 2)])
+@pytest.mark.parametrize("n_draws", [100, 1001])
+def test_a_tested_sample_apart_has_a_choice(rule, k, n_draws):
+    """Two of three samples train. With as many draws as here, about half of the seeds see no variance."""
+    asked = {"n_neighbors": k, "test": ([[0.1]], [0]), "n_jobs": 1}
+    pool = np.array([[0.0], [1.0], [2.5]]), [0, 1, 2], rule, KFold(3)
+    if rule == "knn":
+        exact = 2 / 3  # the nearest of three is in two of three training sets
+    else:
+        sets = [(0.1, 0), (0.9, 1)], [(0.1, 0), (2.4, 2)], [(0.9, 1), (2.4, 2)]
+        means = [sum(v / d for d, v in each) / sum(1 / d for d, _ in each) for each in sets]
+        exact = np.mean(np.square(means))
+    for seed in range(60):
+        found = complete_cv(*pool, method="sampled", n_draws=n_draws, random_state=seed, **asked)
+        assert abs(found.score - exact) < 4 * found.std_error
+
+
+def test_few_pairs_of_draws_that_disagree():
+    """Hardly any strata of the draws of seven samples have a choice."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = rng.normal(size=(7, 2)), np.arange(7) % 2, "nn", KFold(3)
+        distances = ((data[0][:, None] - data[0]) ** 2).sum(axis=2)
+        exact = float(naive.complete(distances, data[1], "nn", naive.kfold(7, 3)))
+        for start in range(60):
+            found = complete_cv(*data, method="sampled", n_draws=100, random_state=start, n_jobs=1)
+            assert abs(found.score - exact) < 4.5 * found.std_error
 
 
 def test_one_training_sample_of_a_random_class():

@@ -205,7 +205,7 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
         assert (found.n_repeats, found.exact) == (12, False)
         if rule.weights == "uniform":
             assert found.score == pytest.approx(exact.score, rel=1e-12)
-            assert found.std_error < 1e-12
+            assert found.std_error < 3 * plain.std_error / np.sqrt(12)  # one other run of twelve
         else:
             assert abs(found.score - exact.score) < 5 * np.hypot(found.std_error, exact.std_error) + 1e-12
         assert found.std_error < plain.std_error

@@ -217,6 +217,65 @@ def test_the_closed_form_of_groups_is_the_mean_of_the_list(seeds, monkeypatch):
                 assert "in closed form" in found[1].explanation
 
 
+@pytest.mark.parametrize(
+    ("cv", "outcomes"),
+    [
+        # Six groups in folds of 2, 2, 1 and 1: a group alone is tested more often than two groups together.
+        (ms.GroupKFold(4, shuffle=True), partial(splits.group_kfold_outcomes, k=4)),
+        (
+            ms.GroupShuffleSplit(1, test_size=1, train_size=2),
+            partial(splits.group_shuffle_outcomes, n_train=2, n_test=1),
+        ),
+    ],
+    ids=["folds", "three parts"],
+)
+@pytest.mark.parametrize("most", [2000, 0], ids=["all", "drawn"])
+def test_splits_of_groups_without_a_closed_form(cv, outcomes, most, monkeypatch):
+    """All of them with their probabilities, or random runs."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(6), [2, 2, 2, 2, 2, 4])
+    y = np.arange(14) % 2
+    X = rng.normal(size=(14, 2)) + 1.5 * y[:, None]
+    ((wanted,), _) = by_scikit_learn(KNN(3), X, y, outcomes(groups), ["f1_macro"])
+    monkeypatch.setattr(_exact, "MAX_RUNS", most)
+    found = expected_score(KNN(3), X, y, cv=cv, groups=groups, scoring="f1_macro", n_jobs=1, n_runs=4000)
+    assert found.exact == (most > 0)
+    assert abs(found.score - wanted) < 4 * found.std_error + 1e-12
+
+
+def test_runs_with_undefined_scores_have_no_controls():
+    """The area of folds that lack a class: controls whose mean is that of all runs would shift it."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], [6, 4])
+    X = rng.normal(size=(10, 2)) + y[:, None]
+    fitted, scores = KNN(1), []
+    for _, outcome in splits.kfold_outcomes(10, 2):
+        if min(len(set(y[test])) for _, test in outcome) == 2:
+            shares = [
+                fitted.fit(X[train], y[train]).predict_proba(X[test])[:, 1] for train, test in outcome
+            ]
+            areas = zip(outcome, shares, strict=True)
+            scores.append(np.mean([metrics.roc_auc_score(y[test], each) for (_, test), each in areas]))
+    found = expected_score(
+        KNN(1), X, y, cv=ms.KFold(2, shuffle=True), scoring="roc_auc", n_runs=30_000, random_state=0
+    )
+    assert abs(found.score - np.mean(scores)) < 4 * found.std_error
+    assert found.std_error == pytest.approx(np.std(scores) / np.sqrt(30_000 * 0.952), rel=0.02)
+
+
+def test_the_error_of_few_runs_of_scikit_learn_is_that_of_a_mean():
+    rng, seen = np.random.default_rng(0), []
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+
+    def scoring(estimator, X, y):
+        seen.append(estimator.score(X, y))
+        return seen[-1]
+
+    asked = {"cv": ms.ShuffleSplit(1, test_size=10), "scoring": scoring, "method": "mc"}
+    found = expected_score(KNN(1), X, y, n_repeats=4, n_jobs=1, **asked)
+    assert found.std_error == pytest.approx(np.std(seen, ddof=1) / np.sqrt(4))
+
+
 class Labeled(ClassifierMixin, BaseEstimator):
     """The shares of votes of a fitted classifier, or the predictions of a regressor, for many scorers."""
 
