@@ -189,13 +189,16 @@ def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tupl
     Returns
     -------
     controls : float64 ndarray of shape (n_runs, 2 * (K + 1))
-        The mean over folds of the number of tested samples of a class with so many votes for class 1, over
+        The mean, over the folds that test a class, of the number of tested samples of a class with so many votes for class 1, over
         the expected number of tested samples of the class.
     expected : float64 ndarray of shape (2 * (K + 1),)
     """
     n_tested = np.array([laws[kind].n_tested for kind in kinds])
-    shares = np.einsum("rfcv,fc->rcv", tables[:, :, :, 1], 1 / n_tested) / len(kinds)
-    expected = np.mean([_by_class(laws[kind]) for kind in kinds], axis=0)
+    weights = np.divide(1.0, n_tested, out=np.zeros(n_tested.shape), where=n_tested > 0)
+    number = np.maximum((n_tested > 0).sum(axis=0), 1)[:, None]
+    shares = np.einsum("rfcv,fc->rcv", tables[:, :, :, 1], weights) / number
+    known = np.array([_by_class(laws[kind]) for kind in kinds])
+    expected = (known * (n_tested > 0)[:, :, None]).sum(axis=0) / number
     return shares.reshape(len(tables), -1), expected.ravel()
 
 

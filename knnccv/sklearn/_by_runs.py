@@ -140,26 +140,36 @@ class Question:
         found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, ties=self.problem.ties, depth=depth)
         return partial(found, n_jobs=self.request.n_jobs, seed=self.request.seed)
 
-    @cached_property
+    @property
     def expected(self) -> Array | None:
         """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
+        return self.exact[0]
+
+    @cached_property
+    def exact(self) -> tuple[Array | None, int]:
+        """The same, and the number of samples with tied neighbors that may decide; 0 if it is unknown."""
         law, y, variant = self.request.law, self.request.y, self.problem.variant.name
         options: dict[str, Any] = {"n_neighbors": self.rule.n_neighbors, "n_jobs": self.request.n_jobs}
         options |= {"variant": variant, "ties": self.problem.ties, "method": "exact"}
         ask: Any = partial(complete_cv, self.rule.neighbors, **options)
+        n_tied = 0
 
         def means(design: Design) -> Array:
+            nonlocal n_tied
+            columns = self.targets.T if self.by_output else [y]
+            found = [ask(cv=design, **self.request.data(column)) for column in columns]
+            n_tied = max(n_tied, *(one.tied for one in found))
             if not self.by_output:
-                return np.asarray(ask(cv=design, **self.request.data(y)).confusion(normalize="all"))
-            found = [ask(cv=design, **self.request.data(column)) for column in self.targets.T]
+                return np.asarray(found[0].confusion(normalize="all"))
             return np.array([one.score for one in found])
 
         try:
             if not isinstance(law, GroupLaw):
-                return means(self.problem.design)
-            return np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
+                return means(self.problem.design), n_tied
+            total = np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
         except ValueError:
-            return None
+            return None, n_tied
+        return total, n_tied
 
     def controls(self, tables: Array) -> Controls:
         """The control variates of a block of runs, from what `tables_of` returns."""
@@ -237,6 +247,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         **INEXACT,
         ties=law.ties,
         n_runs=runs.n_runs,
+        _n_tied=asked.exact[1] if law.ties == "index" else 0,
     )
 
 
@@ -383,11 +394,14 @@ def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
             summed += weights[:, :, place, None] * targets[items[:, :, place]]
     else:
         n_classes = [len(labels.classes) for labels in asked.outputs]
+        starts = np.cumsum([0, *n_classes[:-1]])
         first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * sum(n_classes)
         summed = np.zeros((*items.shape[:2], sum(n_classes)))
-        for at, labels in zip(np.cumsum([0, *n_classes]).tolist(), asked.outputs, strict=False):
+        for at, labels in zip(starts.tolist(), asked.outputs, strict=True):
             for place in range(items.shape[2]):
                 summed.reshape(-1)[first + at + labels.codes[items[:, :, place]]] += weights[:, :, place]
+        # Sums of the shares themselves, as scikit-learn's: so no share is larger than 1.
+        return summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2)
     return np.asarray(summed / weights.sum(axis=2)[..., None])
 
 
@@ -448,12 +462,24 @@ def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -
         raise InexactError(msg)
     known, y = _known(asked), asked.request.y
     found = np.empty((len(folds), n_folds))
-    for run, fold_of in enumerate(folds):
-        for fold in range(n_folds):
-            rows = np.flatnonzero(fold_of == fold)
-            known.outputs = outputs[run, rows]
-            found[run, fold] = scorer(known, rows[:, None], y[rows])
+    with warnings.catch_warnings(action="ignore"):  # of undefined scores, which are left out
+        for run, fold_of in enumerate(folds):
+            for fold in range(n_folds):
+                rows = np.flatnonzero(fold_of == fold)
+                known.outputs = outputs[run, rows]
+                try:
+                    found[run, fold] = scorer(known, rows[:, None], y[rows])
+                except ValueError:
+                    if not _lacks_class(asked, rows):
+                        raise
+                    found[run, fold] = np.nan
     return np.asarray(found.mean(axis=1))
+
+
+def _lacks_class(asked: Question, rows: Array) -> bool:
+    """Whether some class is not tested by a fold: scikit-learn's functions may not know then that it exists."""
+    sizes = [(len(np.unique(labels.codes[rows])), len(labels.classes)) for labels in asked.outputs]
+    return not asked.rule.regression and any(found < known for found, known in sizes)
 
 
 def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:

@@ -98,6 +98,7 @@ class ExpectedScore(ScoredHalves):
     # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
+    _n_tied: int = 0  # of runs
 
     def with_data(self) -> ExpectedScore:
         """Return this score, whose pickles and copies from now on take the data along."""
@@ -213,8 +214,9 @@ class ExpectedScore(ScoredHalves):
     @property
     def n_tied(self) -> int:
         """The number of samples whose tied neighbors are taken in row order, and may decide; else 0."""
-        known = self.result is not None and self.ties == "index"
-        return max(result.tied for result in self._results) if known else 0
+        if self.ties != "index":
+            return 0
+        return self._n_tied if self.result is None else max(result.tied for result in self._results)
 
     def _tied(self) -> str:
         if not self.n_tied:
