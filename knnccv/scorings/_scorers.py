@@ -2,7 +2,8 @@
 
 Common metrics have a *form*: it takes tables float64 (n, C, C) or (n, C, C, K + 1) and returns the scores
 (n,) of many folds at once. It is NaN where the metric is undefined or where scikit-learn goes another way;
-there its own function is asked, for every distinct table.
+there its own function is asked, for every distinct table. A form of votes also takes the shares (n or 1, C
+or 1, K + 1) of the votes that the columns stand for, so that it serves shares of any weights, too.
 
 Precision, recall, F-beta and Jaccard are one ratio, TP / (TP + x FP + y FN). ROC AUC and average precision
 are sums over two histograms of votes, log loss and Brier score are sums of costs of votes.
@@ -21,8 +22,10 @@ import numpy as np
 from .._typing import Array
 
 Form = Callable[[Array], Array]
-Costs = Callable[[int], Array]
-"""From K to the cost of a tested sample by its class, summed over classes and votes: (C_true, C, K + 1)."""
+VoteForm = Callable[[Array, Array], Array]
+Costs = Callable[[Array], Array]
+"""From shares (n, C or 1, L) to the cost of a tested sample by its class, summed over classes and shares:
+(n, C_true, C, L)."""
 PREDICTS = "confusion"
 MEDIANS = ("median_absolute_error", "d2_absolute_error_score", "d2_pinball_score")
 """Metrics whose weighted form is another one in some versions of scikit-learn."""
@@ -52,7 +55,7 @@ class TableScorer:
     _classes: Array
     _position: int
     _weighs: bool
-    _form: Form | None = None
+    _form: Form | VoteForm | None = None
 
     def effect(self, has_controls: bool) -> float | None:
         """What the tables, where they are controls, leave open: see `controlled_mean`."""
@@ -75,8 +78,7 @@ n_classes, n_classes, K + 1)
         float64 ndarray of shape (n_runs, n_folds)
         """
         flat = tables.reshape(-1, *tables.shape[2:])
-        form = self._form or (lambda each: np.full(len(each), np.nan))
-        scores = self._sign * form(flat.astype(float))
+        scores = self._by_form(flat, np.arange(flat.shape[-1])[None, None] / max(flat.shape[-1] - 1, 1))
         open_ = np.flatnonzero(np.isnan(scores))
         if len(open_):
             rows, which = np.unique(flat[open_].reshape(len(open_), -1), axis=0, return_inverse=True)
@@ -85,6 +87,43 @@ n_classes, n_classes, K + 1)
                 found = [self._on_cells(row.reshape(flat.shape[1:])) for row in rows]
             scores[open_] = np.array(found)[which.ravel()]
         return scores.reshape(tables.shape[:2])
+
+    def on_shares(self, shares: Array, codes: Array, folds: Array, n_folds: int) -> Array:
+        """Compute the scores of shares of votes of any weights, where there is a formula.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_runs, n_items, n_classes)
+            The shares of the votes.
+        codes : int ndarray of shape (n_items,)
+            The true classes.
+        folds : int ndarray of shape (n_runs, n_items)
+            The fold that tests a sample, negative for others.
+        n_folds : int
+
+        Returns
+        -------
+        float64 ndarray of shape (n_runs, n_folds)
+            NaN where scikit-learn's function has to be asked.
+        """
+        if self._form is None or self.needs == PREDICTS:
+            return np.full((len(folds), n_folds), np.nan)
+        tested, first = folds >= 0, np.arange(len(folds))[:, None] * n_folds
+        cell, known, true = (
+            (first + folds)[tested],
+            shares[tested],
+            np.broadcast_to(codes, folds.shape)[tested],
+        )
+        tables, levels = ranked(known, true, cell, len(folds) * n_folds)
+        scores = self._by_form(tables, levels)
+        scores[cell[~np.isfinite(known).all(axis=1)]] = np.nan
+        return scores.reshape(len(folds), n_folds)
+
+    def _by_form(self, tables: Array, shares: Array) -> Array:
+        if self._form is None:
+            return np.full(len(tables), np.nan)
+        more = () if self.needs == PREDICTS else (shares,)
+        return np.asarray(self._sign * self._form(tables.astype(float), *more))
 
     def _on_cells(self, table: Array) -> float:
         """The score of one table by scikit-learn's function, which gets the cells that are not empty."""
@@ -174,7 +213,7 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     sign = float(scorer._sign)
     found = TableScorer(name, needs, function, dict(scorer._kwargs), sign, labels, position, weighs)
     found.check()
-    form = None
+    form: Form | VoteForm | None = None
     if function is getattr(metrics, metric, None):
         if needs == PREDICTS:
             form = confusion_form(metric, options, labels)
@@ -287,13 +326,32 @@ def _kappa(weights: str | None) -> Form:
     return form
 
 
-def votes_form(metric: str, options: dict[str, Any], n_classes: int, position: int) -> Form | None:
+def ranked(shares: Array, codes: Array, cell: Array, n_cells: int) -> tuple[Array, Array]:
+    """Return the tables of shares of votes (n_tested, C), and the shares that their columns stand for.
+
+    A column has the samples of a cell (a fold of a run) with the same share of a class, in rising order.
+    """
+    n_classes = shares.shape[1]
+    shape = (n_cells, n_classes, n_classes, int(np.bincount(cell, minlength=n_cells).max()))
+    places, levels = [], np.zeros(shape[:1] + shape[2:])
+    for c in range(n_classes):
+        order = np.lexsort((shares[:, c], cell))
+        at, share = cell[order], shares[order, c]
+        starts = np.r_[True, at[1:] != at[:-1]]
+        rank = np.cumsum(starts | np.r_[True, share[1:] != share[:-1]])
+        level = rank - np.maximum.accumulate(np.where(starts, rank, 0))
+        levels[at, c, level] = share
+        places.append(((at * n_classes + codes[order]) * n_classes + c) * shape[3] + level)
+    return np.bincount(np.concatenate(places), minlength=int(np.prod(shape))).reshape(shape), levels
+
+
+def votes_form(metric: str, options: dict[str, Any], n_classes: int, position: int) -> VoteForm | None:
     """The form of a metric of shares of votes, or None; `position` is the positive class of two."""
     costs = vote_costs(metric, options, n_classes)
     relative = {"d2_log_loss_score": "log_loss", "d2_brier_score": "brier_score_loss"}.get(metric)
     if relative is not None:
         costs = vote_costs(relative, {"normalize": True, "scale_by_half": False}, n_classes)
-    form: Form | None = None
+    form: VoteForm | None = None
     if costs is not None:
         form = _compared(metric, _mean_cost(costs)) if relative is not None else _mean_cost(costs)
     elif metric == "average_precision_score":
@@ -312,50 +370,53 @@ def vote_costs(metric: str, options: dict[str, Any], n_classes: int) -> Costs | 
     own = np.eye(n_classes, dtype=bool)[:, :, None]
     if metric == "log_loss" and options["normalize"]:
         epsilon = np.finfo(float).eps  # scikit-learn's clipping of float64 probabilities
-        return lambda k: np.where(own, -np.log(np.clip(np.arange(k + 1) / k, epsilon, 1 - epsilon)), 0.0)
+        return lambda shares: np.where(own, -np.log(np.clip(shares[:, None], epsilon, 1 - epsilon)), 0.0)
     if metric == "brier_score_loss":
         half = options.get("scale_by_half", "auto")
         scale = 0.5 if (n_classes < 3 if half == "auto" else half) else 1.0
-        return lambda k: scale * (own - np.arange(k + 1) / k) ** 2
+        return lambda shares: scale * (own - shares[:, None]) ** 2
     if metric == "top_k_accuracy_score" and n_classes == 2 and options["normalize"]:
 
-        def hits(k: int) -> Array:
-            votes, cost = np.arange(k + 1), np.zeros((2, 2, k + 1))
-            cost[0, 1], cost[1, 1] = 2 * votes <= k, 2 * votes > k
+        def hits(shares: Array) -> Array:
+            second, cost = shares[:, -1], np.zeros((len(shares), 2, 2, shares.shape[2]))
+            cost[:, 0, 1], cost[:, 1, 1] = second <= 0.5, second > 0.5
             return np.maximum(cost, [[[0.0], [1.0]]]) if options["k"] > 1 else cost
 
         return hits
     return None
 
 
-def _mean_cost(costs: Costs) -> Form:
-    def form(tables: Array) -> Array:
-        tested = _right(tables).sum(axis=(1, 2))
-        return _over(np.tensordot(tables, costs(tables.shape[-1] - 1), 3), tested)
+def _mean_cost(costs: Costs) -> VoteForm:
+    def form(tables: Array, shares: Array) -> Array:
+        tested, cost = _right(tables).sum(axis=(1, 2)), costs(shares)
+        total = np.tensordot(tables, cost[0], 3) if len(cost) == 1 else (tables * cost).sum(axis=(1, 2, 3))
+        return _over(total, tested)
 
     return form
 
 
-def _compared(metric: str, mean: Form) -> Form:
+def _compared(metric: str, mean: VoteForm) -> VoteForm:
     """One minus the cost over the cost of the shares of the classes in the fold."""
 
-    def form(tables: Array) -> Array:
+    def form(tables: Array, shares: Array) -> Array:
         tested = _right(tables).sum(axis=2)
         share = _over(tested, tested.sum(axis=1, keepdims=True))
         if metric == "d2_brier_score":
             null = 1 - (share**2).sum(axis=1)
         else:
             null = -(share * np.log(np.maximum(share, np.finfo(float).eps))).sum(axis=1)
-        return 1 - _over(mean(tables), null)
+        return 1 - _over(mean(tables, shares), null)
 
     return form
 
 
-def _with_all_classes(form: Form, labels_known: bool) -> Form:
+def _with_all_classes(form: VoteForm, labels_known: bool) -> VoteForm:
     """NaN where a class is not tested: scikit-learn's functions do not know then that it exists."""
     if labels_known:
         return form
-    return lambda tables: np.where((_right(tables).sum(axis=2) > 0).all(axis=1), form(tables), np.nan)
+    return lambda tables, shares: np.where(
+        (_right(tables).sum(axis=2) > 0).all(axis=1), form(tables, shares), np.nan
+    )
 
 
 def area(positive: Array, negative: Array) -> Array:
@@ -375,12 +436,12 @@ def average_precision(positive: Array, negative: Array) -> Array:
 
 def _against_rest(
     measure: Callable[[Array, Array], Array], average: str, n: int, position: int
-) -> Form | None:
+) -> VoteForm | None:
     """The measure of a class against the others: of one of two, or averaged over the classes."""
     if n > 2 and average not in ("macro", "weighted", "micro"):
         return None
 
-    def form(tables: Array) -> Array:
+    def form(tables: Array, _shares: Array) -> Array:
         own = _right(tables)
         rest = tables.sum(axis=1) - own
         if n == 2:
@@ -393,10 +454,10 @@ def _against_rest(
     return form
 
 
-def _against_each(average: str) -> Form:
+def _against_each(average: str) -> VoteForm:
     """The area of every class against every other (Hand and Till 2001), averaged over the pairs."""
 
-    def form(tables: Array) -> Array:
+    def form(tables: Array, _shares: Array) -> Array:
         own = _right(tables)
         areas = area(own[:, :, None], tables.transpose(0, 2, 1, 3))  # of class a by its votes, against b
         tested = own.sum(axis=2)

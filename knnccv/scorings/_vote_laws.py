@@ -189,8 +189,8 @@ def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tupl
     Returns
     -------
     controls : float64 ndarray of shape (n_runs, 2 * (K + 1))
-        The mean, over the folds that test a class, of the number of tested samples of a class with so many votes for class 1, over
-        the expected number of tested samples of the class.
+        The mean, over the folds that test a class, of the number of tested samples of the class with so
+        many votes for class 1, over the expected number of its tested samples.
     expected : float64 ndarray of shape (2 * (K + 1),)
     """
     n_tested = np.array([laws[kind].n_tested for kind in kinds])

@@ -105,8 +105,7 @@ class Question:
         """The scoring as a function of tables, if it is one."""
         if self.by_output:
             return None
-        found = table_scorer(for_sklearn(self.scoring, self.request.y), self.labels.classes)
-        return None if found is not None and found.needs == "votes" and not self.votes_alike else found
+        return table_scorer(for_sklearn(self.scoring, self.request.y), self.labels.classes)
 
     @cached_property
     def formula(self) -> str | None:
@@ -306,6 +305,8 @@ def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
     """The same from predictions, run by run."""
     rule, n_folds = asked.rule, runs.n_folds
     width = sum(len(labels.classes) for labels in asked.outputs) if asked.by_output else 0
+    if asked.scorer is not None and asked.scorer.needs == "votes":
+        width = len(asked.labels.classes) ** 2  # of `ranked`
     step = max(1, AT_ONCE // (len(asked.request.y) * max(rule.n_neighbors, width)))
     folds, values, controls = runs.all_folds(), [], []
     starts = range(0, runs.n_runs, step)
@@ -461,23 +462,23 @@ def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -
         msg = "a scorer that make_scorer did not make may look at the estimator"
         raise InexactError(msg)
     known, y = _known(asked), asked.request.y
-    found = np.empty((len(folds), n_folds))
+    found = np.full((len(folds), n_folds), np.nan)
+    if asked.scorer is not None:
+        found = asked.scorer.on_shares(outputs, asked.labels.codes[: folds.shape[1]], folds, n_folds)
     with warnings.catch_warnings(action="ignore"):  # of undefined scores, which are left out
-        for run, fold_of in enumerate(folds):
-            for fold in range(n_folds):
-                rows = np.flatnonzero(fold_of == fold)
-                known.outputs = outputs[run, rows]
-                try:
-                    found[run, fold] = scorer(known, rows[:, None], y[rows])
-                except ValueError:
-                    if not _lacks_class(asked, rows):
-                        raise
-                    found[run, fold] = np.nan
+        for run, fold in np.argwhere(np.isnan(found)):
+            rows = np.flatnonzero(folds[run] == fold)
+            known.outputs = outputs[run, rows]
+            try:
+                found[run, fold] = scorer(known, rows[:, None], y[rows])
+            except ValueError:
+                if not _lacks_class(asked, rows):
+                    raise
     return np.asarray(found.mean(axis=1))
 
 
 def _lacks_class(asked: Question, rows: Array) -> bool:
-    """Whether some class is not tested by a fold: scikit-learn's functions may not know then that it exists."""
+    """Whether a fold tests no sample of some class, of which scikit-learn's functions may not know then."""
     sizes = [(len(np.unique(labels.codes[rows])), len(labels.classes)) for labels in asked.outputs]
     return not asked.rule.regression and any(found < known for found, known in sizes)
 

@@ -76,6 +76,13 @@ CASES = [
     (KNN(3), 2, GroupShuffleSplit(3, test_size=0.3), "average_precision"),
     (KNN(7, weights="distance"), 3, FOLDS, "f1_macro"),
     (KNN(5, weights="distance"), 2, FOLDS, "roc_auc"),
+    (KNN(5, weights="distance"), 3, FOLDS, "roc_auc_ovr"),
+    (KNN(6, weights="distance"), 3, FOLDS, "roc_auc_ovo_weighted"),
+    (KNN(10, weights="distance"), 3, FOLDS, "neg_log_loss"),
+    (KNN(4, weights=lambda d: np.round(np.exp(-d), 1) + 0.1), 2, FOLDS, "average_precision"),
+    (KNN(4, weights="distance"), 2, FOLDS, "neg_brier_score"),
+    (KNN(4, weights="distance"), 3, FOLDS, D2),
+    (make_pipeline(StandardScaler(), KNN(5)), 2, FOLDS, "roc_auc"),
     (KNN(5, weights=lambda d: np.exp(-d)), 2, FOLDS, "f1"),
     (KNN(5), 2, FOLDS, make_scorer(fbeta_score, beta=3, pos_label=0)),
     (make_pipeline(StandardScaler(), KNN(5)), 3, FOLDS, "f1_macro"),
@@ -179,6 +186,53 @@ def test_scores_that_are_undefined_in_few_runs_are_the_mean_of_the_others():
             plain.append(cross_val_score(KNN(3), X, y, cv=splits, scoring="roc_auc").mean())
     assert abs(found.score - np.mean(plain)) < 4 * np.hypot(found.std_error, np.std(plain) / 8)
     assert "in which the score is undefined, are left out" in found.explanation
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_average_precision_of_folds_without_a_positive_sample(weights):
+    """All test sets of three of nine samples, by scikit-learn."""
+    X, y = np.random.default_rng(5).normal(size=(9, 2)), np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
+    splits = [(np.setdiff1d(np.arange(9), test), np.array(test)) for test in combinations(range(9), 3)]
+    rule = KNN(3, weights=weights)
+    with pytest.warns(UserWarning, match="No positive class"):
+        wanted = cross_val_score(rule, X, y, cv=splits, scoring="average_precision").mean()
+    found = expected_score(rule, X, y, cv=KFold(3, shuffle=True), scoring="average_precision")
+    assert abs(found.score - wanted) < 4 * found.std_error < 0.1
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class", "ignore:No positive class")
+def test_classes_with_fewer_samples_than_folds():
+    X, y = np.random.default_rng(5).normal(size=(20, 2)), np.arange(20) // 17
+    found = expected_score(KNN(3), X, y, cv=StratifiedKFold(5, shuffle=True), scoring="average_precision")
+    folds = (StratifiedKFold(5, shuffle=True, random_state=seed) for seed in range(60))
+    plain = [cross_val_score(KNN(3), X, y, cv=cv, scoring="average_precision").mean() for cv in folds]
+    assert abs(found.score - np.mean(plain)) < 4 * np.std(plain) / np.sqrt(60)
+    assert found.std_error < np.std(plain) / np.sqrt(5000)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("scoring", ["roc_auc_ovr", "neg_log_loss", "top_k_accuracy", D2], ids=str)
+def test_folds_that_lack_a_class_are_undefined_for_any_weights(scoring, weights):
+    X, y = uneven(60, 3)
+    y[y == 2] = 0
+    y[:4] = 2
+    rule = KNN(4, weights=weights)
+    with pytest.raises(ValueError, match="stratified splits, or fewer folds, may help"):
+        expected_score(rule, X, y, cv=KFold(6, shuffle=True), scoring=scoring, n_runs=50)
+    two = ShuffleSplit(1, train_size=25, test_size=35)  # a few test no sample of the class
+    found = expected_score(rule, X, y, cv=two, scoring=scoring, n_runs=200)
+    assert "in which the score is undefined, are left out" in found.explanation
+
+
+@pytest.mark.parametrize("scoring", ["f1", "roc_auc"])
+@pytest.mark.parametrize("rule", [KNN(3), KNN(3, weights="distance")], ids=str)
+def test_scores_by_runs_know_their_tied_neighbors(rule, scoring):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (60, 3)), rng.integers(0, 2, 60)
+    with pytest.warns(UserWarning, match="60 of 60 samples have"):
+        found = expected_score(rule, X, y, cv=FOLDS, scoring=scoring, n_runs=50)
+    assert found.n_tied == 60
+    assert "60 samples tied, taken in row order" in repr(found)
 
 
 def test_lists_are_scaled_as_arrays():
@@ -311,14 +365,19 @@ def test_scores_without_halves():
     for result, text in (
         (sampled, "n_repeats=2: take method='exact'"),
         (exact_score(THREE, X, Y, cv=KFold(5)), "take a splitter with shuffle=True"),
-        (pickle.loads(pickle.dumps(found)), "call expected_score again"),
-        (copy.copy(found), "call expected_score again"),
+        (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
+        (copy.copy(found), "copy result.with_data"),
     ):
-        asks = (result.standard_error, result.confidence_interval, result.inference_terms)
-        for ask in (*asks, lambda result=result: compare(found, result)):
+        is_copy = result.result is not None
+        asks = [
+            result.standard_error,
+            result.confidence_interval,
+            lambda result=result: compare(found, result),
+        ]
+        for ask in asks if is_copy else [*asks, result.inference_terms]:
             with pytest.raises(ValueError, match=text):
                 ask()
-        assert result.measure == "score"
+        assert result.measure == ("accuracy" if is_copy else "score")
     assert found.measure == complete_cv(X, Y, "nn", Subsample(20)).measure == "accuracy"
 
 
