@@ -402,7 +402,7 @@ def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
             for place in range(items.shape[2]):
                 summed.reshape(-1)[first + at + labels.codes[items[:, :, place]]] += weights[:, :, place]
         # Sums of the shares themselves, as scikit-learn's: so no share is larger than 1.
-        return summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2)
+        return np.asarray(summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2))
     return np.asarray(summed / weights.sum(axis=2)[..., None])
 
 

@@ -1,6 +1,5 @@
 """Scores of the bridge by random runs, and intervals of its scores."""
 
-import copy
 import pickle
 from itertools import combinations
 
@@ -366,7 +365,6 @@ def test_scores_without_halves():
         (sampled, "n_repeats=2: take method='exact'"),
         (exact_score(THREE, X, Y, cv=KFold(5)), "take a splitter with shuffle=True"),
         (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
-        (copy.copy(found), "copy result.with_data"),
     ):
         is_copy = result.result is not None
         asks = [
