@@ -337,7 +337,7 @@ class Prepared:
         if not self.steps or self.n_tested:
             raise InexactError(self.reason)
         *steps, last = self.steps
-        if not hasattr(last, "metric"):  # no nearest neighbors
+        if not hasattr(last, "metric_params"):  # no rule of nearest neighbors, or one that chooses itself
             raise InexactError(self.reason)
         metric, params = metric_of(last)
         p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))

@@ -40,6 +40,9 @@ SURFACES: dict[str, dict[str, str]] = {
     "brier": {"variant": "confidence", "score": "brier"},
 }
 """The arguments of `surface` for the kinds of measures that it computes for all K at once."""
+STEPS_PER_DRAW, MOST_STEPS = 50, 200_000
+"""Of the walk over training sets of weighted votes: drawing takes less time than more. The scores of 500
+samples with 7 neighbors take a third, with the same standard error."""
 LARGEST = 36.1
 """The largest log loss of a sample."""
 
@@ -270,6 +273,8 @@ def _complete(
     if by_weights:
         variant = "weighted_regression" if rule.regression else "weighted"
         options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
+        if request.n_draws:
+            options["max_steps"] = min(STEPS_PER_DRAW * request.n_draws, MOST_STEPS)
         if measure.kind == "absolute":
             options["score"] = "absolute"
         ask = partial(complete_cv, rule.neighbors, variant=variant, **options)

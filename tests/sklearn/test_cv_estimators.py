@@ -23,7 +23,13 @@ from sklearn.utils.estimator_checks import check_estimator
 import knnccv
 from knnccv import KFold, LeaveGroupsOut, LeaveOut, StratifiedSubsample, Subsample, complete_cv
 from knnccv.inference import InferenceWarning
-from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, WholeData, ccv_scorer
+from knnccv.sklearn import (
+    KNeighborsClassifierCV,
+    KNeighborsRegressorCV,
+    WholeData,
+    ccv_scorer,
+    expected_score,
+)
 
 KS = [1, 2, 5, 9]
 MSE = "neg_mean_squared_error"
@@ -314,3 +320,13 @@ def test_the_tuned_score_of_costs_and_values():
     assert costs.tuned_score(X, Y, n_repeats=2).score < 0 > costs.fit(X, Y).best_score_
     real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_repeats=2)
     assert real.score < 0
+
+
+def test_an_estimator_that_chooses_is_scored_behind_a_scaler():
+    """By scikit-learn, as nothing is known of what it does within a training set."""
+    X, y = datasets.load_iris(return_X_y=True)
+    rule = make_pipeline(StandardScaler(), KNeighborsClassifierCV([1, 5]))
+    cv = ms.KFold(3, shuffle=True)
+    found = expected_score(rule, X, y, cv=cv, n_repeats=2, random_state=0)
+    assert found.n_repeats == 2
+    assert 0.85 < found.score < 1.0
