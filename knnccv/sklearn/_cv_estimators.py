@@ -65,6 +65,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     n_neighbors: Any = None
     _: KW_ONLY
     metric: Any = "euclidean"
+    p: Any = 2
     scaling: Any = None
     weights: Any = "uniform"
     cv: Any = None
@@ -143,9 +144,18 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             ks = range(1, min(MOST_NEIGHBORS, least) + 1)
         axes = {name: as_list(name, getattr(self, name)) for name in ("metric", "scaling", "weights")}
         axes["n_neighbors"] = ks = [check_integer("n_neighbors", k, 1) for k in as_list("n_neighbors", ks)]
-        table = np.zeros((2, *(len(axes[name]) for name in sorted(axes))))
-        for (m, metric), (s, scaling) in product(enumerate(axes["metric"]), enumerate(axes["scaling"])):
-            prepared = prepare(self._estimator(metric, 1, scaling, "uniform"), X, target, transductive=True)
+        powers = as_list("p", self.p)
+        if powers != [2]:
+            axes["p"] = powers
+            if "minkowski" not in [metric for metric in axes["metric"] if isinstance(metric, str)]:
+                msg = f"pass metric='minkowski', whose power is p={self.p!r}, got metric={self.metric!r}"
+                raise ValueError(msg)
+        sizes = [len(axes["metric"]), len(ks), len(powers), len(axes["scaling"]), len(axes["weights"])]
+        table = np.zeros((2, *sizes))
+        named = (enumerate(values) for values in (axes["metric"], powers, axes["scaling"]))
+        for (m, metric), (q, p), (s, scaling) in product(*named):
+            rule = self._estimator(metric, 1, scaling, "uniform", p)
+            prepared = prepare(rule, X, target, transductive=True)
             if prepared.reason:
                 msg = f"scaling must be None, got {scaling!r} with metric={metric!r}: {prepared.reason}"
                 raise ValueError(msg)
@@ -153,15 +163,15 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
                 near = read_rule(prepared.estimator, prepared.X).neighbors
                 prepared = replace(prepared, neighbors=near)
             for w, weight in enumerate(axes["weights"]):
-                rules = [self._estimator(metric, k, None, weight) for k in ks]
+                rules = [self._estimator(metric, k, None, weight, p) for k in ks]
                 asked = [request_of(scorer, replace(prepared, estimator=one), X, target) for one in rules]
                 at_once = scores_at_once(asked[int(np.argmax(ks))], scorer.scoring, ks)
                 if at_once is not None:
-                    table[0, m, :, s, w] = at_once
+                    table[0, m, :, q, s, w] = at_once
                     continue
                 for i in np.argsort(ks)[::-1]:  # the deepest lists first
                     answer = _answer(scorer, asked[i])
-                    table[:, m, i, s, w] = answer.score, answer.std_error
+                    table[:, m, i, q, s, w] = answer.score, answer.std_error
         scores, errors = table.reshape(2, -1)
         return list(ParameterGrid(axes)), scores, errors
 
@@ -192,9 +202,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             raise TypeError(msg)
         return ccv_scorer(cv, self._scoring, groups=self._groups, n_jobs=self.n_jobs)
 
-    def _estimator(self, metric: Any, n_neighbors: int, scaling: Any, weights: Any) -> Any:
+    def _estimator(self, metric: Any, n_neighbors: int, scaling: Any, weights: Any, p: Any = 2) -> Any:
         """An estimator of scikit-learn with these parameters, not fitted."""
-        rule = self._rule(n_neighbors, weights=weights, metric=metric, n_jobs=self.n_jobs)
+        rule = self._rule(n_neighbors, weights=weights, metric=metric, p=p, n_jobs=self.n_jobs)
         if scaling is None:
             return rule
         scaler = SCALERS[scaling]() if isinstance(scaling, str) and scaling in SCALERS else scaling
@@ -310,8 +320,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
 
     def _as_grid_search(self) -> Any:
         """The same choice as a grid search, where `tuned_score` serves it; otherwise the estimator."""
-        asked = (self._rule, self.rule, self.scaling, self.weights, type(self.cv))
-        plain = asked == (KNeighborsClassifier, "best", None, "uniform", LeaveOneOut)
+        asked = (self._rule, self.rule, self.p, self.scaling, self.weights, type(self.cv))
+        plain = asked == (KNeighborsClassifier, "best", 2, None, "uniform", LeaveOneOut)
         if not plain or self.n_neighbors is None:
             return self
         names = ("metric", "n_neighbors")
@@ -331,6 +341,8 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
         The K to choose from. Default: 1 to 30, or to the size of the smallest training set.
     metric : str, callable or list of them, default "euclidean"
         The metrics to choose from, as of `KNeighborsClassifier`; "precomputed" for square distances.
+    p : float or sequence of float, default 2
+        The powers to choose from, of the metric "minkowski" alone.
     scaling : {None, "standard", "minmax", "maxabs", "robust"}, transformer, or list of these, default None
         The scalings of columns to choose from: scikit-learn's scalers, or any transformer that uses no
         labels. For the scores a scaler is fitted once, to all samples without labels, as by `tuned_score`
@@ -361,7 +373,7 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
     Attributes
     ----------
     best_params_ : dict
-        The chosen "metric", "n_neighbors", "scaling" and "weights".
+        The chosen "metric", "n_neighbors", "scaling" and "weights"; "p" unless it is 2.
     best_index_ : int
         Its number in `cv_results_`.
     best_score_ : float
@@ -422,7 +434,7 @@ class KNeighborsRegressorCV(RegressorMixin, _NeighborsCV):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_neighbors, metric, scaling, weights, rule, n_jobs
+    n_neighbors, metric, p, scaling, weights, rule, n_jobs
         As in `KNeighborsClassifierCV`.
     cv : int, design, splitter or iterable of splits, optional
         As in `KNeighborsClassifierCV`, but an integer is a number of folds without strata.

@@ -330,3 +330,24 @@ def test_an_estimator_that_chooses_is_scored_behind_a_scaler():
     found = expected_score(rule, X, y, cv=cv, n_repeats=2, random_state=0)
     assert found.n_repeats == 2
     assert 0.85 < found.score < 1.0
+
+
+def test_the_power_is_chosen_as_by_a_grid_search():
+    grid = {"n_neighbors": [1, 4, 7], "p": [1, 2, 3.5]}
+    search = ms.GridSearchCV(
+        KNeighborsClassifier(),
+        grid,
+        scoring=ccv_scorer(Subsample(0.8)),
+        cv=WholeData(),
+        error_score="raise",
+    )
+    search.fit(X, Y)
+    found = KNeighborsClassifierCV(**grid, metric="minkowski", cv=Subsample(0.8)).fit(X, Y)
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-9
+    )
+    chosen = {**search.best_params_, "metric": "minkowski", "scaling": None, "weights": "uniform"}
+    assert found.best_params_ == chosen
+    assert found.best_estimator_.p == chosen["p"]
+    with pytest.raises(ValueError, match="pass metric='minkowski', whose power is"):
+        KNeighborsClassifierCV(p=[1, 2]).fit(X, Y)
