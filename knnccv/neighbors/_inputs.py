@@ -194,6 +194,18 @@ def warn_of_distances(X: Array) -> None:
     warnings.warn(msg, UserWarning, stacklevel=5)
 
 
+def warn_of_signs(X: Any) -> None:
+    """Warn if some feature has values of both signs, for which there are two Bray-Curtis distances."""
+    values = np.asarray(X, dtype=float)
+    if not ((values.min(axis=0) < 0) & (values.max(axis=0) > 0)).any():
+        return
+    msg = (
+        "X has features of both signs: metric 'braycurtis' is that of scikit-learn, which divides by "
+        "sum (|x| + |y|); scipy divides by sum |x + y| and finds other neighbors"
+    )
+    warnings.warn(msg, UserWarning, stacklevel=5)
+
+
 def _blocks(matrix: Array) -> Any:
     """Blocks of rows, with the index of their first row."""
     step = max(1, BLOCK_VALUES // len(matrix))

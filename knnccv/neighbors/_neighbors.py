@@ -15,7 +15,7 @@ from .._validation import check_bool, check_integer
 from ._between import Between, between, between_distances, between_lists
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
-from ._inputs import as_matrix
+from ._inputs import as_matrix, warn_of_signs
 from ._list_readers import GivenLists, source_of_lists
 from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
@@ -147,8 +147,9 @@ class Neighbors:
           in the other. Counts are compared by their presence only.
         - "tanimoto": ``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``, which for 0/1 data is "jaccard". (The other
           form for counts, 1 - sum of minima / sum of maxima, ranks as "braycurtis" does.)
-        - "canberra", the sum of ``|x - y| / (|x| + |y|)``, and "braycurtis", ``sum |x - y| / sum |x + y|``.
-          0 / 0 counts as 0, so that two empty rows are equal.
+        - "canberra", the sum of ``|x - y| / (|x| + |y|)``; 0 / 0 counts as 0.
+        - "braycurtis", ``sum |x - y| / sum (|x| + |y|)``, 0 of two empty rows, as in scikit-learn. That of
+          scipy, with ``sum |x + y|``, differs for features of both signs.
         - "mahalanobis": V is never estimated from X, since distances would then depend on the split. A pair
           costs n_features squared.
         - "haversine": the angle between two places on a sphere, of latitude and longitude in radians.
@@ -561,7 +562,10 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             msg = "metric 'precomputed' takes no metric_params"
             raise TypeError(msg)
         return Neighbors.from_distances(X)
-    return Neighbors.from_data(X, metric, metric_params=metric_params)
+    found = Neighbors.from_data(X, metric, metric_params=metric_params)
+    if isinstance(metric, str) and metric == "braycurtis":
+        warn_of_signs(X)
+    return found
 
 
 class SupervisedDistanceWarning(UserWarning):
