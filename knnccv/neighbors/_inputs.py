@@ -194,16 +194,18 @@ def warn_of_distances(X: Array) -> None:
     warnings.warn(msg, UserWarning, stacklevel=5)
 
 
-def warn_of_signs(X: Any) -> None:
+def warn_of_signs(metric: Any, *tables: Any, stacklevel: int = 5) -> None:
     """Warn if some feature has values of both signs, for which there are two Bray-Curtis distances."""
-    values = np.asarray(X, dtype=float)
+    if not isinstance(metric, str) or metric != "braycurtis":
+        return
+    values = np.concatenate([np.asarray(table, dtype=float) for table in tables])
     if not ((values.min(axis=0) < 0) & (values.max(axis=0) > 0)).any():
         return
     msg = (
         "X has features of both signs: metric 'braycurtis' is that of scikit-learn, which divides by "
         "sum (|x| + |y|); scipy divides by sum |x + y| and finds other neighbors"
     )
-    warnings.warn(msg, UserWarning, stacklevel=5)
+    warnings.warn(msg, UserWarning, stacklevel=stacklevel)
 
 
 def _blocks(matrix: Array) -> Any:

@@ -563,8 +563,7 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             raise TypeError(msg)
         return Neighbors.from_distances(X)
     found = Neighbors.from_data(X, metric, metric_params=metric_params)
-    if isinstance(metric, str) and metric == "braycurtis":
-        warn_of_signs(X)
+    warn_of_signs(metric, X)
     return found
 
 

@@ -91,6 +91,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:X has features of both signs")
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_those_of_scipy_and_scikit_learn(case):
     """And do not depend on the order of the samples."""

@@ -116,6 +116,9 @@ def test_bray_curtis_of_both_signs_is_scikit_learns_and_differs_from_scipys_with
     with pytest.warns(UserWarning, match="both signs.*scikit-learn.*scipy") as caught:
         assert complete_cv(X, y, "nn", LeaveOut(1), metric="braycurtis").score == pytest.approx(wanted)
     assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="both signs") as caught:
+        complete_cv(np.abs(X), y, "nn", metric="braycurtis", test=(-np.abs(X), y))
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         complete_cv(np.abs(X), y, "nn", metric="braycurtis")
