@@ -194,8 +194,8 @@ class Neighbors:
         ------
         ValueError, TypeError
             If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty,
-            a distance is not finite, or (with `approximate` or `drop_self`) distances decrease along all
-            lists, as similarities do.
+            a distance is not finite, distances decrease along all lists, as similarities do, or (unless
+            `approximate`) the lists of two samples contradict each other.
 
         Examples
         --------
@@ -225,10 +225,14 @@ class Neighbors:
         Raises
         ------
         ValueError, TypeError
-            If it is not square and sparse, holds no distances, or a value is not finite.
+            If it is not square and sparse, holds no distances, or a value is not finite. Unless
+            `approximate`, if near samples are missing: two rows contradict each other, or are those of
+            equal samples without their zero.
         """
         check_bool("approximate", approximate)
-        return cls(GivenLists(lists_of_graph(graph), "graph"), approximate=approximate)
+        return cls(
+            GivenLists(lists_of_graph(graph, approximate=approximate), "graph"), approximate=approximate
+        )
 
     @staticmethod
     def between(
