@@ -44,7 +44,17 @@ def as_features(name: str, X: Any, kinds: tuple[Any, ...]) -> Array:
     """
     refuse_fitted(name, X)
     must = f"{name} must hold real numbers"
-    raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
+    try:
+        raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
+        ragged = raw.ndim == 1 and raw.dtype.kind == "O" and all(np.ndim(row) for row in raw)
+    except ValueError:
+        ragged = True
+    if ragged:
+        msg = (
+            "pass Neighbors.from_distances(D) of your own distances for series of unequal length (such as "
+            f"time warping): {must} in a rectangular array, got rows of unequal length"
+        )
+        raise ValueError(msg)
     _check_shape(name, raw.shape)
     if np.ma.isMaskedArray(X) or raw.dtype not in kinds:
         return as_reals(name, X if raw.dtype.kind == "O" else raw, must)

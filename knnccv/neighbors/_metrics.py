@@ -292,6 +292,11 @@ def _no_params(params: Mapping[str, Any], what: str) -> None:
 
 
 def _unknown(metric: object) -> str:
+    if isinstance(metric, str) and metric == "nan_euclidean":
+        return (
+            "pass knnccv.hvdm.HEOM().fit(X).neighbors() for missing values, or Neighbors.from_distances(D) "
+            "with D of sklearn.metrics.pairwise.nan_euclidean_distances: 'nan_euclidean' is no metric here"
+        )
     names = (*NAMES, *ALIASES, "precomputed")
     closest = difflib.get_close_matches(str(metric).lower(), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from knnccv import LeaveOut, Neighbors, complete_cv
 from knnccv.neighbors import ALIASES, NAMES
+from knnccv.sklearn import expected_score
 from knnccv.sklearn._estimators import read_rule
 
 RNG = np.random.default_rng(5)
@@ -122,3 +123,11 @@ def test_bray_curtis_of_both_signs_is_scikit_learns_and_differs_from_scipys_with
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         complete_cv(np.abs(X), y, "nn", metric="braycurtis")
+
+
+def test_rows_that_share_no_known_feature_have_no_exact_score():
+    X = REALS.copy()
+    X[3, :2] = X[5, 2:] = np.nan
+    rule = KNeighborsClassifier(3, metric="nan_euclidean")
+    with pytest.raises(ValueError, match=r"rows 3 and 5 share no known feature; impute them"):
+        expected_score(rule, X, np.arange(N) % 2, cv=ms.KFold(4, shuffle=True), method="exact")
