@@ -20,7 +20,7 @@ from ._between import Between, between_distances
 from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
 from ._engines.engine import Engine, NeighborLists
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
-from ._inputs import check_features
+from ._inputs import check_features, warn_of_signs
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
 from ._neighbors import Neighbors, SupervisedDistanceWarning, as_neighbors, warn_label_leakage
 from ._queries import neighbors_in_pool
@@ -63,4 +63,5 @@ __all__ = [
     "ranking",
     "shuffled",
     "warn_label_leakage",
+    "warn_of_signs",
 ]

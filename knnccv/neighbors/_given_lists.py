@@ -80,8 +80,8 @@ class ListFormat:
 
     @property
     def may_be_similarities(self) -> bool:
-        """Whether distances that decrease are a mistake; in lists of one's own this order is intended."""
-        return self.measured and (self.approximate or self.drop_self)
+        """Whether distances that decrease along all lists are a mistake."""
+        return self.measured and not self.of_gallery
 
     def pack(self, rows: Array, raw: Array, found: Array | None = None) -> tuple[NeighborLists, int]:
         """The lists of some rows from their indices and distances, and the `RISES` and `FALLS` of these.
@@ -254,13 +254,74 @@ def spread_rows(start: int, stop: int) -> Array:
     return np.unique(np.linspace(start, stop - 1, SAMPLED).astype(np.int64))
 
 
-def lists_of_graph(graph: Any) -> NeighborLists:
+def refuse_contradictions(lists: NeighborLists) -> None:
+    """Refuse lists of symmetric distances in which near samples are missing, judged by some rows.
+
+    A list has all samples that are nearer than its last. So if one sample lists another at a smaller
+    distance than the other's last, the other must list it. Lists of similarities rarely agree with this.
+
+    Raises
+    ------
+    ValueError
+        If they do not agree.
+    """
+    n_items, depth = lists.items.shape
+    places = np.arange(depth)
+    last = lists.values[np.arange(n_items), lists.lengths - 1]
+    found, mutual = None, False
+    for row in spread_rows(0, n_items)[:: max(1, SAMPLED * depth**2 // 2**24)]:
+        n = lists.lengths[row]
+        near, values = lists.items[row, :n], lists.values[row, :n]
+        back = (lists.items[near] == row) & (places < lists.lengths[near][:, None])
+        listed = back.any(axis=1)
+        if not np.allclose(lists.values[near][back], values[listed], rtol=1e-6):
+            return  # not symmetric
+        mutual = mutual or bool(listed.any())
+        missing = ~listed & (last[near] - values > 1e-4 * np.abs(last[near]))
+        if found is None and missing.any():
+            j = int(missing.argmax())
+            found = int(row), int(near[j]), float(values[j]), float(last[near[j]])
+    if found is not None and mutual:
+        row, other, value, farthest = found
+        msg = (
+            "pass distances (not similarities) of all nearest samples, or approximate=True if some are "
+            f"missing: sample {row} lists {other} at {value:.6g}, but {other} does not list {row}, though "
+            f"its list goes to {farthest:.6g}"
+        )
+        raise ValueError(msg)
+
+
+def _refuse_lost_zeros(lists: NeighborLists) -> None:
+    """Raise ValueError if two rows are as those of equal samples, which no stored zero joins.
+
+    Of the neighbors that tie with the last one, equal samples may list different ones.
+    """
+    values = lists.values.astype(np.float32)
+    inner = values < values.max(axis=1, where=np.isfinite(values), initial=-np.inf)[:, None]
+    rows = np.flatnonzero((inner.sum(axis=1) > 1) & (lists.values[:, 0] > 0))
+    inner_items = np.where(inner, lists.items, -1)[rows]
+    _, first, place = np.unique(
+        np.hstack([inner_items, values[rows]]), axis=0, return_index=True, return_inverse=True
+    )
+    one, other = rows[first[place.ravel()]], rows
+    apart = (one != other) & ~(lists.items[other] == one[:, None]).any(axis=1)
+    if apart.any():
+        at = int(apart.argmax())
+        msg = (
+            "store the zeros of equal samples (no eliminate_zeros()), or pass approximate=True: samples "
+            f"{one[at]} and {other[at]} have the same neighbors at the same distances, but not each other"
+        )
+        raise ValueError(msg)
+
+
+def lists_of_graph(graph: Any, *, approximate: bool) -> NeighborLists:
     """The lists of a sparse graph.
 
     Raises
     ------
     ValueError, TypeError
-        If it is not square and sparse, holds no distances, or a value is not finite.
+        If it is not square and sparse, holds no distances, or a value is not finite; if, unless
+        `approximate`, near samples are missing.
     """
     if not hasattr(graph, "tocsr"):
         msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
@@ -293,13 +354,26 @@ def lists_of_graph(graph: Any) -> NeighborLists:
     if not lengths.all():
         msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
         raise ValueError(msg)
+    largest = np.full(csr.shape[0], -np.inf)
+    np.maximum.at(largest, row_of[others], values)
+    if (lengths != lengths[0]).any() and values.min() > 0 and (largest == 1).all():
+        msg = (
+            "pass a graph of distances, or from_lists of the distances that it was made of: rows differ in "
+            "length and the largest value of each is 1, as in UMAP's connectivities"
+        )
+        raise ValueError(msg)
     column = np.arange(csr.nnz) - np.repeat(csr.indptr[:-1], sizes)
     n_items, width = csr.shape[0], int(sizes.max())
     indices = np.full((n_items, width), -1, np.int32)
     distances = np.full(indices.shape, np.inf)
     indices[row_of, column], distances[row_of, column] = csr.indices, csr.data
     how = ListFormat(n_items, width, measured=True, approximate=True, drop_self=True)
-    return how.pack_all(indices, distances)[0]
+    lists = how.pack_all(indices, distances)[0]
+    if not approximate:
+        refuse_contradictions(lists)
+        if values.all():
+            _refuse_lost_zeros(lists)
+    return lists
 
 
 @jit

@@ -44,7 +44,17 @@ def as_features(name: str, X: Any, kinds: tuple[Any, ...]) -> Array:
     """
     refuse_fitted(name, X)
     must = f"{name} must hold real numbers"
-    raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
+    try:
+        raw = X if np.ma.isMaskedArray(X) else rectangular(X, must)
+        ragged = raw.ndim == 1 and raw.dtype.kind == "O" and all(np.ndim(row) for row in raw)
+    except ValueError:
+        ragged = True
+    if ragged:
+        msg = (
+            "pass Neighbors.from_distances(D) of your own distances for series of unequal length (such as "
+            f"time warping): {must} in a rectangular array, got rows of unequal length"
+        )
+        raise ValueError(msg)
     _check_shape(name, raw.shape)
     if np.ma.isMaskedArray(X) or raw.dtype not in kinds:
         return as_reals(name, X if raw.dtype.kind == "O" else raw, must)
@@ -192,6 +202,20 @@ def warn_of_distances(X: Array) -> None:
         "holds distances"
     )
     warnings.warn(msg, UserWarning, stacklevel=5)
+
+
+def warn_of_signs(metric: Any, *tables: Any, stacklevel: int = 5) -> None:
+    """Warn if some feature has values of both signs, for which there are two Bray-Curtis distances."""
+    if not isinstance(metric, str) or metric != "braycurtis":
+        return
+    values = np.concatenate([np.asarray(table, dtype=float) for table in tables])
+    if not ((values.min(axis=0) < 0) & (values.max(axis=0) > 0)).any():
+        return
+    msg = (
+        "X has features of both signs: metric 'braycurtis' is that of scikit-learn, which divides by "
+        "sum (|x| + |y|); scipy divides by sum |x + y| and finds other neighbors"
+    )
+    warnings.warn(msg, UserWarning, stacklevel=stacklevel)
 
 
 def _blocks(matrix: Array) -> Any:

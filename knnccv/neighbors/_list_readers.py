@@ -25,7 +25,14 @@ import numpy as np
 from .._parallel import Parts, held_part
 from .._typing import Array
 from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists, together
-from ._given_lists import ListFormat, as_distances, as_indices, check_distances, spread_rows
+from ._given_lists import (
+    ListFormat,
+    as_distances,
+    as_indices,
+    check_distances,
+    refuse_contradictions,
+    spread_rows,
+)
 from ._sources import Source, checksum_of
 
 SHARED_MODES = ("r", "r+", "w+")  # pages of these maps can be read again from the file
@@ -442,6 +449,8 @@ def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_sel
     if all(mapping_of(array) is None for array in arrays):
         lists, trend = how.pack_all(*arrays)
         how.refuse_similarities(trend)
+        if measured and not approximate:
+            refuse_contradictions(lists)
         return GivenLists(lists, "lists", how.measured)
     reader = ArrayLists(*arrays)
     # Finds usual mistakes early, such as samples in their own lists.

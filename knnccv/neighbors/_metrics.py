@@ -126,9 +126,10 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
         return PreparedMetric(_present(data), partial(compare_by, name))
     if name == "tanimoto":
         return PreparedMetric(with_squares(safely_scaled(data, name, *SQUARES)[0]), tanimoto)
-    if name in ("canberra", "braycurtis"):
-        compare = braycurtis if name == "braycurtis" else partial(compare_by, name)
-        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], compare)
+    if name == "canberra":
+        return PreparedMetric(safely_scaled(data, name, *SUMS)[0], partial(compare_by, name))
+    if name == "braycurtis":
+        return PreparedMetric(_amounts(safely_scaled(data, name, *SUMS)[0]), braycurtis)
     if name == "mahalanobis":
         factors, power = factors_of(own, data.shape[1])
         scaled, shift = safely_scaled(data, name, *SQUARES)
@@ -291,6 +292,11 @@ def _no_params(params: Mapping[str, Any], what: str) -> None:
 
 
 def _unknown(metric: object) -> str:
+    if isinstance(metric, str) and metric == "nan_euclidean":
+        return (
+            "pass knnccv.hvdm.HEOM().fit(X).neighbors() for missing values, or Neighbors.from_distances(D) "
+            "with D of sklearn.metrics.pairwise.nan_euclidean_distances: 'nan_euclidean' is no metric here"
+        )
     names = (*NAMES, *ALIASES, "precomputed")
     closest = difflib.get_close_matches(str(metric).lower(), names, n=1)
     hint = f"; did you mean {closest[0]!r}?" if closest else ""
@@ -326,8 +332,16 @@ def tanimoto(rows: Array, all_rows: Array) -> Array:
     return 2 * squares / np.where(total > 0, total, 1.0)
 
 
+def _amounts(data: Array) -> Array:
+    """The data; with a column for the positive and one for the negative part if there are negative values.
+
+    For these columns ``sum |x + y|`` of scipy is ``sum |x| + |y|``, and ``sum |x - y|`` is unchanged.
+    """
+    return np.hstack([np.maximum(data, 0), np.maximum(-data, 0)]) if data.min() < 0 else data
+
+
 def braycurtis(rows: Array, all_rows: Array) -> Array:
-    """``sum |x - y| / sum |x + y|``; two empty rows are equal."""
+    """``sum |x - y| / sum (|x| + |y|)`` of amounts; two empty rows are equal."""
     values = compare_by("braycurtis", rows, all_rows)
     values[np.isnan(values)] = 0.0  # finite numbers give NaN only as 0 / 0
     return values

@@ -15,7 +15,7 @@ from .._validation import check_bool, check_integer
 from ._between import Between, between, between_distances, between_lists
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
-from ._inputs import as_matrix
+from ._inputs import as_matrix, warn_of_signs
 from ._list_readers import GivenLists, source_of_lists
 from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
@@ -147,8 +147,9 @@ class Neighbors:
           in the other. Counts are compared by their presence only.
         - "tanimoto": ``|x - y|^2 / (|x|^2 + |y|^2 - x.y)``, which for 0/1 data is "jaccard". (The other
           form for counts, 1 - sum of minima / sum of maxima, ranks as "braycurtis" does.)
-        - "canberra", the sum of ``|x - y| / (|x| + |y|)``, and "braycurtis", ``sum |x - y| / sum |x + y|``.
-          0 / 0 counts as 0, so that two empty rows are equal.
+        - "canberra", the sum of ``|x - y| / (|x| + |y|)``; 0 / 0 counts as 0.
+        - "braycurtis", ``sum |x - y| / sum (|x| + |y|)``, 0 of two empty rows, as in scikit-learn. That of
+          scipy, with ``sum |x + y|``, differs for features of both signs.
         - "mahalanobis": V is never estimated from X, since distances would then depend on the split. A pair
           costs n_features squared.
         - "haversine": the angle between two places on a sphere, of latitude and longitude in radians.
@@ -193,8 +194,8 @@ class Neighbors:
         ------
         ValueError, TypeError
             If the shapes differ, an index is out of range, repeated or the sample itself, a list is empty,
-            a distance is not finite, or (with `approximate` or `drop_self`) distances decrease along all
-            lists, as similarities do.
+            a distance is not finite, distances decrease along all lists, as similarities do, or (unless
+            `approximate`) the lists of two samples contradict each other.
 
         Examples
         --------
@@ -224,10 +225,14 @@ class Neighbors:
         Raises
         ------
         ValueError, TypeError
-            If it is not square and sparse, holds no distances, or a value is not finite.
+            If it is not square and sparse, holds no distances, or a value is not finite. Unless
+            `approximate`, if near samples are missing: two rows contradict each other, or are those of
+            equal samples without their zero.
         """
         check_bool("approximate", approximate)
-        return cls(GivenLists(lists_of_graph(graph), "graph"), approximate=approximate)
+        return cls(
+            GivenLists(lists_of_graph(graph, approximate=approximate), "graph"), approximate=approximate
+        )
 
     @staticmethod
     def between(
@@ -561,7 +566,9 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
             msg = "metric 'precomputed' takes no metric_params"
             raise TypeError(msg)
         return Neighbors.from_distances(X)
-    return Neighbors.from_data(X, metric, metric_params=metric_params)
+    found = Neighbors.from_data(X, metric, metric_params=metric_params)
+    warn_of_signs(metric, X)
+    return found
 
 
 class SupervisedDistanceWarning(UserWarning):

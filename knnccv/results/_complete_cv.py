@@ -118,6 +118,8 @@ def complete_cv(
     -----
     SlowComputationWarning
         If large tied groups make the computation take more than about a minute.
+    UserWarning
+        If features of both signs are compared by "braycurtis", which is scikit-learn's, not scipy's.
 
     Notes
     -----

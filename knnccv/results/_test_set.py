@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import in_columns_of
 from ..driver import Pool
-from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool
+from ..neighbors import Between, Neighbors, as_neighbors, neighbors_in_pool, warn_of_signs
 
 
 def with_test_set(
@@ -29,6 +29,8 @@ def with_test_set(
         return as_neighbors(X, metric, metric_params), y, None
     queries, tested = _split(test, X, metric)
     neighbors, n_pool = neighbors_in_pool(X, queries, metric, metric_params)
+    if queries is not None:
+        warn_of_signs(metric, X, queries, stacklevel=4)
     return neighbors, tested, Pool(y, n_pool)
 
 

@@ -195,6 +195,7 @@ def _neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
             return neighbors_in_pool(X[n_tested:], X[:n_tested], metric, params)[0]
         return Neighbors.from_data(X, metric, metric_params=params)
 
+    refuse_inconsistent(name, X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return searched(partial(metric, **params) if params else metric, None)
     missing = missing_parameters(name, params)
@@ -214,9 +215,37 @@ def _neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
         distances = metric.pairwise(*(np.asarray(part, dtype=float) for part in pair))
     else:
         distances = pairwise_distances(*pair, metric=metric, **params)
+    undefined = np.argwhere(np.isnan(distances))
+    if len(undefined):
+        one, other = (int(i) for i in undefined[0] + (0, n_tested))
+        what = "share no known feature; impute them" if name == "nan_euclidean" else "have no distance"
+        msg = f"under metric {metric!r} the rows {one} and {other} {what}: scikit-learn's distance is nan"
+        raise InexactError(msg)
     if n_tested:
         return neighbors_in_pool(distances, None, "precomputed", None)[0]
     return Neighbors.from_distances(distances)
+
+
+def refuse_inconsistent(name: str, X: Any) -> None:
+    """Raise InexactError if scikit-learn's distances of these rows are nan, or its algorithms disagree."""
+    values = np.asarray(X) if name in ("correlation", "braycurtis") else np.empty(0)
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        return
+    constant = np.flatnonzero(values.max(axis=1) == values.min(axis=1))
+    if name == "correlation" and len(constant):
+        msg = f"row {constant[0]} is constant, which has no correlation: scikit-learn's distance is nan"
+        raise InexactError(msg)
+    empty = np.count_nonzero(~values.any(axis=1)) > 1
+    if (
+        name == "braycurtis"
+        and values.dtype not in (np.float32, np.float64)
+        and (empty or values.min() < 0)
+    ):
+        msg = (
+            f"metric 'braycurtis' of {values.dtype} has two formulas in scikit-learn, one of algorithm="
+            "'brute' and one of the trees; pass X.astype(float)"
+        )
+        raise InexactError(msg)
 
 
 def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:

@@ -47,7 +47,7 @@ def test_every_source_gives_the_same_answer():
         Neighbors.from_distances(D),
         Neighbors.from_distances(D.astype(np.float32)),
         Neighbors.from_lists(indices, distances),
-        Neighbors.from_lists(indices[:, ::-1], distances[:, ::-1]),
+        Neighbors.from_lists(np.roll(indices, 40, axis=1), np.roll(distances, 40, axis=1)),
         Neighbors.from_lists(indices),
         Neighbors.from_lists(with_self[1], with_self[0], drop_self=True),
         Neighbors.from_graph(search.kneighbors_graph(mode="distance")),
@@ -170,6 +170,40 @@ class TestGraphs:
             near = Neighbors.from_graph(sp.csr_array(D).asformat(kind))
             np.testing.assert_array_equal(near.kneighbors(8)[0], reference_order(D))
 
+    def test_graphs_without_near_samples_are_refused(self):
+        neighbors = pytest.importorskip("sklearn.neighbors")
+        rng = np.random.default_rng(1)
+        points = rng.normal(size=(60, 3))
+        points[40:] = points[:20]
+        search = neighbors.NearestNeighbors(n_neighbors=9).fit(points)
+        for graph in (
+            search.kneighbors_graph(mode="distance"),
+            search.radius_neighbors_graph(radius=2.5, mode="distance"),
+        ):
+            assert not Neighbors.from_graph(graph).approximate
+            graph.eliminate_zeros()
+            with pytest.raises(ValueError, match=r"store the zeros .*samples \d and 4\d have the same"):
+                Neighbors.from_graph(graph)
+            assert Neighbors.from_graph(graph, approximate=True).approximate
+        similar = search.kneighbors_graph(mode="distance")
+        similar.data = np.exp(-similar.data)
+        with pytest.raises(ValueError, match=r"pass distances .*does not list"):
+            Neighbors.from_graph(similar)
+        similar.data /= np.repeat(similar.max(axis=1).toarray().ravel(), 9)
+        umap = similar + similar.T - similar.multiply(similar.T)  # its fuzzy union
+        with pytest.raises(ValueError, match=r"pass a graph of distances.*UMAP"):
+            Neighbors.from_graph(umap)
+
+    def test_lists_of_similarities_are_refused(self):
+        D = cdist(X, X)
+        near = np.argsort(D, axis=1)[:, 1:10]
+        similar = np.exp(-np.take_along_axis(D, near, axis=1))
+        with pytest.raises(ValueError, match="distances decrease along all lists"):
+            Neighbors.from_lists(near, similar)
+        mixed = np.random.default_rng(0).permutation(9)
+        with pytest.raises(ValueError, match=r"pass distances .*does not list"):
+            Neighbors.from_lists(near[:, mixed], similar[:, mixed])
+
 
 class TestLists:
     @pytest.mark.parametrize("n_items", [40, 20_000])
@@ -238,7 +272,6 @@ class TestLists:
             assert Neighbors.from_lists(items, approximate=True).kneighbors(1)[0][0, 0] == last
 
     def test_distances_that_do_not_grow_along_a_list(self):
-        Neighbors.from_lists(ITEMS[:, ::-1], DISTANCES[:, ::-1])  # sorted so on purpose
         shuffled = DISTANCES.copy()
         shuffled[:60] = shuffled[:60, ::-1]
         for distances in (shuffled, np.zeros((120, 20))):
