@@ -450,3 +450,18 @@ def test_the_jackknife_says_how_much_other_identities_scatter():
     assert 0.7 < np.mean(np.square(errors)) / np.var(scores, ddof=1) < 1.6
     assert 0.7 < np.mean(np.square(paired)) / np.var(differences, ddof=1) < 2.0
     assert np.mean(paired) < np.mean(errors)
+
+
+def test_tied_items_are_in_every_order_unless_one_is_asked_for():
+    ids = [7, 7, 1, 2, 3]  # the right items first, and all distances equal, as of poor hash codes
+    problem = np.zeros((1, 5)), [7], ids
+    r = expected_retrieval(*problem)
+    assert r.cmc[0] == pytest.approx(2 / 5)
+    assert r["ap"].score == pytest.approx(
+        np.mean([float(naive.ap(order, 7)) for order in itertools.permutations(ids)])
+    )
+    drawn = sampled_retrieval(*problem, n_repeats=2000).trials["ap"]
+    assert abs(drawn.mean() - r["ap"].score) < 4 * drawn.std() / np.sqrt(2000)
+    with pytest.warns(UserWarning, match="^1 of 1 queries have right and wrong items at equal distances"):
+        assert expected_retrieval(*problem, ties="index").cmc[0] == 1.0
+    expected_retrieval(np.zeros((1, 2)), [7], [7, 7], ties="index")  # no order matters
