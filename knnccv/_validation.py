@@ -13,6 +13,30 @@ import numpy as np
 from ._typing import Array
 
 
+class ByValue:
+    """Objects of one class are equal if all their public attributes are; arrays are compared by value."""
+
+    def _attributes(self) -> Any:
+        return _key({name: value for name, value in vars(self).items() if not name.startswith("_")})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ByValue) or type(self) is not type(other):
+            return NotImplemented
+        return bool(self._attributes() == other._attributes())
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._attributes()))
+
+
+def _key(value: Any) -> Any:
+    """A hashable value, equal for equal values."""
+    if hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, dict):
+        return frozenset((name, _key(part)) for name, part in value.items())
+    return tuple(map(_key, value)) if isinstance(value, (list, tuple)) else value
+
+
 def check_integer(name: str, value: Any, least: int, most: int | None = None, limit: str = "") -> int:
     """Return the value as a Python integer; `limit` describes the largest allowed value in words.
 

@@ -47,7 +47,9 @@ def check_variant(
         ``score(near, own, **parameters)`` returns the score of one classification: `near` is the list of
         the class codes of ALL training samples, nearest first, and `own` the tested sample's code. For a
         variant of real targets they are targets, whole numbers. It should be as simple as possible and
-        independent of the kernel. Integers and Fractions keep the check exact.
+        independent of the kernel. Integers and Fractions keep the check exact. For a rule that only decides
+        (scored by sampling) it is ``score(near, own, distances, **parameters)``, with the distances of the
+        training samples; the rule is compared on some training sets, with ties in the order of the rows.
     parameters : sequence of mappings
         The parameters to try, completed by the defaults. A setting that the variant's `check` refuses for
         a training set is skipped there.
@@ -71,8 +73,8 @@ def check_variant(
         If a kernel does not fit the signature, or the integers of `Variant.tables` do not fit
         `Variant.fields`.
     ValueError
-        If every setting was refused, or the variant has no kernel without distances, so that nothing was
-        compared.
+        If every setting was refused, or the variant has neither a kernel without distances nor a function
+        `decide`, so that nothing was compared.
 
     Examples
     --------
@@ -88,11 +90,16 @@ def check_variant(
     True
     """
     found = get_variant(variant)
-    if not found.kernels():
-        msg = f"variant {found.name!r} has no kernel without distances: there is nothing to compare"
+    decides = not found.kernels() and type(found).decide is not None
+    if not found.kernels() and not decides:
+        msg = (
+            f"variant {found.name!r} has neither a kernel without distances nor a function decide: "
+            "there is nothing to compare"
+        )
         raise ValueError(msg)
     for kernel in found.kernels():
         compile_kernel(kernel, f"variant {found.name!r}")
+    method = "sampled" if decides else None
     rng = np.random.default_rng(seed)
     compared = 0
     for _ in range(n_cases):
@@ -100,12 +107,13 @@ def check_variant(
         for setting in parameters:
             full = found.settings(setting)
             for design, sets in _designs(found, y):
-                for ties in found.tie_rules:
+                for ties in ("index",) if decides else found.tie_rules:
                     try:
-                        problem = validate_problem(y, len(y), found, design, ties, "item", full)
+                        problem = validate_problem(y, len(y), found, design, ties, "item", full, method)
                     except ValueError:
                         continue
-                    compared += _compare(_Case(problem, score, distances, y, sets, full), exact)
+                    case = _Case(problem, score, distances, y, sets, full, decides)
+                    compared += _compare_decisions(case) if decides else _compare(case, exact)
     if compared == 0:
         msg = f"variant {found.name!r} refused every setting in {list(parameters)!r}"
         raise ValueError(msg)
@@ -128,7 +136,7 @@ def _designs(variant: Variant, y: Array) -> Iterator[tuple[Design, list[tuple[in
     """The designs, each with all its training sets."""
     n_items = len(y)
     has = {name for name in ("fixed", "stratified") if getattr(type(variant), name) is not None}
-    if "fixed" in has:
+    if "fixed" in has or not variant.kernels():
         for size in range(1, n_items):
             yield Subsample(size), list(itertools.combinations(range(n_items), size))
     if "stratified" in has:
@@ -150,6 +158,7 @@ class _Case:
     y: Array
     sets: list[tuple[int, ...]]
     setting: dict[str, Any]
+    decides: bool = False
 
     def __str__(self) -> str:
         problem = self.problem
@@ -168,15 +177,19 @@ class _Case:
     def naive(self, training: tuple[int, ...], x: int) -> Fraction:
         """The mean score of sample x over the tie orders of a training set."""
         orders = list(_orders(training, self.distances[x], self.problem.ties))
-        return sum((self._score_order(order, int(self.y[x])) for order in orders), Fraction(0)) / len(
-            orders
-        )
+        return sum((self._score_order(order, x) for order in orders), Fraction(0)) / len(orders)
 
-    def _score_order(self, order: tuple[int, ...], own: int) -> Fraction:
+    def _score_order(self, order: tuple[int, ...], x: int) -> Fraction:
+        own = int(self.y[x])
         near = [int(self.y[item]) for item in order]
-        value = Fraction(self.score(near, own, **self.setting))
         n_nearest = self.problem.variant.n_nearest(**self.setting)
-        if Fraction(self.score(near[:n_nearest], own, **self.setting)) != value:
+        far = ([self.distances[x, item] for item in order],) if self.decides else ()
+
+        def score(n: int | None = None) -> Fraction:
+            return Fraction(self.score(near[:n], own, *(each[:n] for each in far), **self.setting))
+
+        value = score()
+        if score(n_nearest) != value:
             msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
             raise AssertionError(msg)
         if abs(float(value)) > self.problem.largest:  # a double, as the largest score is
@@ -204,6 +217,36 @@ def _compare(case: _Case, exact: bool) -> int:
         compared += 1
     _compare_run(case)
     return compared
+
+
+def _compare_decisions(case: _Case) -> int:
+    """Compare `decide` with the naive scorer for some training sets, each drawn whole from a pool."""
+    n_compared = 0
+    for training in case.sets[:: -(-len(case.sets) // 3)]:
+        tested = [x for x in range(len(case.y)) if x not in training]
+        found = complete_cv(
+            case.distances[np.ix_(tested, training)],
+            case.y[list(training)],
+            case.problem.variant,
+            Subsample(len(training)),
+            metric="precomputed",
+            test=case.y[tested],
+            ties="index",
+            method="sampled",
+            n_draws=2,
+            n_jobs=1,
+            **case.setting,
+        ).per_item
+        for x, value in zip(tested, found.tolist(), strict=True):
+            expected = case.naive(training, x)
+            if _differ(value, expected):
+                msg = (
+                    f"decide returns {value!r}, the naive scorer gives {float(expected)!r}: sample {x}, "
+                    f"trained on samples {training}, {case}"
+                )
+                raise AssertionError(msg)
+        n_compared += len(tested)
+    return n_compared
 
 
 def _compare_run(case: _Case) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._labels import EncodedLabels, is_missing
 from .._typing import Array
-from .._validation import check_integer
+from .._validation import ByValue, check_integer
 from ._base import Allotment, Design, TrainingSets
 from ._half_sizes import n_train_in_half
 
@@ -65,7 +65,7 @@ class GroupTrainingSets(TrainingSets):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveGroupsOut(Design):
+class LeaveGroupsOut(ByValue, Design):
     """All test sets of p whole groups, equally likely (scikit-learn's LeaveOneGroupOut, LeavePGroupsOut).
 
     Samples of one group (a patient, a speaker, a photograph's subject) are tested together or train

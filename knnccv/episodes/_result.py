@@ -11,7 +11,7 @@ import numpy as np
 
 from .._formatting import bound_text, data_frame, error_line, plain, plain_fields
 from .._typing import Array
-from ..inference import jackknife_error
+from ..inference import ConfidenceInterval, jackknife_error, jackknife_interval
 from ..runs import RandomRuns
 from ._episodes import Episodes
 
@@ -47,8 +47,7 @@ class EpisodeScore:
     standard_error : float
         With ``jackknife="class"``: the standard error of the score as an estimate for other classes of the
         same kind, with other samples. Its square is on average not less than the variance of the score, if
-        the classes are independent draws. For an interval take Student's t with n_classes - 1 degrees of
-        freedom. NaN without.
+        the classes are independent draws. NaN without.
     episodes : Episodes
         What is drawn.
     n_neighbors : int
@@ -101,6 +100,29 @@ class EpisodeScore:
     def standard_error(self) -> float:
         """The jackknife standard error over classes; NaN without ``jackknife="class"``."""
         return math.nan if self.score_without is None else jackknife_error(self.score_without)
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no ``jackknife="class"``, or the level is not in (0, 1).
+        """
+        n_parts = 0 if self.score_without is None else len(self.score_without)
+        return jackknife_interval(
+            self.score,
+            self.standard_error,
+            n_parts,
+            confidence_level,
+            "accuracy of episodes of other classes",
+            "class",
+        )
 
     @property
     def per_class(self) -> dict[Any, float]:
@@ -251,6 +273,29 @@ class EpisodeDifference:
     per_class: dict[Any, float]
     difference_without: Array | None
     error_bound: float
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a score has no ``jackknife="class"``, or the level is not in (0, 1).
+        """
+        n_parts = 0 if self.difference_without is None else len(self.difference_without)
+        return jackknife_interval(
+            self.difference,
+            self.standard_error,
+            n_parts,
+            confidence_level,
+            "difference of accuracies in episodes of other classes",
+            "class",
+        )
 
     def __float__(self) -> float:
         return self.difference

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_bar, stop_flag
 from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
+from ..inference import ConfidenceInterval, student_interval
 from ..kernel import inner, jit
 from ..neighbors import Neighbors, check_features
 from ..sampled import uniform
@@ -184,19 +184,21 @@ class SampledEpisodes:
         """The standard deviation of the accuracy of one episode."""
         return float(self.accuracies.std(ddof=1))
 
-    def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """The normal interval for the mean over all episodes of these classes and samples.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
 
         Raises
         ------
-        ValueError
-            If the level is not between 0 and 1.
+        ValueError, TypeError
+            If the level is not in (0, 1).
         """
-        if not 0 < confidence_level < 1:
-            msg = f"confidence_level must be between 0 and 1, got {confidence_level!r}"
-            raise ValueError(msg)
-        reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * self.standard_error
-        return self.score - reach, self.score + reach
+        target = "mean accuracy of all episodes of these samples"
+        return student_interval(self.score, self.standard_error, math.inf, confidence_level, target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate and its errors in types that JSON has.

@@ -35,6 +35,8 @@ from ._interval import (
     confidence_interval,
     has_one_bound,
     jackknife_error,
+    jackknife_interval,
+    student_interval,
     unequal_errors,
     unit_deviations,
 )
@@ -63,7 +65,9 @@ __all__ = [
     "draw_halvings",
     "has_one_bound",
     "jackknife_error",
+    "jackknife_interval",
     "predictions_on",
+    "student_interval",
     "unequal_errors",
     "unit_deviations",
 ]

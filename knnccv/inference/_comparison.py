@@ -14,7 +14,13 @@ from .._formatting import plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
-from ._interval import ConfidenceInterval, ScoredHalves, Terms, check_level, unit_deviations
+from ._interval import (
+    ConfidenceInterval,
+    ScoredHalves,
+    Terms,
+    student_interval,
+    unit_deviations,
+)
 from ._predictions import PredictionScores
 
 HALVES_AGREE = (
@@ -101,21 +107,10 @@ class Comparison:
         confidence_level : float, default 0.95
             In (0, 1).
         """
-        from scipy.special import stdtrit
-
-        level = check_level(confidence_level)
-        margin = float(stdtrit(self.degrees_of_freedom, (1 + level) / 2)) * self.standard_error
-        if math.isnan(self._t(0.0)):
-            margin = math.nan
-        return ConfidenceInterval(
-            self.difference - margin,
-            self.difference + margin,
-            confidence_level=level,
-            method="wald",
-            n_eff=math.nan,
-            half_score=self.half_difference,
-            half_train_size=math.nan,
-            target=f"difference in {self.measure}: {self.names[0]} minus {self.names[1]}",
+        error = math.nan if math.isnan(self._t(0.0)) else self.standard_error
+        target = f"difference in {self.measure}: {self.names[0]} minus {self.names[1]}"
+        return student_interval(
+            self.difference, error, self.degrees_of_freedom, confidence_level, target, self.half_difference
         )
 
     def misranked(self, n_runs: int = 10_000, random_state: Any = 0) -> float:

@@ -182,6 +182,41 @@ def check_level(confidence_level: Any) -> float:
     return level
 
 
+def student_interval(
+    estimate: float,
+    standard_error: float,
+    n_free: float,
+    confidence_level: Any,
+    target: str,
+    half_score: float = math.nan,
+) -> ConfidenceInterval:
+    """Student's interval of an estimate whose error has `n_free` degrees of freedom; infinity: normal."""
+    from scipy.special import stdtrit
+
+    level = check_level(confidence_level)
+    margin = float(stdtrit(n_free, (1 + level) / 2)) * standard_error
+    return ConfidenceInterval(
+        estimate - margin,
+        estimate + margin,
+        confidence_level=level,
+        method="wald",
+        n_eff=math.nan,
+        half_score=half_score,
+        half_train_size=math.nan,
+        target=target,
+    )
+
+
+def jackknife_interval(
+    estimate: float, standard_error: float, n_parts: int, confidence_level: Any, target: str, over: str
+) -> ConfidenceInterval:
+    """Student's interval of an estimate from which each of `n_parts` was left out; none: an error."""
+    if n_parts == 0:
+        msg = f"pass jackknife={over!r} for a confidence interval: there is no standard error without it"
+        raise ValueError(msg)
+    return student_interval(estimate, standard_error, n_parts - 1, confidence_level, target)
+
+
 def confidence_interval(
     score: float,
     halves: HalfScores,

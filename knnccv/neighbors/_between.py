@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Distances from queries to a gallery, or its nearest items, for blocks of queries when they are needed.
 
 Distances are given, or computed from dense or sparse features. Features stay as they are stored, in single
@@ -18,12 +19,13 @@ import numpy as np
 from .._parallel import one_blas_thread
 from .._typing import Array
 from .._validation import as_reals, check_bool, check_finite, check_integer, rectangular
+from ..kernel import jit
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
 from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows
 from ._inputs import as_features, check_sparse, span
 from ._list_readers import ArrayLists, StreamedLists, mapping_of
-from ._metrics import ALIASES, Metric, name_of, ranking, unit_rows
+from ._metrics import ALIASES, Metric, compare_by, name_of, ranking, unit_rows
 from ._sources import FeatureTable, mixed
 
 Compare = Callable[[int, int], Array]
@@ -36,6 +38,10 @@ PIECE = 4096
 PREPARED_BYTES = 2**28
 """Galleries up to this size are prepared once, larger ones whenever they are needed."""
 ROWS = 2**10  # of given lists that are checked at once
+CELL = 1024.0  # widths; less than 2**53 / 4 cells then have all values
+TO_INTEGER = 1.5 * 2.0**52  # a smaller number plus this is rounded to an integer
+HASH = np.uint64(0x9E3779B97F4A7C15)  # 2**64 by the golden ratio: multiplicative hashing (Knuth, 6.4)
+MOST_LINKS = 2**31 - 1
 
 
 @dataclass(eq=False, repr=False)
@@ -128,14 +134,18 @@ class ComparedBetween(Between):
     ----------
     compare : callable
         ``compare(start, stop)`` → values that order the gallery for some queries.
+    finite : bool, default False
+        Whether all values are known to be finite.
     """
 
     compare: Compare
+    finite: bool = field(default=False, kw_only=True)
 
     def block(self, start: int, stop: int) -> Array:
         """Values that order the gallery for some queries."""
         values = np.ascontiguousarray(self.compare(start, stop), dtype=np.float64)
-        check_finite("distances", values, start)
+        if not self.finite:
+            check_finite("distances", values, start)
         return values
 
 
@@ -341,7 +351,8 @@ def between(
         msg = "algorithm and device search the nearest items; pass n_neighbors as well"
         raise ValueError(msg)
     compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
-    return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike)
+    finite = isinstance(getattr(compare, "__self__", None), _Products)
+    return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike, finite=finite)
 
 
 def _equal(first: Any, second: Any, sparse: bool) -> bool:
@@ -378,6 +389,9 @@ def _compared(compare: Any, queries: Array, gallery: Array, start: int, stop: in
 class _Products:
     """Squared Euclidean distances to the gallery, less a constant of the query, as matrix products.
 
+    Where the rounding of products could decide an order or lose a tie, values are measured again pair by
+    pair, and the values of the query become places from 0 to n_gallery - 1. Integers need none of this.
+
     Parameters
     ----------
     queries, gallery : ndarray of shape (n, n_features)
@@ -395,6 +409,9 @@ class _Products:
         for rows in map(self._rows, self._starts):
             self._center += rows.sum(axis=0)
         self._center /= n
+        self._integers = all((np.rint(rows) == rows).all() for rows in map(self._rows, self._starts))
+        if self._integers:
+            self._center = np.rint(self._center)
         self._squares = np.empty(n)
         self._ready: list[Array] | None = [] if 8 * n * gallery.shape[1] <= PREPARED_BYTES else None
         for start in self._starts:
@@ -403,6 +420,7 @@ class _Products:
             if self._ready is not None:
                 centered *= -2
                 self._ready.append(centered.T)
+        self._longest = np.sqrt(self._squares.max())
 
     def block(self, start: int, stop: int) -> Array:
         """Values of some queries, of shape (stop - start, n_gallery)."""
@@ -417,7 +435,33 @@ class _Products:
                     begin, end = max(tile, start), min(tile + TILE, stop)
                     part = found[begin - tile : end - tile]
                     np.add(part, self._squares[columns], out=values[begin - start : end - start, columns])
+        own = slice(start - first, stop - first)
+        self._separate(self._queries[start:stop], queries[own], values)
         return values if self._places is None else values[:, self._places]
+
+    def _separate(self, stored: Array, centered: Array, values: Array) -> None:
+        """Give the queries of which some values may be out of order, or tied, the places of the items."""
+        both = (np.sqrt(np.einsum("ij,ij->i", centered, centered)) + self._longest) ** 2
+        # Products of d features are wrong by (d + 6) units of rounding at most, exact distances by d + 2.
+        width = (4 * centered.shape[1] + 32) * 2.0**-53 * both
+        if self._integers:  # all sums are integers
+            width[(np.rint(centered) == centered).all(axis=1) & (both < 2.0**52)] = 0.0
+        close = np.zeros(len(values), np.bool_)
+        find_close(values, width, close)
+        for r in np.flatnonzero(close):
+            order = np.argsort(values[r], kind="stable")
+            apart = np.diff(values[r, order]) > width[r]
+            again = order[~(np.append(apart, True) & np.append(True, apart))]
+            exact, query = np.zeros(len(order)), self._prepare(stored[r : r + 1])
+            for start in range(0, len(again), PIECE):
+                some = again[start : start + PIECE]
+                rows = self._prepare(self._gallery[some if self._kept is None else self._kept[some]])
+                exact[some] = compare_by("sqeuclidean", query, rows)[0]
+            runs = np.append(0, np.cumsum(apart))
+            sorting = np.lexsort((exact[order], runs))
+            order, runs = order[sorting], runs[sorting]
+            new = (np.diff(runs) > 0) | (np.diff(exact[order]) > 0)
+            values[r, order] = np.append(0, np.cumsum(new))
 
     def _pieces(self) -> Iterator[Array]:
         """The right factors of the products, of shape (n_features, PIECE)."""
@@ -450,6 +494,52 @@ class _Products:
             owner[some[unlike]] = some[unlike]  # different rows that are mixed to one number
         kept = np.unique(owner)
         return np.searchsorted(kept, owner), kept
+
+
+@jit
+def find_close(values, width, close):
+    """Find rows in which two values differ by no more than `width`; rows of width 0 are none; O(values).
+
+    Values are put into cells of many widths, which are hashed; values of one number are linked and
+    compared, and those near an edge with the next cell. Rows with too many comparisons count as close.
+    """
+    n_rows, n = values.shape
+    bits = 3
+    while 1 << bits < 4 * n:
+        bits += 1
+    shift, newest = np.uint64(64 - bits), np.full(1 << bits, -1, np.int32)
+    older, scaled, start = np.empty(n, np.int32), np.empty(n), -n
+    cells = scaled.view(np.uint64)
+    for r in range(n_rows):
+        if not width[r] > 0.0:
+            continue
+        start += n
+        if start > MOST_LINKS - n:
+            newest[:] = -1
+            start = 0
+        row, left, scale = values[r], n, 1.0 / (CELL * width[r])
+        for i in range(n):
+            scaled[i] = row[i] * scale + TO_INTEGER  # the nearest integer, in the last bits
+        for i in range(n):
+            cell, edge = cells[i], row[i] * scale - (scaled[i] - TO_INTEGER)
+            at = (cell * HASH) >> shift
+            other = newest[at] - start
+            newest[at] = start + i
+            older[i] = other
+            if other < 0 and abs(edge) < 0.5 - 2.0 / CELL:
+                continue
+            while other >= 0 and left >= 0:
+                left = -1 if abs(row[i] - row[other]) <= width[r] else left - 1
+                other = older[other]
+            if abs(edge) >= 0.5 - 2.0 / CELL:
+                beside = cell + np.uint64(1) if edge > 0.0 else cell - np.uint64(1)
+                other = newest[(beside * HASH) >> shift] - start
+                while other >= 0 and left >= 0:
+                    left = -1 if abs(row[i] - row[other]) <= width[r] else left - 1
+                    other = older[other]
+            if left < 0:
+                close[r] = True
+                break
 
 
 def _by_rows(queries: Array, gallery: Array, metric: Metric, params: Any) -> Any:

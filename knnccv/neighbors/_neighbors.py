@@ -261,8 +261,8 @@ class Neighbors:
             "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto".
         metric : str or callable, default "euclidean"
             As in `from_data`. Euclidean distances, cosine, correlation and haversine are ordered by matrix
-            products in double precision, whose rounding may order items that differ by a part in 10^14 in
-            either way; equal gallery items tie exactly. All others are computed pair by pair.
+            products in double precision. Where their rounding could decide, pairs are measured as in
+            `from_data`, as for all other metrics, so that orders and ties are the same.
         metric_params : mapping, optional
             As in `from_data`.
         same : integer array of shape (n_queries,), optional

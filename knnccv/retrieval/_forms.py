@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer, check_real
+from .._validation import ByValue, as_reals, check_choice, check_integer, check_real
 
 MOST = 10_000
 OF = ("every", "first", "last")
@@ -245,7 +245,7 @@ class First(Named):
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Named):
+class Table(ByValue, Named):
     """A score that adds a number of a table for every right item: MAP@R, AP@k and others.
 
     A right item with a right and b wrong items before it adds ``phi[a, b]``; outside the table it adds 0.

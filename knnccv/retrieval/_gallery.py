@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from .._validation import check_bool, check_choice, check_integer, rectangular
+from .._validation import ByValue, check_bool, check_choice, check_integer, rectangular
 from ._compiled import Plan, Pool
 from ._compiled.walk import count_left
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera, as_names
@@ -146,8 +146,8 @@ def cuhk03() -> Protocol:
     )
 
 
-@dataclass(repr=False, eq=False)
-class Gallery:
+@dataclass(frozen=True, repr=False, eq=False)
+class Gallery(ByValue):
     """How a random gallery is drawn from the pool of gallery items.
 
     Parameters
@@ -233,9 +233,9 @@ class Gallery:
         check_choice("short", self.short, ("refuse", "all"))
         for name in ("per_identity", "shots", "n_identities"):
             if getattr(self, name) is not None:
-                setattr(self, name, check_integer(name, getattr(self, name), 1, MOST_DRAWN))
+                object.__setattr__(self, name, check_integer(name, getattr(self, name), 1, MOST_DRAWN))
         if self.per_query is None:
-            self.per_query = self.per_identity is not None
+            object.__setattr__(self, "per_query", self.per_identity is not None)
         check_bool("per_query", self.per_query)
 
     @property

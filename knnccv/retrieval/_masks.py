@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .._validation import rectangular
+from .._validation import ByValue, rectangular
 
 Block = Callable[[int, int], Array]
 KINDS, SELF = "biuUS", "self"
 
 
-class Mask:
+class Mask(ByValue):
     """Base class: ``bind`` checks the mask against a problem and returns a function of blocks."""
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:
@@ -181,16 +181,16 @@ class _Function(Mask):
     """A function of an int64 array of queries."""
 
     def __init__(self, function: Callable[[Array], Any]) -> None:
-        self._function = function
+        self.function = function
 
     def __repr__(self) -> str:
-        return str(getattr(self._function, "__name__", "a function"))
+        return str(getattr(self.function, "__name__", "a function"))
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
         """Check what the function returns."""
 
         def block(start: int, stop: int) -> Array:
-            out = np.asarray(self._function(np.arange(start, stop)))
+            out = np.asarray(self.function(np.arange(start, stop)))
             shape = (stop - start, len(gallery_ids))
             if out.shape != shape or out.dtype != np.bool_:
                 msg = (

@@ -14,6 +14,7 @@ import numpy as np
 from .._formatting import TrainingSetCount, bound_text, data_frame, html_table, plain, plain_fields
 from .._typing import Array
 from .._validation import check_integer
+from ..inference import ConfidenceInterval, jackknife_interval
 from ._gallery import Draws
 from ._jackknife import IdentityGroups
 
@@ -104,6 +105,25 @@ class RetrievalScore:
         """The name of the score, as in `CompleteCV.measure`."""
         return self.name
 
+    def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
+        """Student's interval for other identities of the same kind, of the jackknife over identities.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        rank : int, default 1
+            The rank of a CMC curve.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
+        """
+        return _interval(
+            self.score, self.standard_error, self.score_without, confidence_level, rank, self.name
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the score and its errors in types that JSON has.
 
@@ -161,6 +181,25 @@ class RetrievalDifference:
     difference_without: Array | None
     error_bound: float
     of: str
+
+    def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
+        """Student's interval for other identities of the same kind, of the jackknife over identities.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        rank : int, default 1
+            The rank of a CMC curve.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If one has no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
+        """
+        return _interval(
+            self.difference, self.standard_error, self.difference_without, confidence_level, rank, self.name
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference and its errors in types that JSON has.
@@ -495,6 +534,16 @@ def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:
     if np.ndim(found.score) == 0:
         return [(0, values)]
     return [(rank, values[..., rank - 1]) for rank in SHOWN_RANKS if rank <= values.shape[-1]]
+
+
+def _interval(
+    value: Any, error: Any, without: Array | None, level: Any, rank: int, name: str
+) -> ConfidenceInterval:
+    """The interval of a score or a difference, at one rank of a curve."""
+    at = check_integer("rank", rank, 1, np.size(value), "the length of the CMC") - 1
+    found = float(np.ravel(value)[at]), float(np.ravel(error)[at])
+    target = f"{name}{f' at rank {rank}' * (np.ndim(value) > 0)} with other identities"
+    return jackknife_interval(*found, 0 if without is None else len(without), level, target, "identity")
 
 
 def _at_rank(found: RetrievalDifference, rank: int) -> RetrievalDifference:

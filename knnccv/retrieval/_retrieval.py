@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._parallel import check_wanted, for_each, one_bar
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_random_state
+from ..driver import callers_level
 from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
@@ -43,7 +45,7 @@ def expected_retrieval(
     rank: str | None = None,
     ap: str | None = None,
     max_rank: int = 50,
-    ties: str = "index",
+    ties: str = "random",
     tol: float = 1e-12,
     always: Any = None,
     average: str = "query",
@@ -90,8 +92,8 @@ def expected_retrieval(
         Default: "rectangle".
     max_rank : int, default 50
         Length of the CMC curves.
-    ties : {"index", "random"}, default "index"
-        Equally near gallery items: in the order of the gallery, or in random order, all equally likely.
+    ties : {"random", "index"}, default "random"
+        Equally near gallery items: in random order, all equally likely, or in the order of the gallery.
     tol : float, default 1e-12
         Relative error that the quadrature may have. It is measured, and is part of `error_bound`.
     always : bool array of shape (n_gallery,), or identities, optional
@@ -137,6 +139,8 @@ def expected_retrieval(
     -----
     InferenceWarning
         If the jackknife leaves out as one identity what may be the distractors of many.
+    UserWarning
+        If ``ties="index"`` orders right and wrong items at equal distances.
 
     Notes
     -----
@@ -163,6 +167,12 @@ def expected_retrieval(
         parts = [_scored(Draw(problem, *part), most_groups, exact, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
+    if ties == "index" and shown.tied:
+        msg = (
+            f"{shown.tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
+            "ties='index' ranks them by their place in the gallery, ties='random' gives the mean of orders"
+        )
+        warnings.warn(msg, UserWarning, stacklevel=callers_level())
     return Retrieval(
         scores={score.name: found[score.name] for score in problem.asked.scores},
         valid=shown.valid,
@@ -270,7 +280,7 @@ def sampled_retrieval(
     rank: str | None = None,
     ap: str | None = None,
     max_rank: int = 50,
-    ties: str = "index",
+    ties: str = "random",
     always: Any = None,
     average: str = "query",
     n_repeats: int = 200,

@@ -26,6 +26,7 @@ from knnccv import (
 )
 from knnccv.designs import n_train_in_half
 from knnccv.driver import validate_problem
+from knnccv.retrieval import CameraPairs, Gallery, SameCamera, SameIdentityAndCamera, Table
 from knnccv.sampling import fixed_tail, position_law
 from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
 
@@ -189,6 +190,24 @@ def test_strata_of_halves_keep_their_shares():
         else:
             wanted = half * (counts - n_train) / counts
             assert (np.abs(half - found - wanted) <= 1 + 1e-9).all(), seed
+
+
+def test_arguments_with_arrays_are_compared_by_value():
+    groups, shots = np.arange(12) // 3, {"shots": 2}
+    strata, cameras = (groups, np.array(list("ab" * 6))), ([3], groups)
+    for new, other in (
+        (lambda: LeaveGroupsOut(groups.copy()), LeaveGroupsOut(groups, 2)),
+        (lambda: LeaveGroupsOut([(g, "a") for g in groups]), LeaveGroupsOut(groups[::-1])),
+        (lambda: Gallery(**shots, strata=tuple(map(np.copy, strata))), Gallery(**shots, strata=groups)),
+        (lambda: Gallery(**shots), Gallery(**shots, per_query=True)),
+        (lambda: SameCamera([3], groups.copy()), SameIdentityAndCamera(*cameras)),
+        (lambda: CameraPairs({3: 2}, [3], groups.copy()), CameraPairs({3: 1}, *cameras)),
+        (lambda: Table(np.eye(2)), Table(np.zeros((2, 2)))),
+    ):
+        assert new() == new()
+        assert hash(new()) == hash(new())
+        assert new() != other
+        assert len({new(), new(), other}) == 2
 
 
 def test_designs_of_halves():

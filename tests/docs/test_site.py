@@ -71,6 +71,23 @@ def test_the_contents_name_every_page_of_the_guide_and_cards_only_link():
         assert re.fullmatch(r":link: \S+\n:link-type: doc\n", options), options
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_figure_of_the_gallery_is_drawn_in_one_block(path):
+    """The page shows a figure as it is at the end of the block that makes it."""
+    made = set()
+    for block in re.split(r"^# %%.*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        nodes = list(ast.walk(ast.parse(block)))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        assert not (made - bound) & {name.id for name in names}
+        new = [
+            node for node in nodes if isinstance(node, ast.Assign) and "plt.subplots" in ast.unparse(node)
+        ]
+        made |= {
+            name.id for node in new for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)
+        }
+
+
 def test_the_gallery_shows_every_example_in_its_group():
     groups = runpy.run_path(str(DOCS / "_ext" / "gallery_style.py"))["GROUPS"]
     shown = {f"{group}/plot_{name}.py" for group, names in groups.items() for name in names}

@@ -7,7 +7,9 @@ import math
 import naive_episodes as naive
 import numpy as np
 import pytest
+from scipy.stats import t
 
+from knnccv.datasets import load_wine
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 
 
@@ -146,3 +148,22 @@ def test_the_jackknife_tells_the_luck_of_the_classes():
         scores.append(found.score)
         errors.append(found.standard_error)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(scores, ddof=1), rel=0.2)
+
+
+def test_intervals_of_exact_and_of_sampled_episodes():
+    wine = load_wine()
+    asked = wine.y, Episodes(2, 1)
+    one, two = (expected_episodes(X, *asked, jackknife="class") for X in (wine.X, wine.X[:, :3]))
+    gap, drawn = one.difference(two), sampled_episodes(wine.X, *asked, n_episodes=60, random_state=0)
+    for found, value, n_free in (
+        (one, one.score, 2),
+        (gap, gap.difference, 2),
+        (drawn, drawn.score, np.inf),
+    ):
+        interval = found.confidence_interval(0.9)
+        assert tuple(interval) == pytest.approx(t.interval(0.9, n_free, value, found.standard_error))
+        assert interval.confidence_level == 0.9
+    with pytest.raises(ValueError, match=r"^pass jackknife='class' for a confidence interval"):
+        expected_episodes(wine.X, *asked).confidence_interval()
+    with pytest.raises(ValueError, match=r"for 95 % give 0\.95"):
+        drawn.confidence_interval(95)

@@ -14,9 +14,11 @@ import pytest
 from bad_input import changed
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from scipy.stats import rankdata
 
-from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv, monte_carlo_cv, surface
+from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors import _list_readers
+from knnccv.neighbors._between import find_close
 from knnccv.retrieval import Gallery, expected_retrieval
 
 N_ITEMS, DEPTH = 600, 30
@@ -458,3 +460,67 @@ def test_sparse_items_do_not_find_themselves():
     )
     assert found.tied == expected.tied > 0
     np.testing.assert_allclose(found["ap"].per_item, expected["ap"].per_item, atol=1e-12)
+
+
+def lattice(values, n_columns, n_rows, seed):
+    """Rows of few values: many distances are equal, and none of them is zero for most metrics."""
+    return np.random.default_rng(seed).choice(values, (n_rows, n_columns))
+
+
+LATTICES = {"integers": [1.0, 2.0, 3.0], "decimals": [0.1, 0.2, 0.7], "many": np.arange(17) / 10}
+EXACT = [*METRICS, "haversine", "braycurtis", "tanimoto", "mahalanobis"]
+
+
+@pytest.mark.parametrize("values", LATTICES)
+@pytest.mark.parametrize("metric", EXACT)
+def test_orders_and_ties_are_those_of_pairs(metric, values):
+    for n_columns in (2,) if metric == "haversine" else (3, 64):
+        for dtype in (np.float64, np.float32):
+            params = {"V": np.eye(n_columns)} if metric == "mahalanobis" else None
+            both = lattice(np.array(LATTICES[values]) / 2, n_columns, 100, 3).astype(dtype)
+            queries, gallery = both[:40], both[40:]
+            if metric in ("euclidean", "sqeuclidean"):
+                expected = cdist(queries, gallery, "sqeuclidean")
+            else:
+                listed = Neighbors.between(queries, gallery, metric, metric_params=params, n_neighbors=60)
+                expected = whole(listed)
+            found = whole(Neighbors.between(queries, gallery, metric, metric_params=params))
+            np.testing.assert_array_equal(rankdata(found, axis=1), rankdata(expected, axis=1))
+
+
+def test_values_that_are_close_are_found():
+    rng = np.random.default_rng(0)
+    rows, width = 1e4 * rng.random((300, 400)), np.full(300, 1e-7)
+    rows[::3, 17] = rows[::3, 250] + rng.uniform(-0.999e-7, 0.999e-7, 100)
+    rows[1, :] = 1 + 1e-9 * np.arange(400)
+    close = np.zeros(300, bool)
+    find_close(rows, width, close)
+    np.testing.assert_array_equal(close, (np.diff(np.sort(rows, axis=1), axis=1) <= 1e-7).any(axis=1))
+    assert 100 < close.sum() < 120
+    close[:] = False
+    find_close(rows, 0 * width, close)
+    assert not close.any()
+
+
+@pytest.mark.parametrize("ties", ["index", "random"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_scores_of_ties_are_those_of_a_matrix(metric, ties):
+    both = lattice(LATTICES["many"], 3, 100, 0)
+    queries, gallery = both[:40], both[40:]
+    distances = cdist(queries, gallery, "sqeuclidean")
+    if metric == "cosine":  # 2 (1 - cosine)
+        unit = both / np.abs(both).max(axis=1, keepdims=True)
+        unit /= np.sqrt((unit * unit).sum(axis=1, keepdims=True))
+        distances = cdist(unit[:40], unit[40:], "sqeuclidean")
+    ids, cameras = np.arange(100) % 7, np.arange(100) % 3
+    order = np.argsort(distances, axis=1, kind="stable")
+    lists = Neighbors.between_lists(order, np.take_along_axis(distances, order, axis=1), 60)
+    sources = distances, Neighbors.between(queries, gallery, metric), lists
+    people = ids[:40], ids[40:], Gallery(per_identity=2, per_query=True), cameras[:40], cameras[40:]
+    asked = {"exclude": "same-identity-camera", "ties": ties}
+    maps = [expected_retrieval(of, *people, **asked)["ap"].score for of in sources]
+    asked = {"variant": "nn", "cv": Subsample(30), "test": ids[:40], "ties": ties}
+    scores = [complete_cv(distances, ids[40:], metric="precomputed", **asked).score]
+    scores += [complete_cv(of, ids[40:], **asked).score for of in sources[1:]]
+    for values in (maps, scores):
+        np.testing.assert_allclose(values, values[0], rtol=0, atol=1e-12)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from plain_retrieval import random_forms, random_problem
 from scipy.spatial.distance import cdist
+from scipy.stats import t
 
 from knnccv import Neighbors
 from knnccv.inference import InferenceWarning, jackknife_error
@@ -450,3 +451,42 @@ def test_the_jackknife_says_how_much_other_identities_scatter():
     assert 0.7 < np.mean(np.square(errors)) / np.var(scores, ddof=1) < 1.6
     assert 0.7 < np.mean(np.square(paired)) / np.var(differences, ddof=1) < 2.0
     assert np.mean(paired) < np.mean(errors)
+
+
+def test_tied_items_are_in_every_order_unless_one_is_asked_for():
+    ids = [7, 7, 1, 2, 3]  # the right items first, and all distances equal, as of poor hash codes
+    problem = np.zeros((1, 5)), [7], ids
+    r = expected_retrieval(*problem)
+    assert r.cmc[0] == pytest.approx(2 / 5)
+    assert r["ap"].score == pytest.approx(
+        np.mean([float(naive.ap(order, 7)) for order in itertools.permutations(ids)])
+    )
+    drawn = sampled_retrieval(*problem, n_repeats=2000).trials["ap"]
+    assert abs(drawn.mean() - r["ap"].score) < 4 * drawn.std() / np.sqrt(2000)
+    with pytest.warns(UserWarning, match="^1 of 1 queries have right and wrong items at equal distances"):
+        assert expected_retrieval(*problem, ties="index").cmc[0] == 1.0
+    expected_retrieval(np.zeros((1, 2)), [7], [7, 7], ties="index")  # no order matters
+
+
+def test_intervals_are_students_over_identities():
+    distances, query_ids, ids = data(3)[:3]
+    one, two = (
+        expected_retrieval(of, query_ids, ids, Gallery(per_identity=1), jackknife="identity")
+        for of in (distances, distances**2 + distances[::-1])
+    )
+    gap = one.difference(two)
+    ap, cmc = one["ap"], one["cmc"]
+    n_free = len(np.unique(ids)) - 1
+    for found, value, error in (
+        (ap.confidence_interval(0.9), ap.score, ap.standard_error),
+        (cmc.confidence_interval(0.9, rank=5), cmc.score[4], cmc.standard_error[4]),
+        (gap.confidence_interval(0.9), gap.difference, gap.standard_error),
+    ):
+        assert tuple(found) == pytest.approx(t.interval(0.9, n_free, value, error), rel=1e-12)
+        assert found.confidence_level == 0.9
+    assert cmc.confidence_interval(rank=5).target == "cmc at rank 5 with other identities"
+    with pytest.raises(ValueError, match=r"^rank must be between 1 and 50"):
+        cmc.confidence_interval(rank=51)
+    plain = expected_retrieval(distances, query_ids, ids)["ap"]
+    with pytest.raises(ValueError, match=r"^pass jackknife='identity' for a confidence interval"):
+        plain.confidence_interval()

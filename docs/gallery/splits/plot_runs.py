@@ -33,18 +33,19 @@ tuned = tuned_score(
 )
 print(tuned)
 print(f"the best inner score is too high by {tuned.optimism:.4f}")
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-left.bar([choice.n_neighbors for choice in tuned.choices], tuned.choices.values())
-left.set(xlabel="K", ylabel="share of training sets")
+fig, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
+ax.bar([choice.n_neighbors for choice in tuned.choices], tuned.choices.values())
+ax.set(xlabel="K", ylabel="share of training sets")
 
 # %%
 # What single runs of five folds would have said, of the raw columns:
 
 result = complete_cv(wine.X, wine.y, "knn", 5, n_neighbors=5)
 runs = result.runs(random_state=0)
-right.hist(100 * runs.scores, bins=np.arange(62, 78, 100 / 178) - 50 / 178)
-right.axvline(100 * result.score, color="black")
-right.set(xlabel="accuracy of one run in %", ylabel="runs")
+fig, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
+ax.hist(100 * runs.scores, bins=np.arange(62, 78, 100 / 178) - 50 / 178)
+ax.axvline(100 * result.score, color="black")
+ax.set(xlabel="accuracy of one run in %", ylabel="runs")
 
 # %%
 # Is there anything to learn? The exact score, among the exact scores of permuted labels:
