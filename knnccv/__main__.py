@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ._cli.commands import run
 
         status = run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed before the start
+            sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
         return UNREAD

@@ -50,9 +50,17 @@ def is_date(cell: str) -> bool:
     return _DATE.fullmatch(cell) is not None
 
 
-def is_missing(cell: object) -> bool:
+def marks_of_gaps(listed: str | None) -> frozenset[Any]:
+    """Marks of missing values in a list with commas between, in lower case, and the numbers among them."""
+    if listed is None:
+        return MISSING
+    marks = [mark.strip().lower() for mark in listed.split(",")]
+    return frozenset(["", *marks, *(value for value in map(number, marks) if not math.isnan(value))])
+
+
+def is_missing(cell: str, marks: Collection[Any] = MISSING) -> bool:
     """Return True if the cell stands for a missing value."""
-    return str(cell).lower() in MISSING
+    return cell.lower() in marks or (marks is not MISSING and number(cell) in marks)
 
 
 def number(cell: str) -> float:
@@ -66,6 +74,25 @@ def number(cell: str) -> float:
 def looks_numeric(cell: str) -> bool:
     """Return True if the cell is a number, or would be one with other marks, as a message then says."""
     return not math.isnan(number(cell.replace(",", ".", 1))) or bool(readings(cell))
+
+
+_SIGN = "[%\u2030$\u20ac\u00a3\u00a5]"
+_SIGNED = re.compile(rf"(?P<sign>[+-]?){_SIGN}? ?(?P<number>[+-]?[\d.,]*\d[.,]?) ?{_SIGN}?", re.ASCII)
+_FORTRAN = re.compile(r"([+-]?\d*\.\d*|[+-]?\d+(?=[dD][+-]))[dD]([+-]?\d+)", re.ASCII)
+
+
+def without_sign(cell: str) -> str:
+    """The number in a cell such as 3.7%, $ 1.20 or 1.0D-01, to be written alone; empty if it is no such."""
+    if found := _FORTRAN.fullmatch(cell):
+        return f"{found[1]}e{found[2]}"
+    found = _SIGNED.fullmatch(cell)
+    text = found["sign"] + found["number"] if found else ""
+    return text if text != cell and readings(text) else ""
+
+
+def keeping(mark: str = "") -> list[str]:
+    """How to keep the cells of a mark of missing values that is one without an option."""
+    return [f"--missing '' if {mark} is a value"] if mark and is_missing(mark) else []
 
 
 class Marks(NamedTuple):
@@ -140,10 +167,12 @@ class Cells(NamedTuple):
     kind: str = ""
 
     @classmethod
-    def of(cls, texts: list[str], kind: str) -> Cells:
-        """A column of texts."""
+    def of(cls, texts: list[str], kind: str, gaps: Collection[Any] = MISSING) -> Cells:
+        """A column of texts, some of which mark missing values."""
         numbers = np.array(list(map(number, texts)), np.float64)
-        return cls(numbers, np.array(list(map(is_missing, texts)), np.bool_), texts, kind)
+        missing = np.array([is_missing(text, gaps) for text in texts], np.bool_)
+        numbers[missing] = np.nan
+        return cls(numbers, missing, texts, kind)
 
     @property
     def known(self) -> list[str]:
@@ -156,7 +185,9 @@ class Cells(NamedTuple):
 
     def are_names(self) -> bool:
         """Return True if they are texts, none of which looks like a number."""
-        return self.kind == "text" or (bool(self.known) and not any(map(looks_numeric, self.known)))
+        if self.kind == "text" or not self.known:
+            return self.kind == "text"
+        return not any(looks_numeric(cell) or without_sign(cell) for cell in set(self.known))
 
     def labels(self) -> Array:
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
@@ -210,7 +241,7 @@ class Columns:
     def option(self, index: int) -> str:
         """The argument of ``--drop`` for this column: its name for a shell, or its number if safer."""
         name = self.name(index)
-        if self.names and (self.names.count(name) != 1 or name.startswith("-")):
+        if self.names and (self.names.count(name) != 1 or name.startswith("-") or len(name) > 100):
             return str(index)
         return shlex.quote(name)
 

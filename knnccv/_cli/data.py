@@ -51,7 +51,8 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
 def _read(args: Namespace, path: str, target: str | None, **columns: Any) -> Table:
     """A file, read as the options say."""
     how = Format(*(getattr(args, name) for name in Format._fields))
-    return read_table(path, target, how, every_target=args.keep_missing_target, **columns)
+    rows = {"every_target": args.keep_missing_target, "drop_incomplete": args.drop_incomplete}
+    return read_table(path, target, how, **rows, **columns)
 
 
 def test_table(args: Namespace, table: Table) -> Table:

@@ -41,6 +41,12 @@ def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]],
     return 0
 
 
+def as_text(cell: Any) -> Any:
+    """The cell, with an apostrophe before a text that spreadsheets would take for a formula."""
+    is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if is_formula else cell
+
+
 def table_lines(first: list[str], columns: list[list[str]]) -> Iterator[str]:
     """The lines of a table, whose columns go on below where they are too wide."""
     margin = max(map(len, first))

@@ -31,7 +31,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from .columns import MISSING, Columns, Marks, looks_numeric
+from .columns import Columns, Marks, is_missing, keeping, looks_numeric, marks_of_gaps, without_sign
 from .options import Refusal, need, refuse
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ _NAMES = "#N/A #NA <NA> N/A NA NULL NaN None n/a nan null -1.#IND 1.#IND -1.#QNA
 OF_PANDAS = frozenset(["", *_NAMES.split()])
 """Marks of missing values to pandas; some, such as None, are names to the command."""
 SUITED = {
-    "text": {"delimiter", "header", "decimal", "thousands", "encoding"},
-    "Excel": {"header", "sheet", "decimal", "thousands"},
-    "parquet": set[str](),
+    "text": {"delimiter", "header", "decimal", "thousands", "encoding", "missing"},
+    "Excel": {"header", "sheet", "decimal", "thousands", "missing"},
+    "parquet": {"missing"},
 }
 """The options of each format."""
 
@@ -81,6 +81,12 @@ class Format(NamedTuple):
     decimal: str | None = None
     thousands: str | None = None
     encoding: str | None = None
+    missing: str | None = None
+
+    @property
+    def gaps(self) -> frozenset[Any]:
+        """The marks of missing values."""
+        return marks_of_gaps(self.missing)
 
     @property
     def marks(self) -> Marks:
@@ -132,25 +138,33 @@ class File:
     notes: list[str] = field(default_factory=list)
     lines: Array | None = None
 
-    def with_values(self, column: int) -> File:
-        """The file without the records that lack a value in a column, which a note says."""
-        gaps = self.frame.iloc[:, column].isna().to_numpy()
+    def with_values(self, columns: Sequence[int], option: str = "") -> File:
+        """The file without the records that lack a value in one of the columns, which a note says."""
+        found = self.frame.iloc[:, list(columns)].isna().to_numpy()
+        gaps: Array = np.any(found, axis=1)
         if not gaps.any():
             return self
-        kept, scan, name = (~gaps).nonzero()[0], copy.copy(self.scan), self.columns.name(column)
-        scan.gaps = [gap for gap in scan.gaps if not gaps[gap[0]]]
-        label, first = self.frame.columns[column], self.record(int(gaps.argmax()))[0]
-        left_out = f"{gaps.sum()} of {len(gaps)} rows have no value in the column {name!r} and are left out"
+        kept, scan = (~gaps).nonzero()[0], copy.copy(self.scan)
+        lacking = [columns[at] for at in np.any(found, axis=0).nonzero()[0]]
+        marks = sorted({mark for at, j, mark in scan.gaps if mark and j in lacking and gaps[at]})
+        place = (np.cumsum(~gaps) - 1).tolist()
+        scan.gaps = [(place[at], j, mark) for at, j, mark in scan.gaps if not gaps[at]]
+        labels, first = [self.frame.columns[one] for one in lacking], self.record(int(gaps.argmax()))[0]
+        where = f"the column {self.columns.name(lacking[0])!r}"
+        where = where if len(lacking) == 1 else f"one of {len(lacking)} columns"
+        where += f" ({', '.join(marks)})" * bool(marks)
+        left_out = f"{gaps.sum()} of {len(gaps)} rows have no value in {where} and are left out"
+        remedies = [option] * bool(option) + keeping(*marks[:1])
         return replace(
             self,
             frame=self.frame.iloc[kept],
-            call=self.call and f"{self.call}.dropna(subset=[{label!r}])",
+            call=self.call and f"{self.call}.dropna(subset={labels!r})",
             record=lambda at: self.record(int(kept[at])),
             scan=scan,
             lines=None if self.lines is None else self.lines[kept],
             notes=[
                 *self.notes,
-                f"{left_out}, the first of them {first}; --keep-missing-target refuses them",
+                "; ".join([f"{left_out}, the first of them {first}", *remedies]),
             ],
         )
 
@@ -180,16 +194,18 @@ def read_file(source: str, how: Format) -> File:
         refuse(value is not None and option not in SUITED[form], wrong)
     if form == "text":
         return _read_text(name, blob, how, compression)
-    file = _read_parquet(bound, blob) if form == "parquet" else _read_excel(bound, blob, how)
+    file = _read_parquet(bound, blob, how) if form == "parquet" else _read_excel(bound, blob, how)
     file.call = "" if compression else file.call  # pandas unpacks text only
     return file
 
 
 def import_pandas(name: str, form: str, package: str = "pandas") -> Any:
     """The package pandas, if the one that it needs for a format is there too."""
-    reads = "pandas reads" if package == "pandas" else f"pandas and {package} read"
+    extra, reads = "cli", f"pandas and {package} read"
+    if package == "pandas":
+        extra, reads = "pandas", "pandas reads"
     for one in (package, "pandas"):
-        module = need(one, "cli", f"{name} is a file of {form}, which {reads}")
+        module = need(one, extra, f"{name} is a file of {form}, which {reads}")
     return module
 
 
@@ -228,16 +244,17 @@ class Scan:
     def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
         self.n_rows, self.gaps, self.wrong = 0, list[tuple[int, int, str]](), dict[int, tuple[int, str]]()
         misleads, others = how.marks.misleads if how.marks != Marks() else None, False
+        marks, given = how.gaps, how.missing is not None
         for self.n_rows, cells in enumerate(records, 1):
             for j, cell in cells:
-                if len(cell) < 5 and cell.lower() in MISSING:
+                if (len(cell) < 5 and cell.lower() in marks) or (given and is_missing(cell, marks)):
                     self.gaps.append((self.n_rows - 1, j, cell))
                 elif cell in OF_PANDAS:
                     others = True
                 elif misleads and misleads(cell):
                     self.wrong.setdefault(j, (self.n_rows - 1, cell))
-        given = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
-        self.options: dict[str, Any] = {key: value for key, value in given.items() if value}
+        named = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
+        self.options: dict[str, Any] = {key: value for key, value in named.items() if value}
         self.options |= {} if columns.names else {"header": None}
         ours = sorted({cell for *_, cell in self.gaps})
         if others:
@@ -268,6 +285,11 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     refuse(not text.strip(), f"{name} is empty")
     line = text.count("\n", 0, text.find("\0")) + 1
     refuse("\0" in text, f"{name} is no text: line {line} holds the byte 0x00")
+    names = "the names of its @attribute lines, with commas between, in place of all up to @data"
+    is_arff = re.match(r"(\s*(%.*)?\n)*\s*@relation\b", text, re.IGNORECASE)
+    refuse(is_arff, f"{name} is an ARFF file: write {names}")
+    if for_excel := re.match(r'"?sep=.?"?(?=\s*\n)', text, re.IGNORECASE):
+        refuse(True, f"{name}: delete its first line, {for_excel[0]}, which speaks to Excel alone")
     mark = _sniff(text, name) if how.delimiter is None else _delimiter(how.delimiter)
     first = next(_records(text, mark, name))[1]
     columns = how.columns(name, first)
@@ -331,7 +353,7 @@ def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[
     # StringIO ends lines as files do; str.splitlines would also end them at form feeds and the like.
     stream, skips = io.StringIO(text, newline=""), mark != " "
     reader = csv.reader(stream, delimiter=mark, skipinitialspace=skips, strict=True)
-    before = 0
+    before = n_read = 0
     try:
         for record in reader:
             cells = [cell.strip() for cell in record]
@@ -340,12 +362,24 @@ def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[
             if cells not in ([], [""]):
                 if width not in (0, len(cells)):
                     expected = f"{width} cells expected as in the first line, got {len(cells)}"
-                    refuse(width, f"{name}, line {before + 1}: {expected} (split at {called})")
+                    remedy = _remedy(text, cells, is_second=n_read == 1, more=len(cells) - width)
+                    refuse(width, f"{name}, line {before + 1}: {expected} (split at {called}){remedy}")
+                n_read += 1
                 yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
         msg = f"{name} cannot be split at {called}: {error}"
         raise ValueError(msg) from None
+
+
+def _remedy(text: str, cells: Sequence[str], *, is_second: bool, more: int) -> str:
+    """What to do about a record of another width than the first, for the end of a message."""
+    if cells[0].startswith("#") or text.lstrip().startswith("#"):
+        return "; delete the lines that begin with #, which are comments"
+    if is_second and more == 1:
+        named = "put a name for them first in the first line, or write.csv(..., row.names = FALSE) in R"
+        return f"; if the rows begin with their names, {named}"
+    return ""
 
 
 def _sniff(text: str, name: str) -> str:
@@ -360,7 +394,7 @@ def _sniff(text: str, name: str) -> str:
             continue
         width, count = Counter(map(len, rows)).most_common(1)[0]
         body = [cell for cells in rows[1:] or rows for cell in cells]
-        numbers = sum(looks_numeric(cell) for cell in body) / max(len(body), 1)
+        numbers = sum(looks_numeric(cell) or bool(without_sign(cell)) for cell in body) / max(len(body), 1)
         # "1,5;a" is as numeric split at commas, but then the cells contain semicolons.
         left_over = sum(";" in cell or "\t" in cell for cell in body) / max(len(body), 1)
         even = count / len(rows)
@@ -373,7 +407,7 @@ def _sniff(text: str, name: str) -> str:
     return max(found, key=lambda mark: found[mark])
 
 
-def _read_parquet(bound: Bound, blob: bytes) -> File:
+def _read_parquet(bound: Bound, blob: bytes, how: Format) -> File:
     name = bound.name
     pandas = import_pandas(name, "parquet", "pyarrow")
     with damage_reported(name, "read as parquet"):
@@ -386,8 +420,15 @@ def _read_parquet(bound: Bound, blob: bytes) -> File:
         return f"row {at} (from 0)", [_text(frame.iat[at, j]) for j in range(len(names))]
 
     columns = Columns(name, len(names), names)
-    nothing = Scan((), Format(), columns)
-    return File(columns, "parquet", frame, _call("read_parquet", name, {}), record, nothing)
+    scan, call, known = Scan((), Format(), columns), _call("read_parquet", name, {}), frame
+    of_text = [column for _, column in frame.items() if getattr(column.dtype, "kind", "O") == "O"]
+    texts = {cell for column in of_text for cell in column if isinstance(cell, str)}
+    marks: list[Any] = sorted(text for text in texts if is_missing(text.strip(), how.gaps))
+    if marks := marks + [mark for mark in how.gaps if isinstance(mark, float)]:
+        is_mark = frame.isin(marks)
+        call, known = f"{call}.pipe(lambda data: data.mask(data.isin({marks})))", frame.mask(is_mark)
+        scan.gaps = [(at, j, _text(frame.iat[at, j])) for at, j in np.argwhere(is_mark.to_numpy()).tolist()]
+    return File(columns, "parquet", known, call, record, scan)
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
@@ -415,7 +456,11 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     first = list(map(_text, values[0]))
     named = how.columns(name, first)
     body = values[named.first_row :]
-    texts = ([(j, cell.strip()) for j, cell in enumerate(row) if isinstance(cell, str)] for row in body)
+
+    def is_read(cell: Any) -> bool:  # a mark may be a number, such as -999
+        return isinstance(cell, str) or (how.missing is not None and is_missing(_text(cell), how.gaps))
+
+    texts = ([(j, _text(cell)) for j, cell in enumerate(row) if is_read(cell)] for row in body)
     scanned = Scan(texts, how, named)
     # pandas takes texts such as 01 for numbers otherwise
     options: dict[str, Any] = {"dtype": "object"} if how.marks == Marks() else {}

@@ -31,7 +31,7 @@ from ..results import CompleteCV, SampledCV, complete_cv
 from . import data, scorings
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
-from .output import TIES, Lines, computing, output_path, print_notes, show, span, table_lines
+from .output import TIES, Lines, as_text, computing, output_path, print_notes, show, span, table_lines
 from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         frame, lines = answer.found.to_frame(), (answer.table.test or answer.table).lines
         if lines is not None:
             frame.insert(0, "line", lines)
+        for name in frame.select_dtypes(["object", "string"]).columns:
+            frame[name] = frame[name].map(as_text)
         with written_whole(items) as part:
             frame.to_csv(part, lineterminator="\r\n")
     return show(args, answer.to_dict(), answer.lines())

@@ -7,6 +7,7 @@ reported with its line in the file and its column.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Array
-from .columns import EXACT, Cells, Marks, is_date, is_missing, kind_of, number, readings, thousands_note
+from .columns import (
+    EXACT,
+    Cells,
+    Marks,
+    is_date,
+    is_missing,
+    keeping,
+    kind_of,
+    number,
+    readings,
+    thousands_note,
+    without_sign,
+)
 from .options import refuse
 from .reader import File, Format, read_file
 
@@ -24,6 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ANY = Format()
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +137,8 @@ class Table:
         names, n_missing = self.categorical_names, sum(self.missing.values())
         more = f" and {len(names) - 4} more" * (len(names) > 4)
         columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
-        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}"
+        marks = ", ".join(filter(None, self.missing))
+        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}" + f" ({marks})" * bool(marks)
         parts = [columns] * bool(names) + [missing] * bool(n_missing)
         note = f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"
         return [note] if parts else []
@@ -138,6 +154,7 @@ def read_table(
     mixed: bool = False,
     categorical: Sequence[str] = (),
     every_target: bool = False,
+    drop_incomplete: bool = False,
     is_test: bool = False,
 ) -> Table:
     """Read a table.
@@ -160,6 +177,8 @@ def read_table(
         Columns of a mixed table that are categorical although they hold numbers.
     every_target : bool, default False
         Refuse a row without a target; otherwise it is left out, and a note says so.
+    drop_incomplete : bool, default False
+        Leave out every row that lacks a feature or its group, which a note says.
     is_test : bool, default False
         A test set may lack columns that are left out, and have one row.
 
@@ -173,7 +192,7 @@ def read_table(
     ImportError
         If pandas, or the package that it needs for the file's format, is missing.
     """
-    marks, file = how.marks, read_file(source, how)
+    file = read_file(source, how)
     columns, name = file.columns, file.columns.source
     must = f"--target must name the column of {name} that holds the labels"
     refuse(target is None, f"{must}{columns.listing()}")
@@ -197,13 +216,17 @@ def read_table(
     used = [*features, label, *([] if grouping is None else [grouping])]
     wrong_at = next((index for index in used if index in file.scan.wrong), None)
     if wrong_at is not None:
-        raise ValueError(_Reader(file, marks).complaint(*file.scan.wrong[wrong_at], wrong_at, mixed))
-    before, file = len(file.frame), file if every_target else file.with_values(label)
+        raise ValueError(_Reader(file, how).complaint(*file.scan.wrong[wrong_at], wrong_at, mixed))
+    before = len(file.frame)
+    if not every_target:
+        file = file.with_values([label], "--keep-missing-target refuses them")
+    if drop_incomplete:
+        file = file.with_values([one for one in used if one != label])
     n_rows = len(file.frame)
     below += " with a target" * (n_rows < before)
     least = 1 if is_test else 2
     refuse(n_rows < least, f"{name} must have at least {least} row{'s'[is_test:]}{below}, got {n_rows}")
-    table = _Reader(file, marks).table(features, label, grouping, named if mixed else None)
+    table = _Reader(file, how).table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
@@ -223,8 +246,8 @@ def read_table(
 class _Reader:
     """Turns the columns of a file into a table."""
 
-    def __init__(self, file: File, marks: Marks) -> None:
-        self.file, self.columns, self.marks = file, file.columns, marks
+    def __init__(self, file: File, how: Format) -> None:
+        self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
         self.cells: dict[int, Cells] = {}
 
     def table(
@@ -244,7 +267,8 @@ class _Reader:
             wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
             refuse(gaps == len(column), wrong)
             marks = Counter(mark for _, j, mark in self.file.scan.gaps if j == i and mark)
-            marks |= Counter(cell for cell in self.cells[i].texts or () if cell and is_missing(cell))
+            texts = filter(None, self.cells[i].texts or ())
+            marks |= Counter(cell for cell in texts if is_missing(cell, self.gaps))
             missing += marks + Counter({"": gaps - marks.total()})
         y, notes = self._labels(label, "target"), columns.feature_notes(values, categorical)
         if y.dtype.kind == "f":
@@ -278,9 +302,9 @@ class _Reader:
             texts = [self.marks.plain(text) or text for text in texts]
         kind = kind_of({type(value) for value in values[~gaps]})
         if code in "mM" or (kind == "dates" and self.file.form != "text"):
-            return Cells.of(texts, "dates")
+            return Cells.of(texts, "dates", self.gaps)
         typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == Marks())
-        return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "")
+        return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "", self.gaps)
 
     def _text(self, value: object) -> str:
         """A cell as one would type it: a number with the decimal mark that texts beside it have."""
@@ -318,32 +342,40 @@ class _Reader:
         """The column of the targets or of the groups, in which no value may be missing."""
         for at in self.cells[index].missing.nonzero()[0][:1].tolist():
             shown = f" ({mark})" if (mark := self._shown(at, index)) else ""
-            msg = f"{self._place(at, index)}: the {what} is missing{shown}; every sample needs one"
+            remedies = ["--drop-incomplete leaves out such rows"] * (what == "group") + keeping(mark)
+            needed = "; ".join([f"the {what} is missing{shown}", "every sample needs one", *remedies])
+            msg = f"{self._place(at, index)}: {needed}"
             raise ValueError(msg)
         texts = self.cells[index].texts or [""]
         other = next((at for at, text in enumerate(texts) if math.isnan(number(text))), None)
         if what == "target" and other is not None and all(map(readings, texts)):
             where, remedy = self._place(other, index), self._remedy(readings(texts[other]))
-            msg = f"{where}: {texts[other]!r} is written like a number but read as a name{remedy}"
+            shown = _SHOWN.repr(texts[other])
+            msg = f"{where}: {shown} is written like a number but read as a name{remedy}"
             raise ValueError(msg)
         return self.cells[index].labels()
 
     def _place(self, at: int, index: int) -> str:
-        return f"{self.columns.source}, {self.file.record(at)[0]}, column {self.columns.name(index)!r}"
+        column = _SHOWN.repr(self.columns.name(index))
+        return f"{self.columns.source}, {self.file.record(at)[0]}, column {column}"
 
     def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
         header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
-        if is_missing(cell):
+        if is_missing(cell, self.gaps):
             accepts = "--metric heom (in Python knnccv.hvdm.HEOM) accepts tables with missing values"
-            remedy = header if is_header else f"--drop {option} leaves the column out, and {accepts}"
+            remedy = f"--drop-incomplete leaves out such rows, --drop {option} the column, and {accepts}"
+            remedy = header if is_header else remedy
             return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"
         if math.isinf(number(cell)):
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
-        if found := readings(cell):
+        if alone := without_sign(cell):
+            hint = f"; write numbers alone, such as {alone}"
+            hint += f", {category} if it is a category" * mixed
+        elif found := readings(cell):
             hint = self._remedy(found) + f", {category} if it is a category" * mixed
         elif is_header:
             hint = f"; {header}"
@@ -351,7 +383,7 @@ class _Reader:
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
             hint = f", but other cells of the column are numbers{hint}"
-        return f"{where}: {cell!r} is not a number{hint}"
+        return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"
 
     def _remedy(self, found: Mapping[str, Marks]) -> str:
         """How to say which number a cell means that was written with other marks."""

@@ -17,6 +17,7 @@ import io
 import os
 import re
 import tarfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Collection, Iterator
@@ -36,6 +37,8 @@ READ_TIMEOUT = 30.0
 
 DEADLINE = 600.0
 """Seconds that one transfer may take in all."""
+
+TOO_LONG = "not complete after {:g} seconds"
 
 ATTEMPTS = 2
 """Number of requests to an address whose server breaks off or is overloaded."""
@@ -236,6 +239,25 @@ def _bounded(stream: Any, limit: int) -> bytes:
     return content
 
 
+def _within(seconds: float, transfer: Callable[[], Any]) -> None:
+    """Do it, but wait no longer: a server that sends byte after byte ends no timeout of reading."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            transfer()
+        except BaseException as error:  # noqa: BLE001, RUF100 - it is raised where it is waited for
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    if thread.is_alive():
+        raise TimeoutError(TOO_LONG.format(seconds))
+    if raised:
+        raise raised.pop()  # which keeps no frame, and so no socket, alive
+
+
 class _Sink(io.BytesIO):
     """A memory file that refuses content that is too large or takes too long."""
 
@@ -245,8 +267,7 @@ class _Sink(io.BytesIO):
 
     def write(self, chunk: Any, /) -> int:
         if time.monotonic() > self._deadline:
-            msg = f"not complete after {DEADLINE:g} seconds"
-            raise TimeoutError(msg)
+            raise TimeoutError(TOO_LONG.format(DEADLINE))
         if self.tell() + len(chunk) > MAX_BYTES:
             msg = f"the content is larger than {MAX_BYTES} bytes"
             raise WrongContentError(msg)
@@ -265,7 +286,7 @@ def _download(source: Source) -> bytes:
     for remaining in reversed(range(ATTEMPTS)):
         sink = _Sink()
         try:
-            downloader(source.url, sink, None)
+            _within(DEADLINE, partial(downloader, source.url, sink, None))
             break
         except requests.RequestException as error:
             if not remaining or not _is_passing(error):

@@ -213,10 +213,10 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
     low, high = draw.found(n_jobs)
     valid = low.relevant > 0
     if not valid.any():
-        msg = (
-            "no query has a right item in the gallery: no identity occurs in both, or the mask removes "
-            "all right items"
-        )
+        why = "no identity occurs in both"
+        if (problem.codes >= 0).any():
+            why = f"the mask ({problem.mask}) removes all right items; with one camera, use no mask"
+        msg = f"no query has a right item in the gallery: {why}"
         raise ValueError(msg)
     if problem.near.given:
         _refuse_similarities(low, valid)

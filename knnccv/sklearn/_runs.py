@@ -144,13 +144,31 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
         options["params"] = {"groups": np.asarray(request.groups)}
     ask = partial(cross_val_score, estimator, request.prepared.X, request.y, **options)
-    parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
+    try:
+        parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
+    except ValueError as error:
+        _refuse_one_class(request, splits, error)
+        raise
     scores: Array = np.concatenate(parts)
     if not np.isfinite(scores).all():
+        _refuse_one_class(request, splits)
         at = int(np.argmin(np.isfinite(scores)))
         msg = f"scikit-learn's score of split {at} is {scores[at]}; is scoring={scoring!r} defined there?"
         raise ValueError(msg)
     return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)
+
+
+def _refuse_one_class(request: Request, splits: Any, error: Exception | None = None) -> None:
+    """Raise ValueError that tells of a fold of one class, if there is one."""
+    if request.regression or request.y.ndim > 1:
+        return
+    name = "StratifiedKFold" if request.groups is None else "StratifiedGroupKFold"
+    for at, split in enumerate(splits):
+        for what, rows in zip(("training", "tested"), split, strict=True):
+            if len(found := np.unique(request.y[rows]).tolist()) == 1:
+                why = f"all {what} samples of split {at} are {found[0]!r} ({error or 'no score'})"
+                msg = f"use a stratified splitter, such as {name}, or fewer folds: {why}"
+                raise ValueError(msg) from error
 
 
 def _is_mean(request: Request, scoring: Any) -> bool:

@@ -21,6 +21,7 @@ from command_line import PLAIN, Refused, Terminal, elsewhere, knnccv, main, run,
 from numba.core import event
 
 import knnccv as library
+from knnccv.__main__ import main as library_main
 from knnccv.datasets import uci_names
 from knnccv.kernel import cache_folder
 from knnccv.reproduce import REPRODUCTIONS, Reproduction
@@ -275,6 +276,13 @@ def test_the_streams_of_a_process():
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_closed_output_ends_quietly(monkeypatch):
+    """Python has no stream then."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert library_main(["datasets"]) == 0
 
 
 def test_help_needs_no_heavy_import():

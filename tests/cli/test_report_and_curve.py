@@ -80,7 +80,7 @@ def test_mixed_tables_are_read_with_their_categories():
 
     read = table(MIXED, "--target label --categorical code")
     missing = sum(cell is None for row in CELLS for cell in row)
-    note = f"2 categorical columns (kind, code) and {missing} missing values: the distance is HEOM "
+    note = f"2 categorical columns (kind, code) and {missing} missing values (?): the distance is HEOM "
     assert read.notes == f"knnccv: note: {note}(docs/guide/mixed_tables.md)\n"
     assert read.categorical == [1, 2]
     for found, (x, kind, code) in zip(read.X.tolist(), CELLS, strict=True):

@@ -425,6 +425,20 @@ def test_the_scores_of_samples_in_a_file():
     assert scores[2:] == pytest.approx([math.nan] * 2, nan_ok=True)  # never tested
 
 
+def test_cells_that_would_be_formulas_are_texts():
+    """Labels that spreadsheets would compute; numbers stay what they are."""
+    labels = ["=1+1", "-x", "@a", "+b", "c=d"]
+    content = csv("x label", range(10), 2 * labels)
+    for names, column in ((labels, content), ([-1, 2], csv("x label", range(10), 5 * [-1, 2]))):
+        with elsewhere() as folder:
+            write(column)
+            run("score t.csv --variant nn --target label --repeats 0 --cv 2 --per-item items.csv")
+            with (folder / "items.csv").open(encoding="utf-8", newline="") as file:
+                found = [row[2] for row in text_files.reader(file)][1:]
+        expected = ["'" + name if name in labels[:4] else str(name) for name in names]
+        assert found == expected * (10 // len(names))
+
+
 def test_a_file_that_cannot_be_written_is_found_before_anything_is_computed():
     with (
         mock.patch("knnccv._cli.score.complete_cv", side_effect=AssertionError),

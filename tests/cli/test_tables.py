@@ -366,7 +366,6 @@ def test_there_is_no_code_where_pandas_reads_other_values_or_cannot_read_again()
     for name, content in (
         ("t.csv", text(FRAME.assign(label=spaces, b=LABEL * 2))),
         ("t.csv", text(FRAME.assign(b=spaces))),
-        ("t.parquet", parquet(MIXED)),  # ? is a text in a format with types
         ("t.parquet.gz", gzip.compress(parquet(FRAME))),
     ):
         assert table(content, "--target label", name).code == ()
@@ -410,3 +409,61 @@ def test_the_code_prints_the_score(capsys):
     assert found["name"] == "standard input"
     with pytest.raises(NameError):
         exec(found["method"]["code"], {})
+
+
+GAPS = [("Oceania", 1.0, "a", "N")] + [
+    (("NA", "Asia")[i % 2], -999.0 if i % 5 == 1 else i / 2, "ab"[i % 3 == 0], "k.A." if i == 4 else "S")
+    for i in range(12)
+]
+NAMES = ["continent", "x", "label", "side"]
+
+
+@pytest.mark.parametrize(
+    "form", [text, parquet, lambda frame: excel(rows=frame)], ids=["csv", "parquet", "xlsx"]
+)
+@pytest.mark.parametrize(
+    ("marks", "options"),
+    [
+        ({"NA"}, ""),
+        (set(), "--missing="),
+        ({-999.0, "k.A."}, "--missing=-999,K.A."),
+        ({"NA", -999.0, "k.A."}, "--missing=NA,k.A.,-999.0"),
+    ],
+)
+def test_what_counts_as_missing(form, marks, options):
+    """In every format, with the code that reads the same; whole rows are left out on request."""
+    blob = form(pd.DataFrame(GAPS, columns=NAMES))
+    expected = [[None if cell in marks else cell for cell in row] for row in GAPS]
+    name = "t.parquet" if form is parquet else "t.xlsx" if form is not text else "t.csv"
+    for dropped, kept in (
+        ("", expected),
+        ("--drop-incomplete", [row for row in expected if None not in row]),
+    ):
+        read = table(blob, f"--target label {options} {dropped}", name)
+        found = [[None if cell != cell else cell for cell in row] for row in read.X.tolist()]
+        assert found == [[row[0], row[1], row[3]] for row in kept]
+        assert read.y.tolist() == [row[2] for row in kept]
+        by_pandas = read.by_pandas[0].astype(object)
+        assert by_pandas.where(by_pandas.notna(), None).to_numpy().tolist() == found
+        assert all(str(mark).removesuffix(".0") in read.notes for mark in marks)
+    assert "rows have no value in" in read.notes or not marks
+
+
+def test_gaps_of_a_test_set_and_of_groups():
+    """Options hold for both files; a mark that is a label, and a group that is missing."""
+    asked = "--target y --variant nn --repeats 0"
+    train = "x,y,g\n" + "".join(
+        f"{i + i % 3 / 10},{('NA', 'b')[i % 2]},{i % 3 or 'NA'}\n" for i in range(12)
+    )
+    tested = "x,y\n1.2,NA\n-,b\n3.5,b\n"
+    command = f"score t.csv --test u.txt {asked} --drop g"
+    found = numbers(f"{command} --missing=- --drop-incomplete", train, u=tested)
+    assert (found["classes"], found["n_items"], found["n_test"]) == ({"NA": 6, "b": 6}, 12, 2)
+    read = table("x,y,label\n-999.000,1,a\n2,-9.99e2,b\n3,2,a\n", "--target label --missing=-999")
+    np.testing.assert_array_equal(read.X, [[np.nan, 1], [2, np.nan], [3, 2]])
+    found = numbers(f"score t.csv {asked} --groups g --missing= ", train)
+    assert (found["n_items"], found["classes"]) == (12, {"NA": 6, "b": 6})
+    found = numbers(f"score t.csv {asked} --groups g --drop-incomplete", train.replace("NA,", "a,"))
+    assert (found["n_items"], found["classes"]) == (8, {"a": 4, "b": 4})
+    curve = numbers("curve t.csv --target y --drop g --missing= --n-neighbors 1 --train-sizes 6", train)
+    assert curve["n_items"] == 12

@@ -173,7 +173,6 @@ BROKEN = {
     "hangup": (lambda _: local.hangup, "RemoteDisconnected", 1, {}),
     "silent": (lambda _: local.silent, "no answer within", 1, {"READ_TIMEOUT": 0.1}),
     "stalled": (local.stalled, "no answer within", 1, {"READ_TIMEOUT": 0.1}),
-    "dripping": (local.content, "not complete after", 1, {"DEADLINE": -1.0}),
     "large": (local.content, "larger than 3000 bytes", 1, {"MAX_BYTES": 3000}),
 }
 
@@ -199,6 +198,15 @@ class TestBrokenServers:
         with local.serve(answer(liver)) as server:
             self.fails(server.url, monkeypatch, cache, reason)
             assert len(server.requests) == n_requests
+
+    @pytest.mark.parametrize("last", ["\r\n", "X-Slow: "])
+    def test_dripping(self, last, monkeypatch, cache):
+        """A body, and a header; no timeout of reading ends them, and no part of a body is complete."""
+        monkeypatch.setattr(_download, "DEADLINE", 0.2)
+        with local.serve(local.dripping(f"HTTP/1.0 200 OK\r\nContent-Length: 2000\r\n{last}")) as server:
+            server.dripped = 0
+            self.fails(server.url, monkeypatch, cache, "not complete after 0.2 seconds")
+            assert server.dripped < 1000
 
     def test_no_server_and_no_network(self, monkeypatch, cache):
         self.fails(local.unused_url(), monkeypatch, cache, "refused")

@@ -110,6 +110,18 @@ def stalled(body: bytes) -> Answer:
     return answer
 
 
+def dripping(beginning: str) -> Answer:
+    """Send `beginning`, then a byte every now and then until the server stops or somebody hangs up."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(beginning.encode())
+        while not handler.server.stopping.wait(0.01):  # type: ignore[attr-defined]
+            handler.wfile.write(b"a")
+            handler.server.dripped += 1  # type: ignore[attr-defined]
+
+    return answer
+
+
 def unused_url() -> str:
     """An address without a server."""
     with socket.socket() as probe:
