@@ -78,6 +78,7 @@ def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str
     """
     from .._parallel import one_bar
     from ..kernel import Compiling
+    from ..neighbors import CopiesWarning
 
     with (
         Compiling(f"knnccv: compiling once {what}") as compiling,
@@ -86,6 +87,7 @@ def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str
     ):
         for kind in kinds:
             warnings.simplefilter("always", kind)
+        warnings.simplefilter("ignore", CopiesWarning)  # a note, or the page, says it
         try:
             yield compiling, warned
         except ValueError as error:
