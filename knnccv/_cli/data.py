@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MIXED_METRICS = ("heom", "hvdm")
 """Distances that measure categorical and missing values; the others measure numbers."""
+OF_SCALE = ("euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski")
+"""Distances that columns of large values decide."""
 BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
 """Python that reads the bundled data."""
 OF_A_FILE = ("target", "drop", "groups", "categorical", "test", *Format._fields)
@@ -179,7 +181,22 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     table = replace(table, X=both[: len(table.X)], standardized=scale)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
+    print_notes(_remarks(args, table, rule) if args.file is not None else ())
     return Problem(table, rule, X, how | measured_by)
+
+
+def _remarks(args: Namespace, table: Table, rule: Variant) -> list[str]:
+    """What a report says of the table as well."""
+    from .. import reporting
+
+    task = "regression" if rule.target == "values" else "classification"
+    mask, rows, n = np.array(table.categorical, bool), np.arange(len(table.X)), len(table.X)
+    given = reporting.TableInput(
+        table.X, table.feature_names, mask, (), table.y, task, "", rows, n, groups=table.groups
+    )
+    scale = reporting.largest_scale(given) * (args.metric in OF_SCALE and not table.standardized)
+    names = reporting.copies_of_target(given)
+    return [one.strip() for one in (*reporting.remarks(given), scale, reporting.copies_note(names)) if one]
 
 
 def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:

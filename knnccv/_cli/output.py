@@ -84,6 +84,7 @@ def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str
     """
     from .._parallel import one_bar
     from ..kernel import Compiling
+    from ..neighbors import CopiesWarning
 
     with (
         Compiling(f"knnccv: compiling once {what}") as compiling,
@@ -92,6 +93,7 @@ def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str
     ):
         for kind in kinds:
             warnings.simplefilter("always", kind)
+        warnings.simplefilter("ignore", CopiesWarning)  # a note, or the page, says it
         try:
             yield compiling, warned
         except ValueError as error:

@@ -91,4 +91,5 @@ def lines(found: dict[str, Any], out: Path | None) -> Lines:
     for section in SECTIONS:
         title = TITLES.get(section, section.capitalize())
         if found[section] is not None and found[section]["conclusion"]:
-            yield title, "\n".join(textwrap.wrap(found[section]["conclusion"], width))
+            texts = [found[section]["conclusion"], *found[section].get("warnings", ())]
+            yield title, "\n".join(line for text in texts for line in textwrap.wrap(text, width))

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ANY = Format()
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = 100
+COPIES = "copies"
+"""In place of a column of groups: equal rows form a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +202,8 @@ def read_table(
     if is_test and columns.names is not None:
         drop = [one for one in drop if one in columns.names]
     left_out = {index for wanted in drop for index in columns.find_all(wanted)}
-    grouping = None if groups is None else columns.find(groups)
+    by_copies = groups == COPIES and COPIES not in (columns.names or ())
+    grouping = None if groups is None or by_copies else columns.find(groups)
     named = {columns.find(wanted) for wanted in categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
     beside = "the target" + " and the groups" * (grouping is not None)
@@ -240,6 +243,11 @@ def read_table(
     code = reading_code(file, table, features, label, grouping) if again else ()
     others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
     notes = (*table.notes, note) if note else table.notes
+    if by_copies:
+        from ..neighbors import copies
+
+        code = (*code, "from knnccv.neighbors import copies", "groups = copies(X)") if code else code
+        table = replace(table, groups=copies(table.X), groups_name=COPIES)
     return replace(table, notes=notes, code=code, left_out=others, lines=file.lines)
 
 

@@ -6,6 +6,7 @@ and every variant.
 - `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
 - `_between` has distances from queries to a gallery, or lists of its nearest items.
 - `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others.
+- `_copies` finds rows that repeat others.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
 - `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
@@ -17,6 +18,7 @@ and every variant.
 from __future__ import annotations
 
 from ._between import Between, between_distances
+from ._copies import CopiesWarning, copies, copies_text, warn_copies, warn_of_rows
 from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
 from ._engines.engine import Engine, NeighborLists
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
@@ -45,6 +47,7 @@ __all__ = [
     "UNIT",
     "Between",
     "BruteForce",
+    "CopiesWarning",
     "Engine",
     "MatrixProduct",
     "NeighborLists",
@@ -56,12 +59,16 @@ __all__ = [
     "between_distances",
     "check_comparison",
     "check_features",
+    "copies",
+    "copies_text",
     "distinct_rows",
     "longest_short_list",
     "nearest_of",
     "neighbors_in_pool",
     "ranking",
     "shuffled",
+    "warn_copies",
     "warn_label_leakage",
     "warn_of_signs",
+    "warn_of_rows",
 ]

@@ -13,11 +13,16 @@
 from __future__ import annotations
 
 from ..tuning import scaled
+from ._facts import copies_note as copies_note
+from ._facts import copies_of_target as copies_of_target
 from ._facts import has_misleading_labels as has_misleading_labels
+from ._facts import largest_scale as largest_scale
 from ._facts import like_groups as like_groups
+from ._facts import remarks as remarks
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
 from ._study import OtherGroups as OtherGroups
+from ._table import TableInput as TableInput
 
 __all__ = ["Report", "report", "scaled"]

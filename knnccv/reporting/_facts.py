@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from .._labels import encode_labels
 from .._typing import Array
 from .._validation import check_integer
 from .._version import __version__
+from ..neighbors import copies_text
 from ._scores import number_of_training_sets
 from ._study import MOST_HALVINGS, Study, affordable_rows, section, smallest_without, tie_size
 from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
@@ -49,7 +51,8 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
 def data_section(study: Study, cut: Cut, whole: TableInput) -> dict[str, Any]:
     """Return the section; `whole` is the table before some of its rows were drawn."""
     table, y = study.table, study.y
-    warned = groups_warnings(whole)
+    repeated = "" if whole.groups is not None else copies_text(whole.X, whole.y)
+    warned = [*groups_warnings(whole), *remarks(whole)]
     study.note(*warned)
     names = np.array(table.names, dtype=object)
     classes, target = None, None
@@ -70,6 +73,7 @@ def data_section(study: Study, cut: Cut, whole: TableInput) -> dict[str, Any]:
         categorical=names[table.categorical],
         constant=names[table.constant],
         copies_of_target=copies_of_target(table),
+        repeated_rows=repeated,
         warnings=warned,
         n_missing=table.n_missing,
         classes=classes,
@@ -148,18 +152,32 @@ MEAN_REPEATED = 5
 """Rows of one on average, at most."""
 
 
+SHARE_REPEATED = 0.8
+"""The share of rows with a value that another row has, at least."""
+SMOOTH = 0.3
+"""The correlation of the numbers of rows of values next to each other, at most; names have none."""
+
+
 def like_groups(values: Array) -> str:
     """What is said of a column with many values, each in a few rows, such as the numbers of patients.
 
     Empty of another column. NaN are missing values.
     """
     known = values[~np.isnan(values)]
-    if not 2 <= np.count_nonzero(known == known[:1]) <= MANY_REPEATED:  # spares most columns the sorting
+    seen = max((np.count_nonzero(known == one) for one in known[:: len(known) // 5 + 1]), default=0)
+    if not 2 <= seen <= MANY_REPEATED:  # spares most columns the sorting
         return ""
     counts = np.unique(known, return_counts=True)[1]
-    few = len(counts) >= MANY_REPEATED and counts.min() >= 2 and counts.max() <= MANY_REPEATED
+    few = len(counts) >= MANY_REPEATED and counts.max() <= MANY_REPEATED
     if not few or counts.mean() > MEAN_REPEATED:
         return ""
+    if counts.min() == 1:
+        # Some came once. A rounded measurement also repeats, but near values are about as frequent.
+        repeating = counts[counts > 1].sum() / len(known)
+        if repeating < SHARE_REPEATED or (known != np.floor(known)).any():
+            return ""
+        if (counts[1:] @ counts[:-1] / (len(counts) - 1) - counts.mean() ** 2) > SMOOTH * counts.var():
+            return ""
     size = " to ".join(map(str, sorted({counts.min(), counts.max()})))
     return f"has {len(counts)} values, each in {size} rows"
 
@@ -176,6 +194,63 @@ def groups_warnings(table: TableInput) -> list[str]:
         for name, rows in found
         if rows
     ]
+
+
+def remarks(table: TableInput) -> list[str]:
+    """What a page and a score say of the rows, labels and cells; nothing is changed."""
+    found = [] if table.groups is not None else [copies_text(table.X, table.y)]
+    if table.y.dtype.kind in "UO":
+        same: dict[str, list[str]] = {}
+        for label in np.unique(table.y.astype(str)).tolist():
+            same.setdefault(" ".join(label.split()).casefold(), []).append(label)
+        found += [
+            f"The labels {' and '.join(map(quoted, labels))} are different classes, but differ by case or "
+            "spaces only. Write them alike if they mean the same."
+            for labels in same.values()
+            if len(labels) > 1
+        ]
+    for name, column, category in zip(table.names, table.X.T, table.categorical, strict=True):
+        mark = None if category else sentinel(column)
+        if mark is not None:
+            rows = counted(int((column == mark).sum()), "row")
+            found.append(
+                f"The column {quoted(name)} has {mark:g} in {rows}, far from its other values. Leave these "
+                "cells empty if it stands for a missing value."
+            )
+    return [each for each in found if each]
+
+
+def sentinel(column: Array) -> float | None:
+    """A number of nines at an end of a column that may stand for a missing value; None without one.
+
+    It occurs twice at least, and is farther from the others than these are from each other.
+    """
+    values = column[~np.isnan(column)]
+    for mark in (values.min(initial=0), values.max(initial=0)):
+        rest = values[values != mark]
+        if not re.fullmatch("-?99+", f"{mark:.15g}") or len(values) - len(rest) < 2 or len(rest) < 2:
+            continue
+        if np.abs(rest - mark).min() > rest.max() - rest.min():
+            return float(mark)
+    return None
+
+
+TIMES_WIDER = 10
+"""The standard deviation of a column, in medians of the others, from which it is named."""
+
+
+def largest_scale(table: TableInput) -> str:
+    """What is said of columns of such different scales that few of them decide distances; or empty."""
+    spread = np.nanstd(table.X, axis=0)
+    widest = int(spread.argmax())
+    others = np.delete(spread, widest)
+    times = spread[widest] / np.median(others[others > 0]) if others.any() else 1.0
+    if times < TIMES_WIDER:
+        return ""
+    return (
+        f"The column {quoted(table.names[widest])} varies {times:.3g} times as much as the others do in "
+        "the median, so that few columns decide the distances. Give all the same scale by --standardize."
+    )
 
 
 def _names_classes(values: Array, classes: Array) -> bool:

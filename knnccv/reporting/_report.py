@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from .._parallel import Bar, one_bar, shared_bar
 from .._version import __version__
 from ..hvdm import is_frame
 from ..kernel import COMPILES
+from ..neighbors import CopiesWarning
 from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
 from ._scores import checked_scorings, learning_section, regression_section, scores_section
@@ -231,7 +233,10 @@ def report(
     ('standardized', 0.692)
     """
     given = dict(locals())
-    return report_on(given.pop("X"), given.pop("y"), (), **given)
+    found = report_on(given.pop("X"), given.pop("y"), (), **given)
+    if text := found.to_dict()["data"]["repeated_rows"]:
+        warnings.warn(text, CopiesWarning, stacklevel=2)
+    return found
 
 
 def report_on(
@@ -280,7 +285,9 @@ def report_on(
         "regression": regression_section,
         "method": partial(method_section, reading=reading, labels=labels, started=started),
     }
-    found = run_stages({name: partial(section, study) for name, section in sections.items()}, progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CopiesWarning)  # the page says it, and `report`
+        found = run_stages({name: partial(section, study) for name, section in sections.items()}, progress)
     first = {"knnccv": __version__, "task": table.task, "name": str(name)}
     return Report(first | {section: found[section] for section in SECTIONS})
 

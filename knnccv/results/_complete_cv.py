@@ -9,9 +9,9 @@ from typing import Any
 
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
-from ..driver import check_distances, check_method, check_sampling, validate_problem
+from ..driver import callers_level, check_distances, check_method, check_sampling, validate_problem
 from ..kernel import Variant
-from ..neighbors import Neighbors, warn_label_leakage
+from ..neighbors import Neighbors, warn_copies, warn_label_leakage
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 from ._test_set import with_test_set
@@ -116,6 +116,8 @@ def complete_cv(
 
     Warns
     -----
+    CopiesWarning
+        If many rows repeat another with the same label, as copies do.
     SlowComputationWarning
         If large tied groups make the computation take more than about a minute.
     UserWarning
@@ -146,6 +148,9 @@ def complete_cv(
     check_method(problem, sampling.method, exact)
     check_distances(problem, neighbors, sampling.method)
     warn_label_leakage(neighbors, problem.smallest_train)
+    if pool is None and not problem.leaves_groups:
+        targets = problem.values if problem.values.size else problem.labels.codes
+        warn_copies(neighbors, targets, callers_level() + 1)
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: a fraction "

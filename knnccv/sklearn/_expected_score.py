@@ -19,7 +19,7 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_tol
 from ..designs import Design, KFold, StratifiedKFold
 from ..driver import TIES, InexactError, check_n_draws
-from ..neighbors import ALIASES, NAMES, Neighbors
+from ..neighbors import ALIASES, NAMES, Neighbors, warn_of_rows
 from ..tuning import Inner, tuned_score
 from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs, weights_of
 from ._estimators import (
@@ -252,6 +252,8 @@ def expected_score(
         splitter = FromPool(splitter, n_tested)
     prepared = prepare(estimator, X, target, bool(transductive))
     prepared = replace(prepared, n_tested=n_tested)
+    if groups is None and test is None:
+        warn_of_rows(X, target)
     n_draws = int(n_draws) if method == "auto" else 0
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):

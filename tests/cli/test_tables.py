@@ -35,6 +35,7 @@ from command_line import (
     write,
     zipped,
 )
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import LeaveOut, complete_cv
 
@@ -467,3 +468,62 @@ def test_gaps_of_a_test_set_and_of_groups():
     assert (found["n_items"], found["classes"]) == (8, {"a": 4, "b": 4})
     curve = numbers("curve t.csv --target y --drop g --missing= --n-neighbors 1 --train-sizes 6", train)
     assert curve["n_items"] == 12
+
+
+class TestRemarks:
+    """What a report says of a table, a score says too."""
+
+    SCORE = "score t.csv --target y --repeats 0"
+
+    def test_copies(self):
+        Z = np.random.default_rng(0).normal(size=(100, 5))
+        Z, y = np.vstack([Z, *[Z[75:]] * 3]), np.repeat(["a", "b"], [75, 100])
+        copied, said = csv("a b c d e y", *Z.T, y), "75 of 175 rows repeat another row with the same label"
+        assert knnccv(self.SCORE, copied).count(said) == 1
+        apart = f"{self.SCORE} --groups copies"
+        assert said not in knnccv(apart, copied)
+        groups = np.r_[:100, np.tile(np.arange(75, 100), 3)]
+        right = [
+            KNeighborsClassifier().fit(Z[groups != one], y[groups != one]).predict(Z[groups == one])
+            == y[groups == one]
+            for one in range(100)
+        ]
+        found = numbers(apart, copied)
+        assert found["score"] == pytest.approx(np.concatenate(right).mean(), abs=1e-12)
+        assert found["groups"] == "copies"
+        # A column of this name holds the groups.
+        named = csv("a b c copies e y", *Z[:, :3].T, groups // 2, Z[:, 4], y)
+        assert "50 groups of 2 to 8 samples" in knnccv(apart, named)
+
+    @pytest.mark.parametrize(
+        ("cells", "said"),
+        [
+            ({"y": ["Yes", "yes", "no"] * 20}, "The labels Yes and yes are different classes"),
+            ({"b": [3, 5] * 30}, "The column b says the same as the target"),
+            ({"b": [-999, *range(50, 79)] * 2}, "The column b has -999 in 2 rows"),
+            ({"b": [*range(50, 79), 9999] * 2}, "The column b has 9999 in 2 rows"),
+            ({"b": [100, 5000, 3000] * 20}, "The column b varies"),
+            ({}, ""),
+            ({"b": [-99, -98, -97] * 20}, ""),  # the end of a range
+        ],
+    )
+    def test_of_cells(self, cells, said):
+        rng = np.random.default_rng(0)
+        plain = {**dict(zip("abc", rng.normal(size=(3, 60)), strict=True)), "y": ["u", "v"] * 30} | cells
+        text = knnccv(self.SCORE, csv("a b c y", *plain.values()))
+        assert text.count("knnccv: note: The ") == bool(said) or (said and "varies" in text)
+        assert said in text
+        if "varies" in said:
+            assert said not in knnccv(f"{self.SCORE} --standardize", csv("a b c y", *plain.values()))
+            assert said not in knnccv(f"{self.SCORE} --metric heom", csv("a b c y", *plain.values()))
+
+    @pytest.mark.parametrize("single", [0, 5])
+    def test_visits_of_patients(self, single):
+        """Groups that some came to once; ages and rounded measurements are none."""
+        rng = np.random.default_rng(0)
+        sizes = np.r_[np.ones(single, int), rng.integers(2, 6, 65)]
+        patients = rng.permutation(70)[: len(sizes)].repeat(sizes)
+        n = len(patients)
+        cells = rng.normal(size=n), np.round(rng.normal(40, 12, n)), np.round(rng.normal(5, 0.8, n), 1)
+        found = knnccv(self.SCORE, csv("a age length patient y", *cells, patients, (["u", "v"] * n)[:n]))
+        assert [line.split("'")[1] for line in found.splitlines() if "--groups" in line] == ["patient"]

@@ -1,0 +1,126 @@
+"""Rows that repeat others: groups of equal rows, and whether they look like copies."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import Array
+from ._sources import FeatureTable, distinct_rows
+
+if TYPE_CHECKING:
+    from ._neighbors import Neighbors
+
+FEWEST = 0.05
+"""The share of rows that must repeat another."""
+AGREEING = 0.8
+"""The share of rows that repeat another in a half of the columns which must do so in all columns."""
+
+
+class CopiesWarning(UserWarning):
+    """Rows repeat others with the same label, more often than chance explains."""
+
+
+def copies(X: Any) -> Array:
+    """Number the rows so that equal ones have one number: the groups that keep copies together.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_items, n_features)
+        Numbers, or cells of a mixed table. NaN equals NaN.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_items,)
+        Pass it as the groups of `LeaveGroupsOut`, or to `report`.
+
+    Raises
+    ------
+    ValueError
+        If X has another number of dimensions, or no row.
+
+    Examples
+    --------
+    >>> from knnccv.neighbors import copies
+    >>> copies([[0.5, 2], [1.5, 3], [0.5, 2]]).tolist()
+    [0, 1, 0]
+    """
+    table = np.asarray(X)
+    if table.ndim != 2 or not table.size:
+        msg = f"X must have shape (n_items, n_features), with at least one row, got shape {table.shape}"
+        raise ValueError(msg)
+    if table.dtype.kind not in "biuf":
+        table = np.column_stack([np.unique(one.astype(str), return_inverse=True)[1] for one in table.T])
+    _, first, found = np.unique(_numbered(table), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[found]
+
+
+def n_copies(table: Array, codes: Array) -> int:
+    """The number of rows that repeat one before them with the same code; 0 if chance may explain them.
+
+    Columns of few values repeat by chance. But then rows agree in a half of the columns far more often than
+    in all of them, whereas a copy agrees in any. So two halves are asked, of about as many values; and a
+    table with four rows for each different one has few values whatever the halves say.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_items, n_features)
+    codes : ndarray of shape (n_items,)
+        Codes of the classes, or targets.
+    """
+    n_items, n_columns = table.shape
+    rows = _numbered(table)
+    n_distinct = int(rows.max()) + 1
+    n_repeated = n_items - n_distinct
+    if n_columns < 2 or n_repeated < FEWEST * n_items or 4 * n_distinct < n_items:
+        return 0
+    order = np.argsort([len(np.unique(column)) for column in table.T], kind="stable")
+    halves = (_numbered(table[:, half]).max() + 1 for half in (order[::2], order[1::2]))
+    if any(n_repeated < AGREEING * (n_items - n_values) for n_values in halves):
+        return 0
+    labeled = np.column_stack([rows, np.unique(codes, return_inverse=True)[1]])
+    same = n_items - int(_numbered(labeled).max()) - 1
+    return same if same >= FEWEST * n_items else 0
+
+
+def copies_text(table: Array, codes: Array) -> str:
+    """What is said of copies; empty if there are none."""
+    n_repeated = n_copies(table, codes)
+    if not n_repeated:
+        return ""
+    return (
+        f"{n_repeated:,} of {len(table):,} rows repeat another row with the same label: if they are "
+        "copies, pass groups (--groups copies, in Python knnccv.neighbors.copies(X)), as a copy is "
+        "predicted from its original"
+    )
+
+
+def warn_copies(neighbors: Neighbors, codes: Array, stacklevel: int) -> None:
+    """Warn of copies, which are tested while their originals train; `stacklevel` is that of this function.
+
+    Warns
+    -----
+    CopiesWarning
+    """
+    source = neighbors._source
+    if isinstance(source, FeatureTable) and source.metric.kind != "sparse":
+        warn_of_rows(source.metric.data, codes, stacklevel + 1)
+
+
+def warn_of_rows(X: Any, codes: Array, stacklevel: int = 3) -> None:
+    """As `warn_copies`, of a table of numbers; others are not looked at."""
+    table = np.asarray(X)
+    is_table = table.ndim == 2 and table.dtype.kind in "biuf" and np.shape(codes) == table.shape[:1]
+    if is_table and (text := copies_text(table, codes)):
+        warnings.warn(text, CopiesWarning, stacklevel=stacklevel)
+
+
+def _numbered(table: Array) -> Array:
+    if table.dtype.kind == "f":
+        table = table.astype(np.float64, copy=False)
+        table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN, and no -0.0
+    found = distinct_rows(table, fewest_copies=1)
+    assert found is not None  # one row of each is enough
+    return found

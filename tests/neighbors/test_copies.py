@@ -1,0 +1,91 @@
+"""Rows that repeat others: found where they are copies, and not where few values repeat by chance."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier
+
+from knnccv import LeaveGroupsOut, complete_cv, report
+from knnccv.neighbors import CopiesWarning, Neighbors, copies, copies_text
+from knnccv.sklearn import expected_score
+
+SAID = "75 of 175 rows repeat another row with the same label"
+
+
+def oversampled(rng):
+    """75 rows of one class and 25 of another, which are there four times."""
+    X = rng.normal(size=(100, 5))
+    return np.vstack([X, *[X[75:]] * 3]), np.repeat([0, 1], [75, 100])
+
+
+def test_copies_are_said():
+    X, y = oversampled(np.random.default_rng(0))
+    with pytest.warns(CopiesWarning, match=SAID) as seen:
+        complete_cv(X, y, n_jobs=1)
+    assert seen[0].filename == __file__
+    with pytest.warns(CopiesWarning, match=SAID) as seen:
+        expected_score(KNeighborsClassifier(), X, y)
+    assert [one.filename for one in seen] == [__file__]
+    groups = copies(X)
+    assert groups[[0, 75, 100, 125, 174]].tolist() == [0, 75, 75, 75, 99]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        complete_cv(X, y, "knn", LeaveGroupsOut(groups), n_jobs=1)
+        complete_cv(X[:100], y[:100], n_jobs=1)
+
+
+def test_a_report_says_it_once():
+    X, y = oversampled(np.random.default_rng(0))
+    with pytest.warns(CopiesWarning, match=SAID) as seen:
+        page = report(X, y, n_neighbors=1, random_state=0)
+    assert [one.filename for one in seen if one.category is CopiesWarning] == [__file__]
+    assert SAID in page.to_dict()["data"]["warnings"][0]
+
+
+@pytest.mark.parametrize("n_items", [60, 200, 2000, 20_000])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.integers(0, 3, (n, 3)),
+        lambda rng, n: rng.random((n, 12)) < 0.1,
+        lambda rng, n: rng.integers(0, 1000, (n, 1)),
+        lambda rng, n: np.column_stack([rng.integers(0, 1000, n), rng.random(n) < 0.05]),
+        lambda rng, n: np.round(rng.normal(size=(n, 2)), 1),
+        lambda rng, n: np.round(rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 4)), 1),
+        lambda rng, n: np.column_stack([rng.poisson(3, n), rng.integers(18, 90, n), rng.integers(0, 2, n)]),
+    ],
+    ids=["lattice", "sparse bits", "one column", "number and bit", "plane", "correlated", "survey"],
+)
+def test_few_values_repeat_by_chance(draw, n_items):
+    rng = np.random.default_rng(n_items)
+    assert not copies_text(draw(rng, n_items), rng.integers(0, 2, n_items))
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])
+def test_real_tables(load):
+    X, y = load(return_X_y=True)
+    assert not copies_text(X, y)
+    if load is not load_iris:  # of four columns of few values; a half of them repeats too often
+        rows = np.random.default_rng(0).integers(0, len(y), len(y) // 3)
+        assert copies_text(np.vstack([X, X[rows]]), np.r_[y, y[rows]])
+
+
+def test_groups_of_equal_rows():
+    frame = pd.DataFrame({"a": ["x", "y", "x", None, None], "b": [1.0, 2.0, 1.0, np.nan, np.nan]})
+    assert copies(frame).tolist() == [0, 1, 0, 2, 2]
+    assert copies([[0.0, np.nan], [-0.0, -np.nan], [1, 2]]).tolist() == [0, 0, 1]
+    with pytest.raises(ValueError, match=r"n_items, n_features.*\(3,\)"):
+        copies([1, 2, 3])
+
+
+def test_other_data_are_not_looked_at():
+    X, y = oversampled(np.random.default_rng(0))
+    distances = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CopiesWarning)
+        complete_cv(Neighbors.from_distances(distances), y, n_jobs=1)
