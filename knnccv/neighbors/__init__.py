@@ -69,6 +69,6 @@ __all__ = [
     "shuffled",
     "warn_copies",
     "warn_label_leakage",
-    "warn_of_signs",
     "warn_of_rows",
+    "warn_of_signs",
 ]
