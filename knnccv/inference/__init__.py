@@ -8,8 +8,8 @@ This package knows numbers only: it draws the halves and turns their scores into
 and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
 - `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
-- `_interval` has standard errors and intervals, and the methods that return them. The jackknife's standard
-  error, from scores without one unit at a time, is for few-shot and retrieval.
+- `_interval` has standard errors and intervals, `_kept_halves` the methods of results that return them. The
+  jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
 - `_comparison` compares two results on the same halves, or one with another classifier's scores, which
   `_predictions` reads; `_ranking` compares several results.
 """
@@ -27,8 +27,6 @@ from ._halvings import (
 from ._interval import (
     ConfidenceInterval,
     Described,
-    KeptHalves,
-    ScoredHalves,
     StandardError,
     Terms,
     check_level,
@@ -40,6 +38,7 @@ from ._interval import (
     unequal_errors,
     unit_deviations,
 )
+from ._kept_halves import KeptHalves, ScoredHalves
 from ._predictions import PredictionScores, predictions_on
 from ._ranking import Comparisons, compare_all
 

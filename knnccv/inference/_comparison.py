@@ -16,11 +16,11 @@ from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
 from ._interval import (
     ConfidenceInterval,
-    ScoredHalves,
     Terms,
     student_interval,
     unit_deviations,
 )
+from ._kept_halves import ScoredHalves
 from ._predictions import PredictionScores
 
 HALVES_AGREE = (

@@ -17,7 +17,8 @@ from ._comparison import (
     halves_of_all,
     warn_of_halves,
 )
-from ._interval import ScoredHalves, check_level
+from ._interval import check_level
+from ._kept_halves import ScoredHalves
 
 if TYPE_CHECKING:
     import pandas as pd

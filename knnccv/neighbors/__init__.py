@@ -23,8 +23,9 @@ from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_o
 from ._engines.engine import Engine, NeighborLists
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
 from ._inputs import check_features, warn_of_signs
+from ._leakage import SupervisedDistanceWarning, warn_label_leakage
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
-from ._neighbors import Neighbors, SupervisedDistanceWarning, as_neighbors, warn_label_leakage
+from ._neighbors import Neighbors, as_neighbors
 from ._queries import neighbors_in_pool
 from ._sources import (
     FEWEST_ITEMS,

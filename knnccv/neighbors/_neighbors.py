@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, overload
@@ -569,38 +568,3 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
     found = Neighbors.from_data(X, metric, metric_params=metric_params)
     warn_of_signs(metric, X)
     return found
-
-
-class SupervisedDistanceWarning(UserWarning):
-    """Distances were fitted to the labels of all samples, including the labels to be predicted."""
-
-
-def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
-    """Warn if the distances use more labels than the training sets, so that the score is optimistic.
-
-    Parameters
-    ----------
-    neighbors : Neighbors
-        Neighbors of all samples.
-    smallest_train : int
-        Size of the smallest training set. If it has all samples but the tested one, distances that leave
-        out the label of the tested sample use exactly the labels of the training set.
-
-    Warns
-    -----
-    SupervisedDistanceWarning
-    """
-    fitted = neighbors.fitted_to_labels
-    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
-        return
-    what = (
-        "the tested sample's own label is left out, but more labels are used than any training set has"
-        if fitted == "exact"
-        else "they include the labels of the tested samples, which columns of many values reveal"
-    )
-    msg = (
-        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
-        f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
-        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
-    )
-    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -24,19 +24,12 @@ from .._typing import Array
 from .._validation import WRONG_WAY, check_integer, check_real, in_columns_of
 from ..driver import InexactError
 from ..neighbors import (
-    ALIASES,
-    NAMES,
-    PARAMETERS,
-    SPARSE_NAMES,
     Neighbors,
     SupervisedDistanceWarning,
-    neighbors_in_pool,
 )
 from ..runs import RescaledSearch, scaling_of
+from ._metrics import metric_of, neighbors_of
 
-_KNOWN = set(NAMES) | set(ALIASES)
-_FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
-_MAX_ITEMS = 20_000  # for which all distances are held in memory
 SINGLE_ROWS = 64
 """The number of rows that are transformed one by one."""
 BATCHES = (2, 8)
@@ -161,7 +154,7 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
             raise InexactError(msg)
         infinite, label = estimator.radius == np.inf, getattr(estimator, "outlier_label", None)
         radius = np.finfo(float).max if infinite else check_real("radius", estimator.radius)
-        near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
+        near = neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
         return Rule(0, regression, False, near, None, radius, label)
     k = check_integer("n_neighbors", estimator.n_neighbors, 1)
     weights = estimator.weights
@@ -175,98 +168,8 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
         weights = None
-    near = _neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
+    near = neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
     return Rule(k, regression, by_distance, near, weights)
-
-
-def _neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
-    from sklearn.metrics import pairwise_distances
-
-    metric, params = metric_of(estimator)
-    name = metric if isinstance(metric, str) else ""
-    if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
-        msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
-        raise InexactError(msg)
-    if name == "precomputed":
-        return Neighbors.from_distances(X)
-
-    def searched(metric: Any, params: Any) -> Neighbors:
-        if n_tested:
-            return neighbors_in_pool(X[n_tested:], X[:n_tested], metric, params)[0]
-        return Neighbors.from_data(X, metric, metric_params=params)
-
-    refuse_inconsistent(name, X)
-    if callable(metric) and not hasattr(metric, "pairwise"):
-        return searched(partial(metric, **params) if params else metric, None)
-    missing = missing_parameters(name, params)
-    if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
-        return searched(name, params)
-    if missing:
-        msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it "
-            "from the compared samples, so the distances would depend on the split"
-        )
-        raise InexactError(msg)
-    if len(X) > _MAX_ITEMS:
-        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
-        raise InexactError(msg)
-    pair = (X[:n_tested], X[n_tested:]) if n_tested else (X,)
-    if hasattr(metric, "pairwise"):
-        distances = metric.pairwise(*(np.asarray(part, dtype=float) for part in pair))
-    else:
-        distances = pairwise_distances(*pair, metric=metric, **params)
-    undefined = np.argwhere(np.isnan(distances))
-    if len(undefined):
-        one, other = (int(i) for i in undefined[0] + (0, n_tested))
-        what = "share no known feature; impute them" if name == "nan_euclidean" else "have no distance"
-        msg = f"under metric {metric!r} the rows {one} and {other} {what}: scikit-learn's distance is nan"
-        raise InexactError(msg)
-    if n_tested:
-        return neighbors_in_pool(distances, None, "precomputed", None)[0]
-    return Neighbors.from_distances(distances)
-
-
-def refuse_inconsistent(name: str, X: Any) -> None:
-    """Raise InexactError if scikit-learn's distances of these rows are nan, or its algorithms disagree."""
-    values = np.asarray(X) if name in ("correlation", "braycurtis") else np.empty(0)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        return
-    constant = np.flatnonzero(values.max(axis=1) == values.min(axis=1))
-    if name == "correlation" and len(constant):
-        msg = f"row {constant[0]} is constant, which has no correlation: scikit-learn's distance is nan"
-        raise InexactError(msg)
-    empty = np.count_nonzero(~values.any(axis=1)) > 1
-    if (
-        name == "braycurtis"
-        and values.dtype not in (np.float32, np.float64)
-        and (empty or values.min() < 0)
-    ):
-        msg = (
-            f"metric 'braycurtis' of {values.dtype} has two formulas in scikit-learn, one of algorithm="
-            "'brute' and one of the trees; pass X.astype(float)"
-        )
-        raise InexactError(msg)
-
-
-def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the metric, by its name in knnccv if it has one, and its parameters."""
-    metric, params = estimator.metric, dict(estimator.metric_params or {})
-    if not isinstance(metric, str):
-        return metric, params
-    if metric in ("minkowski", "p"):
-        params.setdefault("p", estimator.p if metric == "minkowski" else 2)
-        if params.get("w") is None:
-            params.pop("w", None)
-        names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-        known = list(params) == ["p"] and params["p"] in names
-        return (names[params["p"]], {}) if known else ("minkowski", params)
-    return ("chebyshev" if metric == "infinity" else metric), params
-
-
-def missing_parameters(name: str, params: dict[str, Any]) -> bool:
-    """Check whether scikit-learn would estimate a parameter from the compared samples."""
-    needed = _FITTED_METRICS.get(name, ())
-    return bool(needed) and not any(one in params for one in needed)
 
 
 def length_of(X: Any) -> int:

@@ -25,13 +25,12 @@ from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_o
 from ._estimators import (
     Prepared,
     as_target,
-    metric_of,
-    missing_parameters,
     needs_sklearn,
     prepare,
     with_test_set,
 )
 from ._exact import exact_score
+from ._metrics import metric_of, missing_parameters
 from ._request import AVERAGES, INEXACT, ExpectedScore, Request, warn_of_ties
 from ._runs import sample
 from ._scoring import for_sklearn, is_costs, several
