@@ -214,8 +214,8 @@ def remarks(table: TableInput) -> list[str]:
         if mark is not None:
             rows = counted(int((column == mark).sum()), "row")
             found.append(
-                f"The column {quoted(name)} has {mark:g} in {rows}, far from its other values. Leave these "
-                "cells empty if it stands for a missing value."
+                f"The column {quoted(name)} has {mark:.15g} in {rows}, far from its other values. Leave "
+                f"these cells empty, or pass --missing={mark:.15g}, if it stands for a missing value."
             )
     return [each for each in found if each]
 

@@ -129,7 +129,7 @@ def _sentence(text: str) -> Any:
     """A sentence in which no setting ("K = 15"), power of ten or option is broken at the end of a line."""
     from markupsafe import Markup, escape
 
-    whole = re.compile(r"K = \d+|\d[\d.]*e[-+]\d+|(?<![\w-])--[a-z][a-z-]*")
+    whole = re.compile(r"K = \d+|\d[\d.]*e[-+]\d+|(?<![\w-])--[a-z][a-z-]*(?:=-?\d+)?")
     return Markup(whole.sub(r'<span class="whole">\g<0></span>', str(escape(visible(text)))))
 
 

@@ -500,8 +500,8 @@ class TestRemarks:
         [
             ({"y": ["Yes", "yes", "no"] * 20}, "The labels Yes and yes are different classes"),
             ({"b": [3, 5] * 30}, "The column b says the same as the target"),
-            ({"b": [-999, *range(50, 79)] * 2}, "The column b has -999 in 2 rows"),
-            ({"b": [*range(50, 79), 9999] * 2}, "The column b has 9999 in 2 rows"),
+            ({"b": [-999, *range(50, 79)] * 2}, "or pass --missing=-999, if it stands for a missing"),
+            ({"b": [*range(50, 79), 9999999] * 2}, "The column b has 9999999 in 2 rows"),
             ({"b": [100, 5000, 3000] * 20}, "The column b varies"),
             ({}, ""),
             ({"b": [-99, -98, -97] * 20}, ""),  # the end of a range
