@@ -165,7 +165,7 @@ def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
     -------
     dict
         counts, the number of items of each reason, None where a reason does not apply; items, at most 500
-        of them: their number in the given table, their line if it is known, label, score (A_x), influence
+        of them: their number in the given table, line and group if known, label, score (A_x), influence
         (the score minus the score without the item), reasons, cells and 3 nearest neighbors, for a
         regression also target, prediction and bias; shown and of, how many are listed of how many; indices,
         the items of each reason in ascending order, of more than 100,000 the worst; indices_cut, the
@@ -246,6 +246,8 @@ def _rows(
         label = str(best.labels[item])
         index = table.indices[item]
         place = {"index": index} if lines is None else {"index": index, "line": lines[index]}
+        if table.group_names is not None:
+            place["group"] = str(table.group_names[item])
         return place | {"label": label, "row": table.rows(item)}
 
     lists = study.others.search(listed.astype(np.int64), min(N_NEAREST, study.others.max_depth))

@@ -54,6 +54,8 @@ class TableInput:
         Lines of Python that make a data frame of pandas of `X`, if it is a table of another library.
     groups : int64 ndarray of shape (n_items,), or None
         The groups of samples that train or are tested together.
+    group_names : ndarray of shape (n_items,), or None
+        Their names, as they were given.
     """
 
     X: Array
@@ -67,6 +69,7 @@ class TableInput:
     n_given: int
     converting: tuple[str, ...] = ()
     groups: Array | None = None
+    group_names: Array | None = None
 
     @property
     def n_items(self) -> int:
@@ -97,9 +100,9 @@ class TableInput:
 
     def take(self, places: Array) -> TableInput:
         """The table of some rows only."""
-        groups = None if self.groups is None else self.groups[places]
+        groups, named = (one if one is None else one[places] for one in (self.groups, self.group_names))
         X, y, indices = self.X[places], self.y[places], self.indices[places]
-        return replace(self, X=X, y=y, indices=indices, groups=groups)
+        return replace(self, X=X, y=y, indices=indices, groups=groups, group_names=named)
 
 
 def read_input(
@@ -155,12 +158,12 @@ def read_input(
         raise ValueError(msg)
     converting = ("X = X.to_pandas()",) if table.converted else ()
     rows = np.arange(n_items)
-    units = None
+    more: tuple[Any, ...] = ()
     if groups is not None:
         kept = LeaveGroupsOut(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
         kept.training_sets(single_class(n_items))
-        units = kept.codes
-    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting, units)
+        more = kept.codes, kept.groups
+    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting, *more)
 
 
 def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:

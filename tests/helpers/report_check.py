@@ -41,7 +41,7 @@ def check_report(X, y, found, nominal=None, given=None, only=SECTIONS, groups=No
         rows = np.sort(np.random.default_rng(0).choice(len(y), found["data"]["n_items"], replace=False))
     check = Check(found, np.asarray(X, float)[rows], np.asarray(y)[rows], nominal, rows)
     if groups is not None:
-        check.groups = np.asarray(groups)[rows]
+        check.groups = check.named = np.asarray(groups)[rows]
         check.design = LeaveGroupsOut(check.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -115,6 +115,7 @@ class Check:
         self.size, self.average = self.scores["train_size"], self.scores["average"]
         self.k = self.best["n_neighbors"]
         self.groups, self.design = np.arange(len(y)), Subsample(self.size)
+        self.named = None
         self.n_halvings = self.noted("Intervals come from ")
         self._near = {}
 
@@ -480,6 +481,9 @@ class Check:
             others = [place[each["index"]] for each in item["neighbors"]]
             outside = self.groups[neighbors[at]] != self.groups[at]
             assert others == neighbors[at][outside][:3].tolist()
+            for each in (item, *item["neighbors"]):
+                name = None if self.named is None else str(self.named[place[each["index"]]])
+                assert each.get("group") == name
             assert [each["label"] for each in item["neighbors"]] == [str(y[other]) for other in others]
             assert [each["distance"] for each in item["neighbors"]] == distances[at][outside][:3].tolist()
 

@@ -70,6 +70,7 @@ function neighborTable(item) {
     line(report.task === "regression" ? "target" : "label",
       [cell(whole(item.label)), ...others.map((other) => labelCell(other.label))]),
     line("distance", [element("td", {}, "–"), ...others.map((o) => element("td", {}, number(o.distance)))]));
+  if ("group" in item) body.append(line("group", [item, ...others].map((one) => cell(one.group))));
   item.row.forEach((value, at) => {
     const cells = [value, ...others.map((other) => other.row[at])].map(cell);
     const name = names[at] ?? `column ${at}`;
@@ -120,7 +121,7 @@ function itemTable(table) {
   const groups = [...table.tBodies].map((body) => ({ body, item: items[Number(body.dataset.item)] }));
   for (const group of groups) {
     const { item } = group;
-    const cells = [item.index, item.label, ...item.reasons, ...item.row];
+    const cells = [item.index, item.group ?? "", item.label, ...item.reasons, ...item.row];
     group.words = cells.join("\n").toLowerCase();
     const button = group.body.querySelector("button.more");
     button.disabled = false;
@@ -175,7 +176,7 @@ function itemTable(table) {
       (item) => [item.index, ...(lined ? [item.line] : []), item.score, item.influence, `"${item.reasons.join("; ").replaceAll('"', '""')}"`].join(),
     )].join("\n") + "\n"),
     "items-json": () => download("samples.json", "application/json", JSON.stringify(shown().map(
-      ({ index, line, score, influence, reasons: why }) => ({ index, line, score, influence, reasons: why }),
+      ({ index, line, group, score, influence, reasons: why }) => ({ index, line, group, score, influence, reasons: why }),
     ), null, 1)),
     "items-all": () => download("indices.csv", "text/csv", allIndices()),
     "items-copy": async () => {
