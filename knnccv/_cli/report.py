@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "name": "wine" if args.file is None else Path(table.source).name,
     }
     how |= {"groups": table.groups, "lines": table.lines}
+    how["target_name"] = table.target_name if table.has_header else None
     how["scoring"] = args.scoring and [one.strip() for one in args.scoring.split(",")]
     for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
         how[option] = getattr(args, option)

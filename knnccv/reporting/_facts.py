@@ -48,7 +48,7 @@ def studied(table: TableInput, max_items: int, random_state: int) -> tuple[Table
     return part, cut
 
 
-def data_section(study: Study, cut: Cut, whole: TableInput) -> dict[str, Any]:
+def data_section(study: Study, cut: Cut, whole: TableInput, target_name: Any = None) -> dict[str, Any]:
     """Return the section; `whole` is the table before some of its rows were drawn."""
     table, y = study.table, study.y
     repeated = "" if whole.groups is not None else copies_text(whole.X, whole.y)
@@ -78,6 +78,7 @@ def data_section(study: Study, cut: Cut, whole: TableInput) -> dict[str, Any]:
         n_missing=table.n_missing,
         classes=classes,
         target=target,
+        target_name=None if target_name is None else str(target_name),
         subsample=cut,
     )
 
@@ -96,6 +97,8 @@ def _of_data(found: dict[str, Any]) -> str:
         largest = max(found["classes"], key=lambda each: each["n_items"])
         text += f" and {len(found['classes'])} classes. The largest class, {quoted(largest['label'])}, has "
         text += f"{largest['share']:.1%} of the samples."
+    if found["target_name"] is not None:
+        text += f" The target is {quoted(found['target_name'])}."
     counts = (
         (len(found["categorical"]), "column", "with categories"),
         (found["n_missing"], "missing value", ""),

@@ -258,10 +258,12 @@ def report_on(
     progress: Progress,
     random_state: int,
     lines: Any = None,
+    target_name: str | None = None,
 ) -> Report:
     """As `report`; with the code that reads the table, and where each sample begins in its file.
 
-    `reading` are lines of Python for the code of the page, `lines` int (n_items,).
+    `reading` are lines of Python for the code of the page, `lines` int (n_items,). `target_name` is the
+    name of the target; by default that of a Series.
     """
     started = time.perf_counter()
     check_progress(progress)
@@ -273,8 +275,9 @@ def report_on(
     wanted = checked_neighbors(n_neighbors, size)
     scorings = checked_scorings(scoring, study)
     labels = list(X.columns) if is_frame(X) else None
+    target_name = getattr(y, "name", None) if target_name is None else target_name
     sections: dict[str, Callable[[Study], Any]] = {
-        "data": partial(data_section, cut=cut, whole=whole),
+        "data": partial(data_section, cut=cut, whole=whole, target_name=target_name),
         "settings": partial(choose_setting, wanted=wanted),
         "scores": partial(scores_section, wanted=scorings),
         "tuned": tuned_section,

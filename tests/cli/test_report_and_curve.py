@@ -67,7 +67,9 @@ def test_the_arguments_of_report():
         "feature_names": ("x", "y"),
         "categorical": [],
         "name": "t.csv",
+        "target_name": "label",
     }
+    assert table("1,2,a\n2,1,b\n3,4,a\n", "--target 2").how["target_name"] is None
     read, wine = table(None, "--task classification --jobs 1"), load_wine()
     np.testing.assert_array_equal(read.X, wine.X)
     assert (read.how["name"], read.names) == ("wine", wine.feature_names)
@@ -137,7 +139,7 @@ def test_the_numbers_are_those_of_report():
     ):
         answer = numbers(f"report t.csv --target {target} --n-neighbors 1,2 --train-size 6", content)
         how = {"train_size": 6, "n_neighbors": [1, 2], "feature_names": names, "name": "t.csv"}
-        found = library.report(features, np.array(y), **how).to_dict()
+        found = library.report(features, pd.Series(y, name=target), **how).to_dict()
         for one in (answer, found):
             del one["method"]["seconds"], one["method"]["code"]
         rows = [each for row in answer["items"]["items"] for each in (row, *row["neighbors"])]
