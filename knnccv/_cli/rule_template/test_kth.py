@@ -10,7 +10,7 @@ def score(near, own, n_neighbors):
     return int(near[n_neighbors - 1] == own)
 
 
-def test_the_kernel_agrees_with_the_enumeration_of_all_training_sets():
+def test_the_kernels_agree_with_the_enumeration_of_all_training_sets():
     assert check_variant(Kth, score, parameters=[{"n_neighbors": k} for k in (1, 2, 4)]) > 100
 
 
