@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -78,7 +79,9 @@ def warm(*, progress: bool = False) -> None:
     >>> knnccv.warm()
     """
     check_pool(None, None, progress)
-    for_each(lambda step: step(), _steps(), 1, progress, unit="step")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* right and wrong items at equal distances", UserWarning)
+        for_each(lambda step: step(), _steps(), 1, progress, unit="step")
 
 
 def _steps() -> list[Callable[[], object]]:

@@ -17,6 +17,7 @@ from ..kernel import jit
 from ._engines.engine import NeighborLists
 
 SAMPLED = 256  # rows from which similarities are told from distances
+MUTUAL = 30  # pairs of samples that list each other at one distance, to tell that it is symmetric
 ROWS = 2**14
 RISES, FALLS = 1, 2
 
@@ -268,7 +269,7 @@ def refuse_contradictions(lists: NeighborLists) -> None:
     n_items, depth = lists.items.shape
     places = np.arange(depth)
     last = lists.values[np.arange(n_items), lists.lengths - 1]
-    found, mutual = None, False
+    found, n_mutual = None, 0
     for row in spread_rows(0, n_items)[:: max(1, SAMPLED * depth**2 // 2**24)]:
         n = lists.lengths[row]
         near, values = lists.items[row, :n], lists.values[row, :n]
@@ -276,12 +277,12 @@ def refuse_contradictions(lists: NeighborLists) -> None:
         listed = back.any(axis=1)
         if not np.allclose(lists.values[near][back], values[listed], rtol=1e-6):
             return  # not symmetric
-        mutual = mutual or bool(listed.any())
+        n_mutual += int(listed.sum())
         missing = ~listed & (last[near] - values > 1e-4 * np.abs(last[near]))
         if found is None and missing.any():
             j = int(missing.argmax())
             found = int(row), int(near[j]), float(values[j]), float(last[near[j]])
-    if found is not None and mutual:
+    if found is not None and n_mutual >= MUTUAL:
         row, other, value, farthest = found
         msg = (
             "pass distances (not similarities) of all nearest samples, or approximate=True if some are "

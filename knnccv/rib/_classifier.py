@@ -217,7 +217,10 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         depth = min(self.max_k if self.search or self.fitness == "ccv" else self.n_neighbors, n_items - 1)
         start = replace(start, n_neighbors=min(start.n_neighbors, depth))
         near = self.metric_.neighbors()
-        self.neighbors_ = Neighbors.from_lists(*near.kneighbors(depth, n_jobs=self.n_jobs))
+        # Not asked for symmetry: distances may leave out the label of the sample whose list it is.
+        lists = near.kneighbors(depth, n_jobs=self.n_jobs)
+        self.neighbors_ = Neighbors.from_lists(*lists, approximate=True)
+        self.neighbors_.approximate = near.approximate
         self.neighbors_.fitted_to_labels = near.fitted_to_labels
         self.neighbors_.metric = f"{near.metric} lists"
         # Read the lists back: roots may be equal where squares are not.
