@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class OfOtherClasses(ABC):
+    """A result with an interval of the jackknife over classes."""
+
+    @abstractmethod
+    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
+        """The estimate, its standard error, the estimates without each class, and the target in words."""
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no ``jackknife="class"``, or the level is not in (0, 1).
+        """
+        estimate, error, without, target = self._jackknifed()
+        return jackknife_interval(estimate, error, without, confidence_level, target, "class")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class EpisodeScore:
+class EpisodeScore(OfOtherClasses):
     """The exact mean accuracy over all episodes of the given classes and samples.
 
     Attributes
@@ -101,28 +126,9 @@ class EpisodeScore:
         """The jackknife standard error over classes; NaN without ``jackknife="class"``."""
         return math.nan if self.score_without is None else jackknife_error(self.score_without)
 
-    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.95
-            In (0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there is no ``jackknife="class"``, or the level is not in (0, 1).
-        """
-        n_parts = 0 if self.score_without is None else len(self.score_without)
-        return jackknife_interval(
-            self.score,
-            self.standard_error,
-            n_parts,
-            confidence_level,
-            "accuracy of episodes of other classes",
-            "class",
-        )
+    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
+        target = "accuracy of episodes of other classes"
+        return self.score, self.standard_error, self.score_without, target
 
     @property
     def per_class(self) -> dict[Any, float]:
@@ -238,7 +244,7 @@ class EpisodeScore:
 
 
 @dataclass(frozen=True, eq=False)
-class EpisodeDifference:
+class EpisodeDifference(OfOtherClasses):
     """The paired difference of two exact scores of the same samples.
 
     Attributes
@@ -274,28 +280,9 @@ class EpisodeDifference:
     difference_without: Array | None
     error_bound: float
 
-    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.95
-            In (0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a score has no ``jackknife="class"``, or the level is not in (0, 1).
-        """
-        n_parts = 0 if self.difference_without is None else len(self.difference_without)
-        return jackknife_interval(
-            self.difference,
-            self.standard_error,
-            n_parts,
-            confidence_level,
-            "difference of accuracies in episodes of other classes",
-            "class",
-        )
+    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
+        target = "difference of accuracies in episodes of other classes"
+        return self.difference, self.standard_error, self.difference_without, target
 
     def __float__(self) -> float:
         return self.difference

@@ -14,12 +14,7 @@ from .._formatting import plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
-from ._interval import (
-    ConfidenceInterval,
-    Terms,
-    student_interval,
-    unit_deviations,
-)
+from ._interval import ConfidenceInterval, Terms, student_interval, unit_deviations
 from ._kept_halves import ScoredHalves
 from ._predictions import PredictionScores
 

@@ -203,13 +203,18 @@ def student_interval(
 
 
 def jackknife_interval(
-    estimate: float, standard_error: float, n_parts: int, confidence_level: Any, target: str, over: str
+    estimate: float,
+    standard_error: float,
+    without: Array | None,
+    confidence_level: Any,
+    target: str,
+    over: str,
 ) -> ConfidenceInterval:
-    """Student's interval of an estimate from which each of `n_parts` was left out; none: an error."""
-    if n_parts == 0:
+    """Student's interval of an estimate, from those without each of its parts; an error without these."""
+    if without is None:
         msg = f"pass jackknife={over!r} for a confidence interval: there is no standard error without it"
         raise ValueError(msg)
-    return student_interval(estimate, standard_error, n_parts - 1, confidence_level, target)
+    return student_interval(estimate, standard_error, len(without) - 1, confidence_level, target)
 
 
 def confidence_interval(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -34,8 +35,39 @@ SAME = (
 ARRAYS = ("identities of the queries", "gallery identities", "strata", "right items of the queries")
 
 
+class OfOtherIdentities(ABC):
+    """A result with an interval of the jackknife over identities."""
+
+    name: str
+
+    @abstractmethod
+    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
+        """The estimate, its standard error, and the estimates without each identity."""
+
+    def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
+        """Student's interval for other identities of the same kind, of the jackknife over identities.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+        rank : int, default 1
+            The rank of a CMC curve.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
+        """
+        value, error, without = self._jackknifed()
+        at = check_integer("rank", rank, 1, np.size(value), "the length of the CMC") - 1
+        found = float(np.ravel(value)[at]), float(np.ravel(error)[at])
+        target = f"{self.name}{f' at rank {rank}' * (np.ndim(value) > 0)} with other identities"
+        return jackknife_interval(*found, without, confidence_level, target, "identity")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalScore:
+class RetrievalScore(OfOtherIdentities):
     """One expected score. ``float(s)`` is the score.
 
     Attributes
@@ -105,24 +137,8 @@ class RetrievalScore:
         """The name of the score, as in `CompleteCV.measure`."""
         return self.name
 
-    def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
-        """Student's interval for other identities of the same kind, of the jackknife over identities.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.95
-            In (0, 1).
-        rank : int, default 1
-            The rank of a CMC curve.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there is no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
-        """
-        return _interval(
-            self.score, self.standard_error, self.score_without, confidence_level, rank, self.name
-        )
+    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
+        return self.score, self.standard_error, self.score_without
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score and its errors in types that JSON has.
@@ -141,7 +157,7 @@ class RetrievalScore:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalDifference:
+class RetrievalDifference(OfOtherIdentities):
     """The paired difference of one score between two embeddings: same queries, same galleries.
 
     Attributes
@@ -182,24 +198,8 @@ class RetrievalDifference:
     error_bound: float
     of: str
 
-    def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
-        """Student's interval for other identities of the same kind, of the jackknife over identities.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.95
-            In (0, 1).
-        rank : int, default 1
-            The rank of a CMC curve.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If one has no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
-        """
-        return _interval(
-            self.difference, self.standard_error, self.difference_without, confidence_level, rank, self.name
-        )
+    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
+        return self.difference, self.standard_error, self.difference_without
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference and its errors in types that JSON has.
@@ -534,16 +534,6 @@ def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:
     if np.ndim(found.score) == 0:
         return [(0, values)]
     return [(rank, values[..., rank - 1]) for rank in SHOWN_RANKS if rank <= values.shape[-1]]
-
-
-def _interval(
-    value: Any, error: Any, without: Array | None, level: Any, rank: int, name: str
-) -> ConfidenceInterval:
-    """The interval of a score or a difference, at one rank of a curve."""
-    at = check_integer("rank", rank, 1, np.size(value), "the length of the CMC") - 1
-    found = float(np.ravel(value)[at]), float(np.ravel(error)[at])
-    target = f"{name}{f' at rank {rank}' * (np.ndim(value) > 0)} with other identities"
-    return jackknife_interval(*found, 0 if without is None else len(without), level, target, "identity")
 
 
 def _at_rank(found: RetrievalDifference, rank: int) -> RetrievalDifference:

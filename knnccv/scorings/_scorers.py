@@ -109,11 +109,8 @@ n_classes, n_classes, K + 1)
         if self._form is None or self.needs == PREDICTS:
             return np.full((len(folds), n_folds), np.nan)
         tested, first = folds >= 0, np.arange(len(folds))[:, None] * n_folds
-        cell, known, true = (
-            (first + folds)[tested],
-            shares[tested],
-            np.broadcast_to(codes, folds.shape)[tested],
-        )
+        cell, known = (first + folds)[tested], shares[tested]
+        true = np.broadcast_to(codes, folds.shape)[tested]
         tables, levels = ranked(known, true, cell, len(folds) * n_folds)
         scores = self._by_form(tables, levels)
         scores[cell[~np.isfinite(known).all(axis=1)]] = np.nan

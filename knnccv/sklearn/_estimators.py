@@ -23,10 +23,7 @@ from .._labels import encode_labels, encode_together
 from .._typing import Array
 from .._validation import WRONG_WAY, check_integer, check_real, in_columns_of
 from ..driver import InexactError
-from ..neighbors import (
-    Neighbors,
-    SupervisedDistanceWarning,
-)
+from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..runs import RescaledSearch, scaling_of
 from ._metrics import metric_of, neighbors_of
 

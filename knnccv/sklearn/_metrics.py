@@ -16,6 +16,7 @@ _MAX_ITEMS = 20_000  # for which all distances are held in memory
 
 
 def neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
+    """The neighbors under the metric of an estimator; InexactError if the distances depend on the split."""
     from sklearn.metrics import pairwise_distances
 
     metric, params = metric_of(estimator)
