@@ -105,7 +105,7 @@ def warn_copies(neighbors: Neighbors, codes: Array, stacklevel: int) -> None:
     CopiesWarning
     """
     source = neighbors._source
-    if isinstance(source, FeatureTable) and source.metric.kind != "sparse":
+    if not neighbors.copies_told and isinstance(source, FeatureTable) and source.metric.kind != "sparse":
         warn_of_rows(source.metric.data, codes, stacklevel + 1)
 
 

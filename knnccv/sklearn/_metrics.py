@@ -30,7 +30,9 @@ def neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
     def searched(metric: Any, params: Any) -> Neighbors:
         if n_tested:
             return neighbors_in_pool(X[n_tested:], X[:n_tested], metric, params)[0]
-        return Neighbors.from_data(X, metric, metric_params=params)
+        found = Neighbors.from_data(X, metric, metric_params=params)
+        found.copies_told = True
+        return found
 
     refuse_inconsistent(name, X)
     if callable(metric) and not hasattr(metric, "pairwise"):

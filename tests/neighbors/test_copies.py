@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import LeaveGroupsOut, complete_cv, report
@@ -28,9 +29,11 @@ def test_copies_are_said():
     with pytest.warns(CopiesWarning, match=SAID) as seen:
         complete_cv(X, y, n_jobs=1)
     assert seen[0].filename == __file__
-    with pytest.warns(CopiesWarning, match=SAID) as seen:
-        expected_score(KNeighborsClassifier(), X, y)
-    assert [one.filename for one in seen] == [__file__]
+    shuffled = StratifiedKFold(5, shuffle=True)
+    for cv, scoring in ((5, None), (shuffled, None), (KFold(5, shuffle=True), "f1")):
+        with pytest.warns(CopiesWarning, match=SAID) as seen:
+            expected_score(KNeighborsClassifier(), X, y, cv=cv, scoring=scoring)
+        assert [one.filename for one in seen] == [__file__]
     groups = copies(X)
     assert groups[[0, 75, 100, 125, 174]].tolist() == [0, 75, 75, 75, 99]
     with warnings.catch_warnings():
