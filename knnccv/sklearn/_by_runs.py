@@ -21,7 +21,7 @@ from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, Design
 from ..driver import InexactError, Pool, ScoringProblem, first_depth, validate_problem
-from ..results import Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
+from ..results import CompleteCV, Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
 from ..runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
 from ._estimators import Rule, check_size, prepare
@@ -139,36 +139,47 @@ class Question:
         found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, ties=self.problem.ties, depth=depth)
         return partial(found, n_jobs=self.request.n_jobs, seed=self.request.seed)
 
-    @property
-    def expected(self) -> Array | None:
-        """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
-        return self.exact[0]
-
     @cached_property
-    def exact(self) -> tuple[Array | None, int]:
-        """The same, and the number of samples with tied neighbors that may decide; 0 if it is unknown."""
+    def exact(self) -> list[tuple[float, list[CompleteCV]]]:
+        """Exact results of equal weights, by output, for every size of training sets with its share.
+
+        Empty if there are none.
+        """
         law, y, variant = self.request.law, self.request.y, self.problem.variant.name
         options: dict[str, Any] = {"n_neighbors": self.rule.n_neighbors, "n_jobs": self.request.n_jobs}
         options |= {"variant": variant, "ties": self.problem.ties, "method": "exact"}
         ask: Any = partial(complete_cv, self.rule.neighbors, **options)
-        n_tied = 0
+        columns = self.targets.T if self.by_output else [y]
+        designs: list[tuple[float, Design]] = [(1.0, self.problem.design)]
+        if isinstance(law, GroupLaw):
+            designs = [(float(share), law.leaving(n)) for share, n, _ in law.parts]
+        try:
+            return [
+                (share, [ask(cv=design, **self.request.data(column)) for column in columns])
+                for share, design in designs
+            ]
+        except ValueError:
+            return []
 
-        def means(design: Design) -> Array:
-            nonlocal n_tied
-            columns = self.targets.T if self.by_output else [y]
-            found = [ask(cv=design, **self.request.data(column)) for column in columns]
-            n_tied = max(n_tied, *(one.tied for one in found))
+    @property
+    def n_tied(self) -> int:
+        """The number of samples with tied neighbors that may decide; 0 if it is unknown."""
+        return max((one.tied for _, results in self.exact for one in results), default=0)
+
+    @cached_property
+    def expected(self) -> Array | None:
+        """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
+
+        def means(results: list[CompleteCV]) -> Array:
             if not self.by_output:
-                return np.asarray(found[0].confusion(normalize="all"))
-            return np.array([one.score for one in found])
+                return np.asarray(results[0].confusion(normalize="all"))
+            return np.array([one.score for one in results])
 
         try:
-            if not isinstance(law, GroupLaw):
-                return means(self.problem.design), n_tied
-            total = np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
+            parts = [share * means(results) for share, results in self.exact]
         except ValueError:
-            return None, n_tied
-        return total, n_tied
+            return None
+        return np.asarray(sum(parts)) if parts else None
 
     def controls(self, tables: Array) -> Controls:
         """The control variates of a block of runs, from what `tables_of` returns."""
@@ -246,7 +257,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         **INEXACT,
         ties=law.ties,
         n_runs=runs.n_runs,
-        _n_tied=asked.exact[1] if law.ties == "index" else 0,
+        _n_tied=asked.n_tied if law.ties == "index" else 0,
     )
 
 
