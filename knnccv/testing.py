@@ -192,8 +192,10 @@ class _Case:
         if score(n_nearest) != value:
             msg = f"n_nearest returns {n_nearest}, but samples farther away change the score of {near}"
             raise AssertionError(msg)
-        if abs(float(value)) > self.problem.largest:  # a double, as the largest score is
-            msg = f"largest_score returns {self.problem.largest}, but {near} scores {value}"
+        declared, number = self.problem.score, float(value)  # a double, as the bounds are
+        if not declared.low <= number <= declared.high or abs(number) > self.problem.largest:
+            limits = f"{declared.low:g} to {declared.high:g}, at most {self.problem.largest:g}"
+            msg = f"score() declares {limits}, but {near} scores {value}"
             raise AssertionError(msg)
         return value
 

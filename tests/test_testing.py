@@ -11,7 +11,7 @@ from odd_rules import variant_class
 from problems import BUILT_IN
 
 from knnccv import get_variant
-from knnccv.kernel import Tables, Variant, jit
+from knnccv.kernel import Score, Tables, Variant, jit
 from knnccv.sampling import position_law
 from knnccv.testing import check_variant
 
@@ -227,10 +227,10 @@ def always(value):
 def largest(factor):
     """Regression with another bound of the largest score."""
 
-    def largest_for(self, values, **parameters):
-        return factor * float(np.ptp(values)) ** 2
+    def score(self, **parameters):
+        return Score(high=np.inf, is_loss=True, largest=lambda values: factor * float(np.ptp(values)) ** 2)
 
-    return type("Bounded", (type(get_variant("regression")),), {"largest_for": largest_for})
+    return type("Bounded", (type(get_variant("regression")),), {"score": score})
 
 
 def minus_two(near, own):
@@ -246,7 +246,7 @@ NEAREST = {"parameters": [{"n_neighbors": 1}], "n_cases": 5}
         (Second, second, {"n_cases": 10}),
         (Second(), second, {"n_cases": 3}),
         (made(n_nearest=always(5)), second, {"n_cases": 5}),  # too large is no mistake
-        (made(fixed=doubled, largest_score=always(2)), minus_two, {"n_cases": 5}),
+        (made(fixed=doubled, score=always(Score(low=-2.0))), minus_two, {"n_cases": 5}),
         (largest(1), score_regression, NEAREST),
         (made(tables=float_tables), second, {"exact": False, "n_cases": 10}),
         (made(fixed=divides), second, {"exact": False, "n_cases": 10}),
@@ -271,8 +271,13 @@ WRONG = {
         {},
         r"n_nearest returns 1, but samples .* score of \[",
     ),
-    "-2": (made(fixed=doubled), minus_two, {}, r"largest_score returns 1.0, but \[.* scores -2$"),
-    "half of the range": (largest(0.5), score_regression, NEAREST, "largest_score returns "),
+    "-2": (
+        made(fixed=doubled),
+        minus_two,
+        {},
+        r"score\(\) of variant .* 0 to 1 now, and sample .* scores -",
+    ),
+    "half of the range": (largest(0.5), score_regression, NEAREST, "declares 0 to inf, at most "),
     "float tables": (made(tables=float_tables), second, {}, "exact"),
     "a division": (made(fixed=divides), second, {}, "exact"),
     "float zeros": (made(fixed=with_zeros), second, {}, "exact"),
@@ -284,7 +289,15 @@ WRONG = {
 }
 
 
-RAISED = {"float tables", "a division", "float zeros", "a float that is right", "raises", "tables raise"}
+RAISED = {
+    "-2",
+    "float tables",
+    "a division",
+    "float zeros",
+    "a float that is right",
+    "raises",
+    "tables raise",
+}
 """Faults of which the error itself may reach the caller; it is no refusal, which would be passed over."""
 
 

@@ -22,7 +22,6 @@ from .._labels import majority_class
 from .._parallel import one_bar
 from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
-from ..driver import is_accuracy
 from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
 from ..montecarlo import MonteCarloCV, monte_carlo_cv
@@ -199,7 +198,7 @@ class Answer:
     @property
     def percent(self) -> bool:
         """Whether the score is an accuracy."""
-        return is_accuracy(self.found.measure)
+        return self.rule.score(**self.found.parameters).is_share
 
     @property
     def rope(self) -> float | None:

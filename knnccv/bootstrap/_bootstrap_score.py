@@ -301,7 +301,7 @@ def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
         allowed = ", ".join(map(repr, RULES))
         msg = f"bootstrap_score knows the rules {allowed}, got {name!r}"
         raise ValueError(msg)
-    if parameters.get("part", "error") != "error":
+    if problem.score.is_loss is None or not problem.score.is_mean:
         msg = f"bootstrap_score knows the part 'error' of regression only, got {parameters['part']!r}"
         raise ValueError(msg)
     if parameters.get("score") == "log_loss":

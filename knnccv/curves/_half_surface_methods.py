@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from .._typing import Array
-from ..halves import score_range_of
 from ..inference import (
     Described,
     InferenceWarning,
@@ -93,7 +92,7 @@ class HalvedSurface(KeptHalves):
     @functools.cached_property
     def _told(self) -> tuple[tuple[float, float] | None, str, str | None]:
         evaluation: SurfaceEvaluation = self._reference()
-        return score_range_of(evaluation.problem), evaluation.target(), evaluation.grid.axis
+        return evaluation.problem.score.range, evaluation.target(), evaluation.grid.axis
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
         """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.

@@ -17,7 +17,6 @@ from ._problem import ScoringProblem
 METHODS = ("auto", "exact", "sampled")
 MOST_DRAWS = 10_000_000
 """For each sample; the draws of a sample and a thread are in memory at once."""
-SINGLE_SETS = (None, "error", "prediction")
 """Parts of a regression whose value over all training sets is the mean over single ones."""
 
 
@@ -97,9 +96,9 @@ def check_method(problem: ScoringProblem, method: str, exact: bool) -> None:
         kernel = "" if method == "sampled" else f"no exact kernel for cv={problem.design!r}, and "
         msg = f"variant {name!r} has {kernel}no function decide to estimate its score"
         raise ValueError(msg)
-    if problem.variant.decision() is None and problem.parameters.get("part") not in SINGLE_SETS:
-        part = problem.parameters["part"]
-        msg = f"part={part!r} is no mean of the scores of single training sets and cannot be sampled"
+    if problem.variant.decision() is None and not problem.score.is_mean:
+        name = problem.score.name
+        msg = f"the {name} is no mean of the scores of single training sets and cannot be sampled"
         raise ValueError(msg)
     if problem.leaves_groups and problem.variant.decision() is None:
         most, least = problem.variant.n_nearest(**problem.parameters), problem.smallest_train

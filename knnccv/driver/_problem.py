@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,15 +16,10 @@ from .._labels import EncodedLabels, as_targets, encode_labels, encode_together,
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
 from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
-from ..kernel import DECIDES, Constraints, Labels, Task, Variant, constraints_for
+from ..kernel import DECIDES, Constraints, Labels, Score, Task, Variant, constraints_for
 from ..variants import get_variant
 
 TIES = ("index", "random")
-
-
-def is_accuracy(measure: str) -> bool:
-    """Return True if a measure of this name is a share of correct answers."""
-    return "accuracy" in measure
 
 
 @dataclass(frozen=True)
@@ -51,10 +47,15 @@ class ScoringProblem:
     targets: Array
     pool: EncodedLabels | None = None
 
+    @functools.cached_property
+    def score(self) -> Score:
+        """What the score of one classification is."""
+        return self.variant.score(**self.parameters)
+
     @property
     def largest(self) -> float:
         """Largest absolute score of one classification."""
-        return self.variant.largest_for(self.values, **self.parameters)
+        return self.score.largest_for(self.values)
 
     @property
     def radius(self) -> float | None:
@@ -114,18 +115,23 @@ class ScoringProblem:
     @property
     def measure(self) -> str:
         """The name of the score, such as "balanced accuracy" or "mean squared error"."""
-        measure = self.variant.measure(**self.parameters)
+        measure = self.score.name
         if isinstance(self.average, Mapping):
             return f"{measure} at given class shares"
         balanced = self.average == "class" or self.design.balanced
         if not balanced or self.variant.target == "values":
             return measure
-        return f"balanced {measure}" if is_accuracy(measure) else f"class-mean {measure}"
+        return f"balanced {measure}" if self.score.is_share else f"class-mean {measure}"
 
     @property
     def is_loss(self) -> bool:
         """Return True if a smaller score is better."""
-        return self.variant.is_loss(**self.parameters)
+        return bool(self.score.is_loss)
+
+    @property
+    def loss(self) -> Any:
+        """The matrix of losses; None for the 0/1 match."""
+        return self.parameters.get("loss")
 
     def described(self) -> dict[str, Any]:
         """The fields of a result that tell its problem."""
@@ -134,11 +140,10 @@ class ScoringProblem:
 
     def single_neighbor_scores(self) -> Array:
         """Score of a tested sample of the row's class if one sample of the column's class decides."""
-        loss = self.parameters.get("loss")
         if self.variant.target == "values":
             return np.zeros((1, 1))
-        if loss is not None:
-            return np.array(loss, dtype=float)
+        if self.loss is not None:
+            return np.array(self.loss, dtype=float)
         right = np.eye(len(self.labels.classes))
         return 1 - right if self.is_loss else right
 

@@ -13,6 +13,9 @@ from ..designs import TrainingSets
 from ..sampling import expected_position, rounding_allowance
 from ._problem import ScoringProblem
 
+ROUNDING = 1e-9
+"""How far beyond its range rounding may take a score, per unit."""
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -84,6 +87,7 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
         )
         if not np.isfinite(score):  # an error of the kernel: nothing is certain
             bound = math.inf
+        _check_range(problem, per_item, bound)
     return Scored(
         score=score,
         per_item=per_item,
@@ -96,6 +100,19 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
         per_item_exact=per_item_exact,
         truncation_bound=bound,
     )
+
+
+def _check_range(problem: ScoringProblem, per_item: Array, bound: float) -> None:
+    """Raise ValueError if scores are not in the range that the rule declares."""
+    low, high = problem.score.low, problem.score.high
+    slack = bound + ROUNDING * max(1.0, problem.largest)
+    outside = np.flatnonzero((per_item < low - slack) | (per_item > high + slack))
+    if len(outside):
+        msg = (
+            f"declare the range of the score in score() of variant {problem.variant.name!r}: it is "
+            f"{low:g} to {high:g} now, and sample {outside[0]} scores {per_item[outside[0]]:g}"
+        )
+        raise ValueError(msg)
 
 
 def kind_weights(problem: ScoringProblem, exact: bool) -> Array:

@@ -24,7 +24,6 @@ from ._request import (
     halves_of,
     halves_with_warnings,
     halvings_of,
-    score_range_of,
     target_of,
     terms_of,
 )
@@ -44,7 +43,6 @@ __all__ = [
     "halvings_of",
     "score_halves",
     "score_in_halves",
-    "score_range_of",
     "target_of",
     "terms_of",
 ]

@@ -14,7 +14,7 @@ from .._labels import EncodedLabels
 from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..designs import LeaveGroupsOut, encode_groups
-from ..driver import Scored, ScoringProblem, class_shares, is_accuracy
+from ..driver import Scored, ScoringProblem, class_shares
 from ..inference import (
     HalfScores,
     Halvings,
@@ -40,7 +40,6 @@ LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
 
-UNORDERED = ("bias", "prediction")
 """Parts of a regression of which neither small nor large values are better."""
 
 
@@ -98,7 +97,7 @@ def halves_of(
     halvings = halvings_of(problem, request)
     found = score_halves(problem, neighbors, halvings, n_jobs)
     deviations = np.empty(0)
-    if has_one_bound(score_range_of(problem)):
+    if has_one_bound(problem.score.range):
         deviations = unit_deviations(result.per_item, result.weights, request.groups)
     nearest = problem.variant.n_nearest(**problem.parameters) if problem.radius is None else 1
     halves = halves_with_warnings(problem, neighbors, halvings, found, result.score, nearest)
@@ -285,9 +284,8 @@ def _smallest(problem: ScoringProblem) -> int:
 
 def _floor(problem: ScoringProblem) -> tuple[float, float] | None:
     """The score of the best constant answer, and the best score, where classes count by other shares."""
-    own = problem.variant.measure(**problem.parameters)
-    has_answers = is_accuracy(own) or problem.parameters.get("loss") is not None
-    if problem.measure == own or not has_answers:
+    has_answers = problem.score.is_share or problem.loss is not None
+    if problem.measure == problem.score.name or not has_answers:
         return None
     sign, scores = -1 if problem.is_loss else 1, problem.single_neighbor_scores()
     trained = problem.labels if problem.pool is None else problem.pool
@@ -313,7 +311,7 @@ def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:
 
 def _growth(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
     """How much larger an error without an upper bound is in the halves; 1 for other scores."""
-    if not (problem.is_loss and has_one_bound(score_range_of(problem))):
+    if not (problem.is_loss and has_one_bound(problem.score.range)):
         return 1.0
     larger = np.isfinite(half_score) & (score > 0) & (half_score > score)
     found = np.where(larger, half_score, 1.0) / np.where(larger, score, 1.0)
@@ -325,7 +323,7 @@ def _has_grown(problem: ScoringProblem, score: Any, half_score: Any) -> Any:
 
     The scores are numbers, or arrays of one shape.
     """
-    limits = score_range_of(problem)
+    limits = problem.score.range
     if limits is None or has_one_bound(limits):
         return problem.is_loss & (score > 0) & (LARGEST_GROWTH * score < half_score)
     low, high = limits
@@ -343,9 +341,8 @@ def check_finite(result: Any) -> None:
 
 def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms:
     """What two results must share to be compared."""
-    loss = problem.parameters.get("loss")
     scale = (
-        None if loss is None else np.asarray(loss, dtype=float).tobytes(),
+        None if problem.loss is None else np.asarray(problem.loss, dtype=float).tobytes(),
         problem.parameters.get("part"),
         problem.parameters.get("output"),
     )
@@ -353,7 +350,7 @@ def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms
         problem.targets,
         weights,
         type(problem.design).__name__,
-        None if problem.parameters.get("part") in UNORDERED else problem.is_loss,
+        problem.score.is_loss,
         _rule(problem),
         scale,
         error_bound if math.isfinite(error_bound) else 0.0,
@@ -373,11 +370,6 @@ def target_of(problem: ScoringProblem) -> str:
         f"{problem.measure} in the population of {_rule(problem)}, trained on {_train_sizes(problem)} "
         f"{drawn}, averaged over all training sets{average}"
     )
-
-
-def score_range_of(problem: ScoringProblem) -> tuple[float, float] | None:
-    """The smallest and the largest score of one classification, or None."""
-    return problem.variant.score_range(**problem.parameters)
 
 
 def _rule(problem: ScoringProblem) -> str:

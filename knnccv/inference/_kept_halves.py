@@ -101,7 +101,7 @@ class ScoredHalves(KeptHalves):
 
     @abstractmethod
     def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, see `Variant.score_range`."""
+        """The smallest and the largest score of one classification, or None."""
 
     def standard_error(
         self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0

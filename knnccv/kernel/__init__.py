@@ -10,6 +10,7 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_signature` defines the four arguments, their Numba types, and the forms with other arguments.
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads, and gives
   names to the entries of an array, in compiled code as well.
+- `_score` says what a score is and how large it can be.
 - `_variant` defines `Variant`, the base class of every rule.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
   those of bits: one for each of 512 runs.
@@ -32,6 +33,10 @@ from ._compile import Compiling as Compiling
 from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver
 from ._compile import inner as inner
+from ._score import ACCURACY as ACCURACY
+from ._score import Score
+from ._score import loss_score as loss_score
+from ._score import squared_diagonal as squared_diagonal
 from ._signature import BY_DISTANCE as BY_DISTANCE
 from ._signature import CONSTRAINTS as CONSTRAINTS
 from ._signature import DECIDE as DECIDE
@@ -61,6 +66,7 @@ __all__ = [
     "Labels",
     "Link",
     "Order",
+    "Score",
     "Tables",
     "Task",
     "Variant",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from .._typing import Array, Kernel
+from ._score import ACCURACY, Score, loss_score
 from ._signature import BY_DISTANCE, DECIDES
 from ._tables import Tables, Task
 
@@ -19,11 +21,13 @@ MEMBERS = {
 }
 """The members of a variant that are functions, by their form."""
 FORMER = {
-    "light_kernel": "chain",
-    "joint_kernel": "chain",
-    "removal_kernel": "removals",
-    "mixed_removal_kernel": "removals",
+    **dict.fromkeys(("light_kernel", "joint_kernel"), "chain"),
+    **dict.fromkeys(("removal_kernel", "mixed_removal_kernel"), "removals"),
+    **dict.fromkeys(
+        ("measure", "is_loss", "score_range", "range_is_exact", "largest_score", "largest_for"), "score"
+    ),
 }
+"""The members of former contracts, and those that serve instead."""
 
 
 class Link(NamedTuple):
@@ -102,8 +106,8 @@ class Variant(ABC):
         former = sorted(name for name in FORMER if name in vars(cls))
         if former:
             msg = (
-                f"define {FORMER[former[0]]}() in place of {former[0]}() in {cls.__qualname__}: kernels "
-                "that are tried before others are links of one chain now, see registry/README.md"
+                f"define {FORMER[former[0]]}() in place of {former[0]}() in {cls.__qualname__}; "
+                "registry/README.md lists the members of a variant"
             )
             raise TypeError(msg)
 
@@ -146,42 +150,18 @@ class Variant(ABC):
         """
         return parameters
 
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute score that one classification can have."""
-        return 1.0
+    def score(self, **parameters: Any) -> Score:
+        """What the score is, and how large it can be: a `Score`.
 
-    def score_range(self, **parameters: Any) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification; None if there is no bound.
-
-        Wilson's confidence interval needs it; Hall's, for squared errors and the like, needs
-        ``(0.0, math.inf)``. By default that of the `loss`, 0 to 1 for an accuracy, and otherwise None.
+        By default the expected loss if there is a `loss`, a mean squared error for real targets, otherwise
+        an accuracy.
         """
         loss = parameters.get("loss")
         if loss is not None:
-            values = [float(value) for row in loss for value in row]
-            return min(values), max(values)
-        return (0.0, 1.0) if "accuracy" in self.measure(**parameters) else None
-
-    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """Return True if a correct sample before a tied incorrect one never lowers the score, for any T."""
-        return self.n_nearest(**parameters) == 1
-
-    def largest_for(self, values: Array, **parameters: Any) -> float:
-        """`largest_score` where it depends on the targets, `values` of shape (n_items, n_outputs)."""
-        return self.largest_score(**parameters)
-
-    def measure(self, **parameters: Any) -> str:
-        """The name of the score in reports and plots, such as "top-2 accuracy".
-
-        A name with the word "accuracy" means that the score is a share of correct answers. The number of
-        neighbors of a surface is named "K", or "R" for a `rank`. By default the name is "expected loss" if
-        there is a `loss`, otherwise "score".
-        """
-        return "expected loss" if parameters.get("loss") is not None else "score"
-
-    def is_loss(self, **parameters: Any) -> bool:
-        """Whether smaller scores are better: by default if there is a `loss`, and for real targets."""
-        return self.target == "values" or parameters.get("loss") is not None
+            return loss_score(loss)
+        if self.target == "values":
+            return Score("mean squared error", high=math.inf, is_loss=True)
+        return ACCURACY
 
     def over_kinds(
         self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any

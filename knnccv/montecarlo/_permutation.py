@@ -192,7 +192,7 @@ def permutation_test(
     problem = validate_problem(y, neighbors.n_items, rule, cv, ties, average, parameters, "auto")
     check_method(problem, "auto", exact=False)
     check_distances(problem, neighbors, "auto")
-    if problem.parameters.get("part") not in (None, "error"):
+    if problem.score.is_loss is None or not problem.score.is_mean:
         msg = f"part must be 'error', which is better if smaller, got {problem.parameters['part']!r}"
         raise ValueError(msg)
     exchanged, blocks = exchangeable(problem, groups, strata)

@@ -54,7 +54,7 @@ def expected_confusion(
 
     predicts = problem.radius is None  # without neighbors within a radius there may be no prediction
     if n_classes == 2 and predicts and result.truncation_bound <= MAX_UNDECIDED:
-        diagonal = sums(result if problem.parameters["loss"] is None else again(loss=None))
+        diagonal = sums(result if problem.loss is None else again(loss=None))
         counts = np.array([int(count) for count in labels.counts], dtype=object if exact else float)
         matrix = np.diag(diagonal)
         matrix[[0, 1], [1, 0]] = np.maximum(counts * weights - diagonal, 0)

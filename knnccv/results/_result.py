@@ -23,7 +23,7 @@ from .._formatting import (
 )
 from .._typing import Array
 from ..driver import Scored
-from ..halves import score_range_of, target_of, terms_of
+from ..halves import target_of, terms_of
 from ..inference import ScoredHalves, Terms
 from ..runs import RandomSplits
 from ._confusion import check_normalize, matthews, normalized, share_right
@@ -398,7 +398,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     def _told(self) -> tuple[Terms, str, tuple[float, float] | None]:
         problem: ScoringProblem = self._reference().problem
         terms = terms_of(problem, self.weights, self.error_bound)
-        return terms, target_of(problem), score_range_of(problem)
+        return terms, target_of(problem), problem.score.range
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""

@@ -96,13 +96,14 @@ def tie_report(
     tested = result.weights > 0
     weights = result.weights[tested]
     n_classes = len(problem.labels.classes)
+    n_nearest = problem.variant.n_nearest(**problem.parameters)
     return TieReport(
         n_items=len(result.per_item),
         n_tied=result.tied,
         score=result.score,
         lowest=math.fsum(weights * lowest[tested]),
         highest=math.fsum(weights * highest[tested]),
-        exact_range=problem.variant.range_is_exact(n_classes, **problem.parameters),
+        exact_range=n_nearest == 1 or n_classes <= problem.score.monotone,
         per_item=result.per_item,
         per_item_lowest=lowest,
         per_item_highest=highest,

@@ -280,7 +280,7 @@ class RandomSplits:
 
 
 def _check_is_mean(caller: str, problem: ScoringProblem) -> None:
-    if problem.parameters.get("part", "error") not in ("error", "prediction", "bias"):
+    if not problem.score.is_mean:
         msg = f"{caller} needs a score that is a mean over runs, which the {problem.measure} is not"
         raise ValueError(msg)
 
@@ -313,8 +313,7 @@ def random_runs(
     else:
         scores = np.zeros(n_runs)
         confusions = np.zeros((n_runs, len(classes), len(classes)), np.int64)
-        loss = problem.parameters.get("loss")
-        values = np.eye(len(classes)) if loss is None else np.array(loss, dtype=float)
+        values = np.eye(len(classes)) if problem.loss is None else np.array(problem.loss, dtype=float)
         shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
 
         def take(block: int, tables: RunTables) -> None:

@@ -215,7 +215,7 @@ def condensed_cv(
         parameters=dict(problem.parameters),
         design="the default" if cv is None else repr(problem.design),
         outer=repr(design),
-        measure=problem.variant.measure(**problem.parameters),
+        measure=problem.score.name,
         seconds=time.perf_counter() - started,
     )
 

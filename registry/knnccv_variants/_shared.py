@@ -71,11 +71,6 @@ def check_loss(loss: Any, n_classes: int) -> None:
         raise ValueError(msg)
 
 
-def largest_loss(loss: Any) -> float:
-    """The largest absolute entry; 1 for the 0/1 match."""
-    return 1.0 if loss is None else float(np.abs(np.asarray(loss, dtype=float)).max())
-
-
 def loss_table(loss: Any, number: type) -> Array:
     """The matrix as floats or as Fractions; empty for the 0/1 match."""
     if loss is None:
@@ -114,11 +109,3 @@ class NearestVariant(Variant):
         check_loss(parameters.get("loss"), task.n_classes)
         if "vote_ties" in parameters:
             check_choice("vote_ties", parameters["vote_ties"], ("smallest", "random"))
-
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, or the expected loss."""
-        return "accuracy" if parameters.get("loss") is None else "expected loss"
-
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss, 1 for an accuracy."""
-        return largest_loss(parameters.get("loss"))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knnccv._validation import check_choice
-from knnccv.kernel import Link, Tables, Task, inner, jit, read_as
+from knnccv.kernel import Link, Score, Tables, Task, inner, jit, read_as
 from knnccv.voting import (
     BRIER,
     VOTE_SHARE,
@@ -24,10 +24,13 @@ from knnccv.voting import (
 from ._shared import NearestVariant
 from .regression import inclusion_of, inclusion_weights, mean_inclusion
 
-MEASURES = {"share": "share of the votes", "brier": "Brier score", "log_loss": "log loss"}
-SCORES = tuple(MEASURES)
 LEAST_SHARE = float(np.finfo(float).eps)
 """The share to which log loss raises smaller ones, as scikit-learn does; and 1 less it the largest."""
+SCORES = {
+    "share": Score("share of the votes", monotone=math.inf),
+    "brier": Score("Brier score", high=2.0, is_loss=True),
+    "log_loss": Score("log loss", high=-math.log(LEAST_SHARE), is_loss=True),
+}
 
 
 class ConfidenceFields(NamedTuple):
@@ -145,27 +148,11 @@ class Confidence(NearestVariant):
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse K larger than a training set, and an unknown score."""
         super().check(task, **parameters)
-        check_choice("score", parameters["score"], SCORES)
+        check_choice("score", parameters["score"], tuple(SCORES))
 
-    def measure(self, **parameters: Any) -> str:
+    def score(self, **parameters: Any) -> Score:
         """The true class's share of the votes, the Brier score, or log loss."""
-        return MEASURES[parameters["score"]]
-
-    def is_loss(self, **parameters: Any) -> bool:
-        """True but for the share."""
-        return bool(parameters["score"] != "share")
-
-    def largest_score(self, **parameters: Any) -> float:
-        """1 for a share, 2 for the Brier score, 36.04 for log loss."""
-        return {"share": 1.0, "brier": 2.0, "log_loss": -math.log(LEAST_SHARE)}[parameters["score"]]
-
-    def score_range(self, **parameters: Any) -> tuple[float, float]:
-        """0 to the largest score."""
-        return 0.0, self.largest_score(**parameters)
-
-    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """True for the share, which only counts correct votes, and for one neighbor."""
-        return parameters["score"] == "share" or self.n_nearest(**parameters) == 1
+        return SCORES[parameters["score"]]
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
         """One of the two kernels of `confidence_fixed`, so that the other one is not compiled."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_real
-from knnccv.kernel import Tables, Task, inner, jit, read_as
+from knnccv.kernel import Score, Tables, Task, inner, jit, read_as, squared_diagonal
 from knnccv.sampling import fill_binomial, fill_hypergeometric
 
 from ._shared import NearestVariant, loss_table, score_of
@@ -246,19 +247,14 @@ class RadiusVariant(NearestVariant):
             raise ValueError(msg)
         check_choice("score", parameters["score"], (type(self).parameters["score"], "outliers"))
 
-    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """True: the order of the samples does not matter."""
-        return True
+    def score(self, **parameters: Any) -> Score:
+        """Accuracy, expected loss, mean squared error, or the share without neighbors.
 
-    def measure(self, **parameters: Any) -> str:
-        """Accuracy, the expected loss, the mean squared error, or the share without neighbors."""
+        The order of the samples does not matter.
+        """
         if _fallback(parameters) == ASKED:
-            return "share without neighbors"
-        return "mean squared error" if parameters["score"] == "error" else super().measure(**parameters)
-
-    def is_loss(self, **parameters: Any) -> bool:
-        """True for samples without neighbors as well."""
-        return _fallback(parameters) == ASKED or super().is_loss(**parameters)
+            return Score("share without neighbors", is_loss=True, monotone=math.inf)
+        return replace(super().score(**parameters), monotone=math.inf)
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The radius, the losses, and what is predicted without neighbors."""
@@ -321,10 +317,6 @@ class Radius(RadiusVariant):
             code = known.index(label)
         return {**parameters, "outlier_label": OutlierLabel(label, code)}
 
-    def largest_score(self, **parameters: Any) -> float:
-        """The largest absolute loss; 1 for an accuracy and the share without neighbors."""
-        return 1.0 if _fallback(parameters) == ASKED else super().largest_score(**parameters)
-
 
 class RadiusRegression(RadiusVariant):
     """The mean target of the training samples within a radius, scored by its squared error.
@@ -359,14 +351,10 @@ class RadiusRegression(RadiusVariant):
             msg = f"outlier_value must be 'mean' or a finite number, got {value!r}"
             raise ValueError(msg)
 
-    def score_range(self, **parameters: Any) -> tuple[float, float]:
-        """At least 0."""
-        return 0.0, math.inf
-
-    def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The square of the diagonal of the box that holds all targets and predictions."""
-        if _fallback(parameters) == ASKED:
-            return 1.0
-        if _fallback(parameters) == 0:
-            values = np.concatenate([values, np.full((1, values.shape[1]), parameters["outlier_value"])])
-        return float((np.ptp(values, axis=0) ** 2).sum())
+    def score(self, **parameters: Any) -> Score:
+        """Also the predictions without neighbors are in the box of all targets."""
+        found = super().score(**parameters)
+        if _fallback(parameters) != 0:
+            return found
+        beside = [[parameters["outlier_value"]]]
+        return replace(found, largest=lambda y: squared_diagonal(np.r_[y, np.tile(beside, y.shape[1])]))

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from knnccv._validation import check_integer
-from knnccv.kernel import NOT_SERVED, Link, Tables, Task, Variant, jit
+from knnccv.kernel import ACCURACY, NOT_SERVED, Link, Score, Tables, Task, Variant, jit
 from knnccv.sampling import multiply_into, place_of, step_without_replacement
 from knnccv.voting import (
     ANY_RIGHT,
@@ -148,14 +150,10 @@ class Rank(Variant):
         """Refuse R that is not a positive integer."""
         check_integer("rank", parameters["rank"], 1)
 
-    def measure(self, **parameters: Any) -> str:
-        """The cumulative match characteristic."""
-        rank = parameters["rank"]
-        return f"rank-{rank} accuracy (CMC at rank {rank})"
-
-    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """Always True: one correct sample is enough."""
-        return True
+    def score(self, **parameters: Any) -> Score:
+        """The cumulative match characteristic: one right sample is enough."""
+        name = f"rank-{parameters['rank']} accuracy (CMC at rank {parameters['rank']})"
+        return replace(ACCURACY, name=name, monotone=math.inf)
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
         """That for no mixed tied groups, unless classes have one more sample; then that for all."""

@@ -11,19 +11,38 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_choice, check_integer
-from knnccv.kernel import Tables, Task, inner, jit, read_as
+from knnccv.kernel import Score, Tables, Task, inner, jit, read_as, squared_diagonal
 from knnccv.sampling import Inclusion, inclusion_law
 
 from ._shared import NearestVariant
 
-MEASURES = {
-    "error": "mean squared error",
-    "bias2": "squared bias",
-    "variance": "variance",
-    "prediction": "mean prediction",
-    "bias": "bias",
+
+def _squared(name: str, diagonals: int, *, is_mean: bool = False) -> Score:
+    """A square, which is at most some squared diagonals of the box that holds all targets.
+
+    An event of probability p moves the mean prediction by at most p diagonals, and its square by 2 p
+    squared diagonals; a variance is the mean of the squares minus the square of the mean.
+    """
+
+    def largest(values: Array) -> float:
+        return diagonals * squared_diagonal(values)
+
+    return Score(name, high=math.inf, is_loss=True, is_mean=is_mean, largest=largest)
+
+
+def _prediction(name: str) -> Score:
+    """A prediction, or what is added to one."""
+    return Score(name, -math.inf, math.inf, None, largest=lambda y: squared_diagonal(y) ** 0.5)
+
+
+SCORES = {
+    "error": _squared("mean squared error", 1, is_mean=True),
+    "bias2": _squared("squared bias", 2),
+    "variance": _squared("variance", 3),
+    "prediction": _prediction("mean prediction"),
+    "bias": _prediction("bias"),
 }
-PARTS = tuple(MEASURES)
+PARTS = tuple(SCORES)
 ERROR, BIAS2, VARIANCE, PREDICTION, BIAS = range(5)
 
 
@@ -155,31 +174,14 @@ class Regression(NearestVariant):
         check_choice("part", parameters["part"], PARTS)
         check_integer("output", parameters["output"], 0)
 
-    def measure(self, **parameters: Any) -> str:
-        """The mean squared error, or the name of its part."""
-        return MEASURES[parameters["part"]]
-
-    def score_range(self, **parameters: Any) -> tuple[float, float] | None:
-        """At least 0, but for the mean prediction and the bias."""
-        return None if parameters["part"] in ("prediction", "bias") else (0.0, math.inf)
+    def score(self, **parameters: Any) -> Score:
+        """The mean squared error, or a part of it."""
+        return SCORES[parameters["part"]]
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
         """Refuse an output that does not exist: the kernel does not check bounds."""
         limit = "the last output"
         check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
-
-    def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The square of the diagonal of the box that holds all targets; the diagonal if not squared.
-
-        An event of probability p moves the mean prediction by at most p diagonals, and its square by 2 p
-        squared diagonals; a variance is the mean of the squares minus the square of the mean.
-        """
-        spread = np.ptp(values, axis=0)
-        squared = float((spread * spread).sum())
-        if parameters["part"] in ("prediction", "bias"):
-            return float(squared**0.5)
-        diagonals = {"error": 1, "bias2": 2, "variance": 3}
-        return squared * diagonals[parameters["part"]]
 
     def over_kinds(
         self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from knnccv._typing import Kernel
-from knnccv.kernel import JOINT, NOT_SERVED, Link, Tables, Task, inner, jit, read_as, read_rest
+from knnccv.kernel import JOINT, NOT_SERVED, Link, Score, Tables, Task, inner, jit, read_as, read_rest
 from knnccv.voting import (
     PLURALITY,
     ThinningRates,
@@ -143,9 +143,9 @@ class KNN(NearestVariant):
         """`Variant.profile`."""
         return "votes" if parameters["loss"] is None and parameters["vote_ties"] == "smallest" else ""
 
-    def range_is_exact(self, n_classes: int, **parameters: Any) -> bool:
-        """True for one neighbor, and for two classes."""
-        return n_classes <= 2 or self.n_nearest(**parameters) == 1
+    def score(self, **parameters: Any) -> Score:
+        """The accuracy or the expected loss; of two classes, a right vote never makes it worse."""
+        return replace(super().score(**parameters), monotone=2)
 
     def chain(self, tasks: Sequence[Task], **parameters: Any) -> Sequence[Link]:
         """Votes in lanes for three classes or more; then the kernels for the available tables.

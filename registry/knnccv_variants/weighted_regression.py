@@ -10,7 +10,7 @@ import numpy as np
 
 from knnccv._typing import Array
 from knnccv._validation import check_bool, check_choice
-from knnccv.kernel import Task, inner, jit, read_as
+from knnccv.kernel import Score, Task, inner, jit, read_as
 
 from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (
@@ -233,20 +233,17 @@ class WeightedRegression(WeightedVariant):
         )
         raise ValueError(msg)
 
-    def measure(self, **parameters: Any) -> str:
+    def score(self, **parameters: Any) -> Score:
         """The mean squared or absolute error."""
-        return f"mean {parameters['score']} error"
 
-    def score_range(self, **parameters: Any) -> tuple[float, float]:
-        """At least 0."""
-        return 0.0, math.inf
+        def largest(values: Array) -> float:
+            """The largest error in the box that holds all targets and predictions."""
+            if parameters["normalize"]:
+                spread = np.ptp(values, axis=0)
+            else:
+                softmax = form_of(parameters["weights"]) == SOFTMAX
+                most = math.exp(1 / parameters["temperature"]) if softmax else 1.0
+                spread = (1 + most) * np.abs(values).max(axis=0)
+            return float(spread.sum() if parameters["score"] == "absolute" else (spread * spread).sum())
 
-    def largest_for(self, values: Array, **parameters: Any) -> float:
-        """The largest error in the box that holds all targets and predictions."""
-        if parameters["normalize"]:
-            spread = np.ptp(values, axis=0)
-        else:
-            softmax = form_of(parameters["weights"]) == SOFTMAX
-            largest = math.exp(1 / parameters["temperature"]) if softmax else 1.0
-            spread = (1 + largest) * np.abs(values).max(axis=0)
-        return float(spread.sum() if parameters["score"] == "absolute" else (spread * spread).sum())
+        return Score(f"mean {parameters['score']} error", high=math.inf, is_loss=True, largest=largest)

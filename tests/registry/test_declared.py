@@ -7,7 +7,7 @@ from odd_rules import problem
 from sklearn.neighbors import NearestNeighbors
 
 from knnccv import LeaveOut, bootstrap_score, compare, complete_cv, permutation_test, plot, surface
-from knnccv.kernel import Variant, jit
+from knnccv.kernel import Score, Variant, jit
 from knnccv_variants.ranks import Rank
 from knnccv_variants.votes import KNN
 
@@ -82,9 +82,22 @@ class Wrong(Right):
 
     name, fixed = "wrong", wrong
 
-    def is_loss(self, **parameters):
+    def score(self, **parameters):
         """Smaller is better."""
-        return True
+        return Score("error rate", is_loss=True)
+
+
+def test_members_of_the_former_contract_name_the_new_one():
+    for former in ("measure", "largest_score", "is_loss"):
+        with pytest.raises(TypeError, match=rf"define score\(\) in place of {former}\(\) in Old"):
+            type("Old", (Rank,), {former: lambda *_, **__: 1.0})
+
+
+def test_scores_out_of_their_range_are_refused():
+    X, y = problem()
+    far = type("Far", (Right,), {"score": lambda *_, **__: Score(low=2.0, high=3.0)})
+    with pytest.raises(ValueError, match=r"declare the range of the score in score\(\) of variant 'right'"):
+        complete_cv(X, y, far, LeaveOut(1))
 
 
 def test_a_rule_says_that_its_score_is_a_loss():

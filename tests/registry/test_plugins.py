@@ -24,7 +24,8 @@ from command_line import run as command
 
 import knnccv
 
-GUIDE = Path(__file__).resolve().parents[2] / "registry" / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("registry/README.md", "docs/variants_example.md", "docs/variants_decide.md")
 COMPILED = not numba.config.DISABLE_JIT
 
 
@@ -293,29 +294,29 @@ def test_broken_distributions_are_named_and_do_not_disturb_the_others(tmp_path):
 
 
 def guide_blocks(language):
-    """Blocks of code of the page, in their order."""
-    text = GUIDE.read_text(encoding="utf-8")
+    """Blocks of code of the pages, in their order."""
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_the_page_teaches_what_new_rule_writes_and_it_works_when_installed(python, project):
-    module, check, _, ask, _, decides, prepares = guide_blocks("python")
+def test_the_pages_teach_what_new_rule_writes_and_it_works_when_installed(python, project):
+    short, check, _, ask, _, decides, prepares = guide_blocks("python")
     texts = {path.name: path.read_text(encoding="utf-8") for path in project.iterdir()}
-    assert texts["knnccv_kth.py"] == module
     assert check.splitlines()[-1] in texts["test_kth.py"]
     assert guide_blocks("toml")[0] in texts["pyproject.toml"]
     assert len(texts["README.md"].splitlines()) <= 15
-    run("\n".join([ask, decides, prepares]), python=python)
+    run("\n".join([ask, decides, prepares, short]), python=python)
     tested = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
     how = {"capture_output": True, "text": True, "timeout": 300, "check": False}
     assert "2 passed" in subprocess.run(tested, cwd=project, **how).stdout
 
 
 @pytest.mark.slow
-def test_the_page_s_example_is_what_it_says(python, tmp_path):
+def test_the_example_is_what_the_page_says(python, project, tmp_path):
     """Its check passes; with an error put into one of the kernels, it does not."""
-    module, check, register, _, named, *_ = guide_blocks("python")
+    _, check, register, _, named, *_ = guide_blocks("python")
+    module = (project / "knnccv_kth.py").read_text(encoding="utf-8")
     run("\n".join([check, register, named]), python=python)
     code = f"try:\n{indent(check, '    ')}\nexcept AssertionError:\n    print('\"found\"')\n"
     for kernel, right in (("fixed", " / (end - start)"), ("stratified", ".sum() / h")):

@@ -17,7 +17,7 @@ from problems import BUILT_IN
 
 import knnccv
 from knnccv import KFold, Subsample, complete_cv, get_variant, register, unregister, variants
-from knnccv.kernel import Tables, Variant, jit
+from knnccv.kernel import Score, Tables, Variant, jit
 from knnccv_variants.ranks import Rank
 
 
@@ -134,7 +134,12 @@ def test_tables_reach_the_kernel_as_they_are():
             table=np.asfortranarray([[1, 2, 3], [0.25, 5, 6]]),
         )
 
-    made = variant_class(fixed=sum_of_tables, tables=tables, parameters={"shift": 3})
+    made = variant_class(
+        fixed=sum_of_tables,
+        tables=tables,
+        parameters={"shift": 3},
+        score=lambda *_, **__: Score("sum", high=99.0),
+    )
     X, y = problem()
     expected = 3 + 4 + 0.5 + 0.25 * y
     np.testing.assert_array_equal(complete_cv(X, y, made, Subsample(9)).per_item, expected)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from knnccv.kernel import Tables, Variant, jit
+from knnccv.kernel import Score, Tables, Variant, jit
 from knnccv.sampling import fill_hypergeometric, position_law
 
 
@@ -89,6 +89,10 @@ class Kth(Variant):
     def n_nearest(self, **parameters):
         """K."""
         return parameters["n_neighbors"]
+
+    def score(self, **parameters):
+        """The share of correct answers."""
+        return Score(f"accuracy of neighbor {parameters['n_neighbors']}", is_share=True)
 
     def check(self, task, **parameters):
         """Refuse K larger than the training set."""
