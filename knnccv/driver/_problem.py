@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -47,7 +46,7 @@ class ScoringProblem:
     targets: Array
     pool: EncodedLabels | None = None
 
-    @functools.cached_property
+    @property
     def score(self) -> Score:
         """What the score of one classification is."""
         return self.variant.score(**self.parameters)

@@ -204,7 +204,7 @@ def test_a_plugin_needs_no_line_of_its_own():
     X, y = moons(60)
     mine, nn = (complete_cv(X, y, variant, KFold(5)) for variant in (Mine(), "nn"))
     assert float(mine.standard_error(20)) == pytest.approx(float(nn.standard_error(20)), rel=1e-9)
-    assert mine.confidence_interval(n_halvings=20).method == "wald"
+    assert mine.confidence_interval(n_halvings=20).method == "wilson"
     result = complete_cv(X, y, Nowhere(), KFold(5))
     for ask in (result.standard_error, result.split_std, result.influence, result.confidence_interval):
         with pytest.raises(ValueError, match="a score that is a number, but the score of 'nowhere' is nan"):
