@@ -36,10 +36,10 @@ def main(folder: Path, store: bool) -> int:
     """Compare, or store."""
     tables = sorted(folder.glob("*.csv"))
     if store:
-        STORED.mkdir(exist_ok=True)
         for path in tables:
-            lines = [",".join((*map(_quoted, key), value)) for key, value in numbers(path).items()]
-            (STORED / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            with (STORED / path.name).open("w", encoding="utf-8", newline="") as out:
+                rows = ((*key, value) for key, value in numbers(path).items())
+                csv.writer(out, lineterminator="\n").writerows(rows)
         return 0
     missing = {path.name for path in STORED.glob("*.csv")} - {path.name for path in tables}
     wrong = [f"{name} was not computed" for name in missing]
@@ -73,10 +73,6 @@ def _same(one: str, other: str) -> bool:
         return abs(float(one) - float(other)) <= TOLERANCE * max(1.0, abs(float(one)))
     except ValueError:  # a verdict
         return one == other
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 if __name__ == "__main__":

