@@ -40,10 +40,19 @@ def slow(session: nox.Session) -> None:
     session.run("pytest", "-n", "2", "-m", "slow", *session.posargs)
 
 
+@nox.session(default=False)
+def papers(session: nox.Session) -> None:
+    """Run all tests of the reproductions, which take minutes."""
+    install(session, ".[test]")
+    session.install("./papers")
+    session.run("pytest", "-m", "", "papers/tests", *session.posargs)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check the style, the types, the imports, the words and the workflows."""
     install(session, ".[test]", "lint")
+    session.install("./papers")
     session.run("bash", ".ci/lint", external=True)
 
 
@@ -88,6 +97,7 @@ def nightly(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Put faults into a copy, one at a time, and name the test that finds each."""
     install(session, ".[test]")
+    session.install("./papers")
     session.run("python", "tests/faults/run.py", *session.posargs)
 
 

@@ -15,7 +15,8 @@
 
 A ratio is the median over rounds in which all compared programs run in turn; peers that are not installed
 are left out. Sections of data sets take them from the cache of `knnccv.datasets`, from the mirror that
-KNNCCV_DATA_URL names, or from ``--files``. Do not use the machine meanwhile.
+KNNCCV_DATA_URL names, or from ``--files``; those of UCI need the package of the reproductions
+(pip install ../papers). Do not use the machine meanwhile.
 """
 
 import argparse
@@ -41,6 +42,7 @@ from threadpoolctl import threadpool_limits
 
 from knnccv import KFold, Neighbors, Subsample, complete_cv, datasets, item_values, selection
 from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
+from knnccv_papers import fetch_uci
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "torch")
@@ -51,9 +53,7 @@ SETS = {
     "abalone": partial(datasets.fetch_abalone, 3),
     "ORL": datasets.fetch_orl,
     "diabetes": datasets.load_diabetes,
-} | {
-    name.lower(): partial(datasets.fetch_uci, name) for name in ("Sonar", "Glass", "Ionosphere", "Vehicle")
-}
+} | {name.lower(): partial(fetch_uci, name) for name in ("Sonar", "Glass", "Ionosphere", "Vehicle")}
 
 
 def data(name, most=None):

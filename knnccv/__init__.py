@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 _NAMES = {
-    "": "datasets episodes hvdm plot reporting retrieval rib rivals selection sklearn testing",
+    "": "datasets episodes hvdm plot reporting retrieval rib selection sklearn testing",
     "_warmup": "warm",
     "bootstrap": "BootstrapScore bootstrap_score",
     "curves": "Surface loo_curve loo_identity surface",
@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # `as` exports a name to type checkers
     from . import reporting as reporting
     from . import retrieval as retrieval
     from . import rib as rib
-    from . import rivals as rivals
     from . import selection as selection
     from . import sklearn as sklearn
     from . import testing as testing

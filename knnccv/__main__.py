@@ -1,7 +1,7 @@
 """The command line: ``python -m knnccv``, or ``knnccv`` if the package is installed.
 
-Exit status: 0 for success, 1 if part of a table could not be reproduced, 2 for an error in the arguments or
-the data, 130 after an interrupt, 141 if the reader of the output is gone.
+Exit status: 0 for success, 2 for an error in the arguments or the data, 130 after an interrupt, 141 if the
+reader of the output is gone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -20,24 +19,15 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 # The compiler makes millions of objects that live long: with Python's own thresholds the collector takes a
 # tenth of the time of the fast tests to look at them again and again.
 gc.set_threshold(100_000, 20, 100)
-_NUMBERS = itertools.count()
 DATA = Path(os.environ.get("KNNCCV_TEST_DATA", BESIDE))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker whole files: what a file computes once, or compiles, is not needed by two.
-
-    The files on reproductions go to one worker, as each of these takes seconds.
-    """
+    """Give each worker whole files: what a file computes once, or compiles, is not needed by two."""
     from xdist.scheduler import LoadFileScheduling
 
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            folder = "tests/reproduce/"
-            return folder if nodeid.startswith(folder) else super()._split_scope(nodeid)
-
-    return Scheduling(config, log) if config.getvalue("dist") == "load" else None
+    return LoadFileScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
 def pytest_report_header() -> str:
@@ -92,17 +82,3 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use an empty cache folder."""
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _kept_aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep no answers of reproductions in the user's cache folder, ..."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """... nor where another test finds them."""
-    monkeypatch.setenv("KNNCCV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"kept-{next(_NUMBERS)}"))

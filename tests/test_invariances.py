@@ -176,7 +176,6 @@ DRAWN = {
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
     "loo_identity": partial(knnccv.loo_identity, check=False),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
-    "nested_cv": lambda X, y, _: knnccv.rivals.nested_cv(X, y, n_folds=4, n_repeats=2, random_state=0),
     "condense": partial(condense),
     "condensed_cv": partial(condensed_cv, outer=2, n_repeats=1, random_state=0),
     "sampled_episodes": partial(sampled_episodes, Episodes(2, 2), n_episodes=70, n_query=2, random_state=0),

@@ -5,23 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import sys
-import textwrap
 from typing import Any
 
-from ..reproduce import REPRODUCTIONS, reproduce
 from . import options
 from .output import shows_progress
 
 
 def add_commands(commands: Any) -> None:
     """Add all commands to the result of ``add_subparsers``."""
-    listed = [f"  {name:<18}{table.title}" for name, table in REPRODUCTIONS.items()]
-    tables = "\n".join(["tables:", *listed, "  all               all of them"])
     described = options.read_commands()
-    shared, reproduced = described.pop("shared"), described["reproduce"]
-    reproduced["epilog"] = f"{tables}\n\n{reproduced['epilog']}"
-    reproduced["groups"][0]["options"]["name"]["choices"] = [*REPRODUCTIONS, "all"]
+    shared = described.pop("shared")
     for name, command in described.items():
         parser = commands.add_parser(
             name,
@@ -39,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if "progress" in args:
         args.progress = shows_progress(args.progress)
     options.check_values(args)
-    if own := {"datasets": run_datasets, "reproduce": run_reproduce, "warm": run_warm}.get(args.command):
+    if own := {"datasets": run_datasets, "warm": run_warm}.get(args.command):
         return own(args)
     module = args.command.replace("-", "_")
     return int(importlib.import_module(f".{module}", __package__).run(args))
@@ -47,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 def run_datasets(args: argparse.Namespace) -> int:
     """Print the list of data sets."""
-    from ..datasets import list_datasets, uci_names
+    from ..datasets import list_datasets
 
     found = list_datasets()
     if args.json:
@@ -61,22 +54,7 @@ def run_datasets(args: argparse.Namespace) -> int:
         licence = info.licence.partition(";")[0]  # the first clause names the license
         print(f"{info.name:<17}{info.n_items:>8}{info.n_features:>10}{classes:>9}  {cached:<8}{licence}")
         print(f"    {info.address}")
-    names = [name.replace(" ", "\xa0") for name in uci_names()]  # no line break within a name
-    listed = textwrap.fill(", ".join(names), 96, initial_indent="    ", subsequent_indent="    ")
-    print(f"\nfetch_uci(NAME): {len(names)} sets of UCI, used by Wilson & Martinez (1999)")
-    print(listed.replace("\xa0", " "))
     return 0
-
-
-def run_reproduce(args: argparse.Namespace) -> int:
-    """Print a table of the literature beside its reproduction."""
-    report = reproduce(
-        args.name, quick=args.quick, folder=args.out, progress=args.progress, fresh=args.fresh
-    )
-    print(report.to_text())
-    for failure in report.failures:
-        print(f"knnccv: error: {failure}", file=sys.stderr)
-    return 1 if report.failures else 0
 
 
 def run_warm(args: argparse.Namespace) -> int:

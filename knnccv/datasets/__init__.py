@@ -7,7 +7,7 @@ are in the original order (which decides ties between neighbors), and no feature
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
 ``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
-- `_tables` has the data sets of one table and the faces, `_uci` the sets of Wilson and Martinez (1999).
+- `_tables` has the data sets.
 - `_dataset` defines `Dataset`, and lists the data sets.
 - `_manifest` reads the manifests (``datasets/*.toml``).
 - `_download` fetches, verifies, unpacks and caches files. Only verified bytes are parsed.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from ._dataset import Dataset, DatasetInfo, list_datasets
 from ._download import DatasetError
-from ._manifest import manifest_folder as manifest_folder
 from ._tables import (
     fetch_abalone,
     fetch_breast_cancer,
@@ -26,7 +25,6 @@ from ._tables import (
     load_diabetes,
     load_wine,
 )
-from ._uci import fetch_uci, uci_names
 
 __all__ = [
     "Dataset",
@@ -36,9 +34,7 @@ __all__ = [
     "fetch_breast_cancer",
     "fetch_liver_disorders",
     "fetch_orl",
-    "fetch_uci",
     "list_datasets",
     "load_diabetes",
     "load_wine",
-    "uci_names",
 ]

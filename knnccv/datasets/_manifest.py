@@ -30,27 +30,18 @@ class Table:
     fields: tuple[str, ...] = ()
     target: str = ""
     omit: tuple[str, ...] = ()
-    separator: str = ","
-    unknown: tuple[str, ...] = ("?", "")
     skip_lines: int = 0
-    stray_commas: tuple[int, ...] = ()
-    letters: bool = False
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def rows(self, blob: bytes) -> Iterator[list[str]]:
         """The texts of every line."""
-        for number, line in enumerate(blob.decode("utf-8", errors="replace").splitlines(), 1):
-            if number <= self.skip_lines or not line.strip():
-                continue
-            rest = line.removeprefix(",") if number in self.stray_commas else line
-            row = rest.split() if self.separator == " " else [text.strip() for text in rest.split(",")]
-            if self.letters:
-                row[-1:] = row[-1]
-            yield row
+        for line in blob.decode().splitlines()[self.skip_lines :]:
+            if line.strip():
+                yield [text.strip() for text in line.split(",")]
 
     def numbers(self, name: str, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The numbers of a column; NaN where they are unknown."""
-        codes = dict.fromkeys(self.unknown, np.nan) | dict(self.codes.get(name, {}))
+        """The numbers of a column; NaN for a question mark."""
+        codes = {"?": np.nan, **self.codes.get(name, {})}
         return np.array([codes[text] if text in codes else float(text) for text in texts], dtype=np.float64)
 
 
@@ -106,11 +97,6 @@ def load_manifest(name: str) -> Manifest:
     if "checksums" in raw:
         lines = path.with_name(raw["checksums"]).read_text(encoding="ascii").splitlines()
         raw["checksums"] = {name: sha256 for sha256, name in (line.split(maxsplit=1) for line in lines)}
-    return as_manifest(raw)
-
-
-def as_manifest(raw: Mapping[str, Any]) -> Manifest:
-    """The manifest with these entries of TOML."""
     sources = tuple(Source(**source) for source in raw.get("sources", ()))
     return Manifest(**with_tuples(raw) | {"sources": sources})
 

@@ -328,7 +328,7 @@ def screened_cv(
     Notes
     -----
     Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "The Wrong and Right Way
-    to Do Cross-validation". ``python -m knnccv reproduce esl-cv`` repeats their example.
+    to Do Cross-validation". `knnccv_papers` repeats their example.
 
     For two classes of equal size and columns that are independent of them, stratified folds of equal size
     give an average score of 1/2. Plain folds give less: without the tested sample its class is the rarer

@@ -22,10 +22,7 @@ from numba.core import event
 
 import knnccv as library
 from knnccv.__main__ import main as library_main
-from knnccv.datasets import uci_names
 from knnccv.kernel import cache_folder
-from knnccv.reproduce import REPRODUCTIONS, Reproduction
-from knnccv.reproduce._paper import Comparison
 
 slow = pytest.mark.slow
 needs_compiler = pytest.mark.skipif(
@@ -77,7 +74,6 @@ def test_data_sets_are_listed():
     found = {line.split()[0]: line.split()[1:5] for line in lines if line.strip()}
     assert (found["wine"], found["orl"]) == (["178", "13", "3", "yes"], ["400", "256", "40", "no"])
     assert max(map(len, lines)) <= 100
-    assert all(any(name in line for line in lines) for name in uci_names())
     listed = json.loads(knnccv("datasets --json"))
     assert {"name": "wine", "n_items": 178, "cached": True}.items() <= listed[-1].items()
     assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)
@@ -206,24 +202,21 @@ runpy.run_module("knnccv", run_name="__main__")
         (f"{QUICK} --per-item items.csv", "items.csv"),
         (f"curve {POINTS} --out items.csv", "items.csv"),
         pytest.param("report --n-neighbors 1,5 --out items.html", "items.html", marks=slow),
-        ("reproduce tr-table1 --out .", "tr-table1.md"),
     ],
-    ids=["score", "curve", "report", "reproduce"],
+    ids=["score", "curve", "report"],
 )
 def test_a_file_is_written_whole_or_not_at_all(command, name):
     """Ctrl-C while it is written leaves what was there before, and no part of the new one."""
     during, replaced = [], os.replace
 
     def interrupted(part, path):
-        if Path(path).name != name:  # answers of reproductions and kernels are kept first
+        if Path(path).name != name:  # kernels are kept first
             return replaced(part, path)
         during.extend(each.suffix for each in Path().iterdir())
         raise KeyboardInterrupt
 
-    short = Reproduction("A title", lambda *_, **__: Comparison("A title", "a source", ()))
-    patches = {"tr-table1": short}
     for before in ([], [name]):
-        with elsewhere() as folder, mock.patch.dict(REPRODUCTIONS, patches):
+        with elsewhere() as folder:
             for each in before:
                 write("before", each)
             with mock.patch("os.replace", interrupted):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 
 import pytest
@@ -19,12 +18,6 @@ def liver(data_folder) -> bytes:
 def images(data_folder) -> dict[str, bytes]:
     with zipfile.ZipFile(data_folder / "orl" / "att_faces.zip") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
-
-
-@pytest.fixture(scope="module")
-def typing(data_folder):
-    """The typing of columns that is kept beside the files: numbers, -1 for the last."""
-    return json.loads((data_folder / "uci31" / "typing.json").read_text(encoding="utf-8"))["sets"]
 
 
 @pytest.fixture

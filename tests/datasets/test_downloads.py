@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import pickle
 import random
-import re
 import subprocess
 import sys
 import threading
@@ -17,10 +16,9 @@ import numpy as np
 import pooch
 import pytest
 from mirror import files_in, pack_tar, pack_zip
-from uci_counts import LEDS
 
 from knnccv import datasets
-from knnccv.datasets import _download, _manifest, _uci
+from knnccv.datasets import _download, _manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVER = "liver-disorders/bupa.data"
@@ -329,45 +327,6 @@ class TestFaceArchives:
         self.fetch(pack_zip({"movie": bytes(2**24), **images}), monkeypatch)
 
 
-class TestSeveralFiles:
-    def test_one_of_them_fails(self, data_folder, monkeypatch, public, cache):
-        whole = local.folder(data_folder)
-
-        def answer(handler):
-            last = handler.path.endswith(("xac.dat", "/a", "/b"))
-            handler.send_error(404) if last else whole(handler)
-
-        with local.serve(answer) as server:
-            monkeypatch.setenv("KNNCCV_DATA_URL", server.url)
-            public((f"{server.url}/a",), (f"{server.url}/b", "xac.dat"))
-            with pytest.raises(datasets.DatasetError, match=r"Vehicle could not be fetched") as caught:
-                datasets.fetch_uci("Vehicle")
-        for path in ("uci31/vehicle/xac.dat", "a", "b"):
-            assert f"{server.url}/{path}\n    HTTP 404" in str(caught.value)
-        assert sorted(path.name for path in cache.rglob("*.dat")) == ["xaa.dat", "xab.dat"]
-
-    def test_a_damaged_one_is_fetched_again(self, mirrored, cache):
-        datasets.fetch_uci("Vehicle")
-        (cache / "uci31" / "vehicle" / "xad.dat").write_text("95 48 van\n")
-        asked = len(mirrored.requests)
-        for _ in range(2):
-            assert datasets.fetch_uci("Vehicle").X.shape == (846, 18)
-        assert len(mirrored.requests) == asked + 1
-
-    def test_a_file_is_shared_with_the_other_fetch_functions(self, mirrored):
-        mirrored.requests.clear()
-        data = datasets.fetch_uci("Breast Cancer (WI)")
-        known = datasets.fetch_breast_cancer(bare_nuclei="nan")
-        assert len(mirrored.requests) == 1
-        assert data.feature_names == known.feature_names
-        assert datasets.fetch_uci("Wine").feature_names == datasets.load_wine().feature_names
-
-    def test_led_needs_none(self, cache):
-        for name in LEDS:
-            datasets.fetch_uci(name)
-        assert not cache.exists()
-
-
 # What is asked of real servers cannot be seen from the answers of the one on this machine.
 class TestManifests:
     @pytest.mark.usefixtures("mirrored")
@@ -381,23 +340,6 @@ class TestManifests:
             assert info.licence
             assert info.address.startswith("https://")
             assert bool(_manifest.load_manifest(name).sources) == (name in FETCHERS)
-
-    def test_addresses_of_uci_are_stable(self):
-        files = [file for known in _uci.load_sets().values() for file in known.files]
-        assert len(files) == 37  # one for each of the 28 sets, another one, and eight more of Vehicle
-        for file in files:
-            assert file.sources
-            for source in file.sources:
-                last = source.member or source.url.rpartition("/")[2]
-                assert last == file.path.rpartition("/")[2] or file.path == LIVER
-                assert (source.member is not None) == source.url.endswith(".zip")
-                assert re.match(
-                    r"https://archive\.ics\.uci\.edu/(ml/machine-learning-databases|static/public/\d+)/\S+$"
-                    r"|https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/\S+$",
-                    source.url,
-                )
-        (pima,) = _uci.load_sets()["Pima Diabetes"].files
-        assert not any("uci.edu" in source.url for source in pima.sources)  # which no longer has it
 
     def test_bundled_files_are_the_recorded_ones(self):
         for name in BUNDLED:
@@ -413,6 +355,6 @@ class TestManifests:
         package = tmp_path / "site" / "knnccv" / "datasets"
         package.mkdir(parents=True)
         monkeypatch.setattr(_manifest, "_HERE", package)
-        assert datasets.manifest_folder() == tmp_path / "site" / "datasets"
+        assert _manifest.manifest_folder() == tmp_path / "site" / "datasets"
         (package / "_manifests").mkdir()
-        assert datasets.manifest_folder() == package / "_manifests"
+        assert _manifest.manifest_folder() == package / "_manifests"

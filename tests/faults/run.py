@@ -41,7 +41,7 @@ def copy_to(folder: Path) -> None:
 
 def failing_test(folder: Path, tests: list[str]) -> str | None:
     """The first test that fails; None if all pass."""
-    where = os.pathsep.join([str(folder), str(folder / "registry")])
+    where = os.pathsep.join(map(str, [folder, folder / "registry", folder / "papers"]))
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *tests]
     try:
         found = subprocess.run(
