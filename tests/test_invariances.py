@@ -257,7 +257,6 @@ BLOCKS = {
     "neighbors._engines.brute_force.FAST_BYTES": 1,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
     "montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
-    "curves._rank_surface.BLOCK_BYTES": 1,
     "episodes._passes.MOST_ROWS": 7,
     "episodes._passes.FEWEST_ROWS": 3,
     "selection._condense_scores.BLOCK": 7,

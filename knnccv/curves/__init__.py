@@ -5,8 +5,6 @@
   sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples. It does
   the same for squared errors, shares of votes and Brier scores. `_profile_surface` makes the surface; it
   has the grid of the cells, and runs a pass over chunks of samples.
-- `_rank_curves` computes rank-R accuracy over stratified training sets for all R, and
-  `_rank_surface` makes the surface.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
   any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
 - `_loo` has the leave-one-out curves for all K at once.

@@ -147,59 +147,28 @@ def test_many_neighbors_and_far_positions(monkeypatch):
     assert result.scores[2, 0] == pytest.approx(result.scores[1, 0])  # both look at both
 
 
-@pytest.mark.parametrize("source", ["compared", "lists", "matrix"])
-def test_stratified_cells_are_complete_cv(source):
-    """Every source of neighbors, with ties and without; ranks have a way of their own."""
+def test_stratified_cells_are_complete_cv():
     rng = np.random.default_rng(5)
     y = rng.permutation(np.repeat(np.arange(9), np.arange(8, 17)))
-    X = rng.normal(size=(len(y), 2)) + rng.normal(size=(9, 2))[y]
-    for rows in (X, X.round()):
-        near = Neighbors.from_data(rows, "sqeuclidean")
-        if source == "lists":
-            near = Neighbors.from_lists(*near.kneighbors(len(y) - 1))
-        elif source == "matrix":
-            near = Neighbors.from_distances(((rows[:, None] - rows) ** 2).sum(axis=-1))
-        for variant, ks in (("rank", [1, 2, 7, 30]), ("knn", [1, 5])):
-            for ties, sizes in (("index", [1, 4]), ("random", [0.3])):
-                asked = {"stratified": True, "ties": ties, "tol": 1e-9}
-                ks = [k for k in ks if k < 9 or variant == "rank"]
-                found = surface(near, y, ks, sizes, variant, **asked)
-                assert found.error_bound.max() < 2e-9
-                assert found.per_class == (tuple(sizes) if ties == "index" else None)
-                designs = [
-                    StratifiedSubsample(**{"train_size" if s < 1 else "per_class": s}) for s in sizes
-                ]
-                assert_cells_agree(found, near, y, designs, ties=ties)
+    near = Neighbors.from_data((rng.normal(size=(len(y), 2)) + rng.normal(size=(9, 2))[y]).round())
+    for variant, ks in (("rank", [1, 2, 7, 30]), ("knn", [1, 5])):
+        for ties, sizes in (("index", [1, 4]), ("random", [0.3])):
+            ks = [k for k in ks if k < 9 or variant == "rank"]
+            found = surface(near, y, ks, sizes, variant, stratified=True, ties=ties, tol=1e-9)
+            assert found.per_class == (tuple(sizes) if ties == "index" else None)
+            designs = [StratifiedSubsample(**{"train_size" if s < 1 else "per_class": s}) for s in sizes]
+            assert_cells_agree(found, near, y, designs, ties=ties)
 
 
-@pytest.mark.slow
-def test_stratified_ranks_of_proposed_neighbors_are_complete_cv():
-    rng = np.random.default_rng(5)
-    y = rng.permutation(np.arange(1100) % 9)
-    near = Neighbors.from_data(rng.normal(size=(1100, 12)) + rng.normal(size=(9, 12))[y])
-    assert near.proposer() is not None
-    found = surface(near, y, [1, 30], [0.3], "rank", stratified=True, tol=1e-9)
-    assert_cells_agree(found, near, y, [StratifiedSubsample(0.3)])
-
-
-@pytest.mark.parametrize(
-    ("variant", "ks", "stratified"),
-    [
-        ("knn", [1, 2, 5], False),
-        ("nn", None, False),
-        ("rank", [1, 2, 5], False),
-        ("rank", [1, 3, 12], True),
-    ],
-)
-def test_short_lists_show_in_the_bound(variant, ks, stratified):
+@pytest.mark.parametrize(("variant", "ks"), [("knn", [1, 2, 5]), ("nn", None), ("rank", [1, 2, 5])])
+def test_short_lists_show_in_the_bound(variant, ks):
     whole = Neighbors.from_data(X3, "sqeuclidean")  # of which no square root merges two
     indices, distances = whole.kneighbors(12)
     rows = np.repeat(np.arange(90), 12)
     kept = np.arange(90 * 12) % 12 < 3 + rows % 10  # lists of different lengths
     graph = sp.csr_matrix((distances.ravel()[kept], (rows[kept], indices.ravel()[kept])), shape=(90, 90))
-    sizes, kind = ([1, 5], "per_class") if stratified else ([5, 20, 60], "train_size")
-    designs = [(StratifiedSubsample if stratified else Subsample)(**{kind: size}) for size in sizes]
-    asked = {"train_sizes": sizes, "variant": variant, "stratified": stratified, "ties": "index"}
+    designs = [*map(Subsample, (5, 20, 60))]
+    asked = {"train_sizes": [5, 20, 60], "variant": variant, "ties": "index"}
     full = surface(whole, Y3, ks, **asked)
     for near in (
         Neighbors.from_lists(indices),
@@ -210,8 +179,7 @@ def test_short_lists_show_in_the_bound(variant, ks, stratified):
         assert (np.abs(result.scores - full.scores) <= result.error_bound + full.error_bound).all()
         assert 1 >= result.error_bound.max() > 0.1
         scores, bounds = assert_cells_agree(result, near, Y3, designs, ties="index")
-        if not stratified:
-            assert result.error_bound == pytest.approx(bounds, abs=1e-6)
+        assert result.error_bound == pytest.approx(bounds, abs=1e-6)
         if variant != "rank":  # the kernel also counts what is right before R neighbors are known
             assert result.scores == pytest.approx(scores, abs=1e-6)
 
