@@ -165,10 +165,7 @@ FAIR = {
 DRAWN = {
     "complete_cv sampled": partial(complete_cv, "knn", KFold(3), method="sampled", n_draws=20),
     "CompleteCV.runs": of_result(lambda found, n_jobs: found.runs(200, n_jobs=n_jobs)),
-    "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(n_jobs=n_jobs), ties="index"),
-    "CompleteCV.split_std sampled": of_result(
-        lambda found, n_jobs: found.split_std("sampled", 1, 0, n_jobs)
-    ),
+    "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(200, n_jobs=n_jobs)),
     "CompleteCV.half_scores": of_result(lambda found, _: found.half_scores(9)),
     "compare_all": compared,
     "monte_carlo_cv": partial(knnccv.monte_carlo_cv, **RUNS),
@@ -248,7 +245,6 @@ CUT = {
     "rib._sweep.BLOCK": 17,
     "scorings._vote_laws.BLOCK": 17,
     "episodes._sampled.BLOCK": 17,
-    "runs._random_runs.N_RUNS": 200,
 }
 """What decides in which parts sums are added or numbers drawn, so that threads have something to do."""
 BLOCKS = {
