@@ -171,7 +171,6 @@ DRAWN = {
     "monte_carlo_cv": partial(knnccv.monte_carlo_cv, **RUNS),
     "screened_cv": partial(knnccv.screened_cv, first_columns, **RUNS),
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
-    "loo_identity": partial(knnccv.loo_identity, check=False),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
     "nested_cv": lambda X, y, _: knnccv.rivals.nested_cv(X, y, n_folds=4, n_repeats=2, random_state=0),
     "condense": partial(condense),
@@ -194,7 +193,7 @@ BUT = {
     ),
 }
 """Checks that do not apply."""
-REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression", "loo_identity"}
+REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression"}
 for rule, setting in RULES.items():
     for design in DESIGNS:
         strata = isinstance(design, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))

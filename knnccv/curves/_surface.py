@@ -248,12 +248,7 @@ def parse_axis(
         name, given = axis, parameters[axis]
     if given is None:
         return axis, None
-    return axis, listed_neighbors(given, name=name)
-
-
-def listed_neighbors(values: Any, largest: int | None = None, name: str = "n_neighbors") -> list[int]:
-    """One number of neighbors or several, as a checked list."""
-    return [check_integer(name, value, 1, largest) for value in as_list(name, values)]
+    return axis, [check_integer(name, value, 1) for value in as_list(name, given)]
 
 
 def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[Any, ...] | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
-from ..curves import loo_curve, loo_identity
+from ..curves import loo_curve
 from ..designs import LeaveOut
 from ..results import complete_cv
+from ._loo_identity import loo_identity
 from ._paper import Comparison, Line, Paper, median_seconds
 from ._picture import BLUE, GREEN, ORANGE, Picture, new_figure
 
@@ -68,6 +69,11 @@ def standardized(X: Array) -> Array:
     return scaled
 
 
+def errors_of(X: Array, y: Array, ks: Iterable[int], ties: str = "random") -> Array:
+    """The errors (n_k,) of `loo_curve`."""
+    return loo_curve(X, y, ks, ties=ties).scores[:, 0]
+
+
 def one_by_one(X: Array, y: Array, max_k: int) -> Array:
     """Leave-one-out errors of k = 1 to `max_k` by brute force; ties in the order of the rows."""
     errors = np.empty((len(y), max_k))
@@ -114,7 +120,7 @@ def _all_features(
 ) -> Iterator[Line]:
     """Figures 2 and 3: printed errors, and equal ones by all methods."""
     line, printed = partial(PAPER.line, part=part), np.array(study["scores"])
-    brute, identity, curve = one_by_one(X, y, KS[-1]), loo_identity(X, y, KS), loo_curve(X, y, KS)
+    brute, identity, curve = one_by_one(X, y, KS[-1]), loo_identity(X, y, KS), errors_of(X, y, KS)
     curves.update(brute=brute, identity=identity)
     for k in SHOWN:
         error = study["scores"][k - 1]
@@ -147,7 +153,7 @@ def _seconds(
         asked: dict[str, Callable[[], Any]] = {
             "brute": partial(fitted_one_by_one, X[:n], y[:n], TIMED_K, predict),
             "identity": partial(loo_identity, X[:n], y[:n], TIMED_K),
-            "curve": partial(loo_curve, X[:n], y[:n], range(1, min(KS[-1], n - 1) + 1)),
+            "curve": partial(errors_of, X[:n], y[:n], range(1, min(KS[-1], n - 1) + 1)),
         }
         for name, ask in asked.items():
             seconds[name].append(median_seconds(ask, N_CALLS[quick]))
@@ -173,13 +179,13 @@ def _one_feature(
     """Figure 4: one feature, of which many samples have the same value."""
     line, best = partial(PAPER.line, part=part), study["best"][0]
     whole = np.rint(X * study["unit"])  # so that equal distances are equal numbers
-    brute = loo_curve(whole, y, KS, ties="index")
-    mean = loo_curve(whole, y, KS, ties="random")
+    brute = errors_of(whole, y, KS, ties="index")
+    mean = errors_of(whole, y, KS, ties="random")
     identity = loo_identity(whole, y, KS, check=False)
     curves.update(brute=brute, identity=identity, mean=mean, tried=len(study["scores"]))
     Z = standardized(X)
     yield from best_lines(study, part, "order of the file", brute, identity)
-    rounded = loo_curve(Z, y, KS, ties="index"), loo_identity(Z, y, KS, check=False)
+    rounded = errors_of(Z, y, KS, ties="index"), loo_identity(Z, y, KS, check=False)
     yield from best_lines(study, part, "standardized", *rounded)
     if not quick:
         yield from by_program(study, part, Z, y)
@@ -188,7 +194,7 @@ def _one_feature(
     for _ in range(N_ORDERS[quick]):
         rows = rng.permutation(len(y))
         tried = range(1, len(study["scores"]) + 1)
-        counts[best_k(study, loo_curve(whole[rows], y[rows], tried, ties="index"))] += 1
+        counts[best_k(study, errors_of(whole[rows], y[rows], tried, ties="index"))] += 1
     listed = ", ".join(f"{k} ({count})" for k, count in sorted(counts.items()))
     yield line("some_order", holds=counts[best] > 0, best=best, number=N_ORDERS[quick], listed=listed)
     first, other = study["first"]

@@ -354,7 +354,7 @@ def test_every_function_takes_sparse_data(metric):
             complete_cv(given, y, "knn", StratifiedSubsample(0.7), **options).per_item,
             monte_carlo_cv(given, y, "nn", KFold(3), **runs).scores,
             surface(given, y, **options).scores,
-            loo_curve(given, y, **options),
+            loo_curve(given, y, **options).scores,
             expected_score(vote, given, y, cv=Folds(3, shuffle=True)).score,
         ]
         for given in (X, sp.csr_matrix(X))
