@@ -14,7 +14,7 @@ _NAMES = {
     "": "datasets episodes hvdm plot reporting retrieval rib selection sklearn testing",
     "_warmup": "warm",
     "bootstrap": "BootstrapScore bootstrap_score",
-    "curves": "Surface loo_curve loo_identity surface",
+    "curves": "Surface loo_curve surface",
     "designs": "Design KFold LeaveGroupsOut LeaveOut RebalancedLeaveOneOut StratifiedKFold "
     "StratifiedSubsample Subsample TrainingSets",
     "driver": "SlowComputationWarning",
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # `as` exports a name to type checkers
     from .bootstrap import bootstrap_score as bootstrap_score
     from .curves import Surface as Surface
     from .curves import loo_curve as loo_curve
-    from .curves import loo_identity as loo_identity
     from .curves import surface as surface
     from .designs import Design as Design
     from .designs import KFold as KFold

@@ -165,16 +165,12 @@ FAIR = {
 DRAWN = {
     "complete_cv sampled": partial(complete_cv, "knn", KFold(3), method="sampled", n_draws=20),
     "CompleteCV.runs": of_result(lambda found, n_jobs: found.runs(200, n_jobs=n_jobs)),
-    "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(n_jobs=n_jobs), ties="index"),
-    "CompleteCV.split_std sampled": of_result(
-        lambda found, n_jobs: found.split_std("sampled", 1, 0, n_jobs)
-    ),
+    "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(200, n_jobs=n_jobs)),
     "CompleteCV.half_scores": of_result(lambda found, _: found.half_scores(9)),
     "compare_all": compared,
     "monte_carlo_cv": partial(knnccv.monte_carlo_cv, **RUNS),
     "screened_cv": partial(knnccv.screened_cv, first_columns, **RUNS),
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
-    "loo_identity": partial(knnccv.loo_identity, check=False),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
     "condense": partial(condense),
     "condensed_cv": partial(condensed_cv, outer=2, n_repeats=1, random_state=0),
@@ -196,7 +192,7 @@ BUT = {
     ),
 }
 """Checks that do not apply."""
-REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression", "loo_identity"}
+REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression"}
 for rule, setting in RULES.items():
     for design in DESIGNS:
         strata = isinstance(design, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))
@@ -247,7 +243,6 @@ CUT = {
     "rib._sweep.BLOCK": 17,
     "scorings._vote_laws.BLOCK": 17,
     "episodes._sampled.BLOCK": 17,
-    "runs._random_runs.N_RUNS": 200,
 }
 """What decides in which parts sums are added or numbers drawn, so that threads have something to do."""
 BLOCKS = {
@@ -256,7 +251,6 @@ BLOCKS = {
     "neighbors._engines.brute_force.FAST_BYTES": 1,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
     "montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
-    "curves._rank_surface.BLOCK_BYTES": 1,
     "episodes._passes.MOST_ROWS": 7,
     "episodes._passes.FEWEST_ROWS": 3,
     "selection._condense_scores.BLOCK": 7,

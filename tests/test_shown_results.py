@@ -68,7 +68,7 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
         (one, {"scores": one.scores.tolist(), "std": None}),
         (runs, {"scores": runs.scores.tolist(), "mean": runs.score, "std": runs.std}),
         (interval, {"level": 0.9, "low": interval.low, "high": interval.high}),
-        (spread, {"std": spread.std, "exact": spread.exact, "error": spread.error}),
+        (spread, {"std": spread.std, "std_error": spread.std_error, "n_runs": 5000}),
         (compare(a, b), {"probability": None}),
         (curves, {"scores": curves.scores.tolist()}),
         (drawn, {"exact": False, "std_error": drawn.std_error.tolist()}),

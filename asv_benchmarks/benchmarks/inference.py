@@ -27,21 +27,6 @@ class StandardError:
         self.score().standard_error(n_halvings=200)
 
 
-class SplitStd:
-    """The exact spread of one split, for one nearest neighbor."""
-
-    params = (2000, 20_000)
-    param_names = ("n_items",)
-    timeout = 300
-
-    def setup(self, n_items):
-        self.X, self.y = gaussian(n_items)
-        complete_cv(self.X[:200], self.y[:200], "nn", Subsample(0.8)).split_std()
-
-    def time_split_std(self, n_items):
-        complete_cv(self.X, self.y, "nn", Subsample(0.8)).split_std(method="exact")
-
-
 class Influence:
     """The score without each of 5,000 samples."""
 

@@ -38,7 +38,7 @@ class Runs:
         self.result.runs(512)
 
     def time_split_std(self, n_items, design):
-        self.result.split_std(method="sampled")
+        self.result.split_std()
 
     def time_runs(self, n_items, design):
         self.result.runs(5000)

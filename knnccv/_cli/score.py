@@ -351,7 +351,7 @@ class Answer:
         spread, interval = self.luck["split_std"], self.luck["interval"]
         if spread is None:
             yield f"no standard deviation of one run: variant {self.rule.name} has no random runs"
-        elif spread.exact and spread.std == spread.error == 0:
+        elif not spread.n_runs:
             yield "every split is used: no luck of the split"
         else:
             std = f"{100 * spread.std:.2f} points" if self.percent else f"{spread.std:.4g}"

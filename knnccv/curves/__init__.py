@@ -5,18 +5,16 @@
   sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples. It does
   the same for squared errors, shares of votes and Brier scores. `_profile_surface` makes the surface; it
   has the grid of the cells, and runs a pass over chunks of samples.
-- `_rank_curves` computes rank-R accuracy over stratified training sets for all R, and
-  `_rank_surface` makes the surface.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
   any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
-- `_loo` has the leave-one-out curves for all K at once.
+- `_loo` has `loo_curve`, the surface of one training size.
 """
 
 from __future__ import annotations
 
 from ._half_surface import HalfSurface
 from ._half_surface_methods import DifferenceToBest, SurfaceInterval
-from ._loo import loo_curve, loo_identity
+from ._loo import loo_curve
 from ._surface import surface
 from ._surface_result import Surface
 
@@ -26,6 +24,5 @@ __all__ = [
     "Surface",
     "SurfaceInterval",
     "loo_curve",
-    "loo_identity",
     "surface",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -201,91 +200,44 @@ def profile_kind(problem: ScoringProblem, grid: SurfaceGrid) -> type[Profile] | 
 
 
 @dataclass(frozen=True)
-class ChunkPass(ABC):
-    """Everything a worker needs to add up one chunk of samples.
+class ProfilePass:
+    """What a worker needs to add up the profile of one chunk of samples.
 
     Attributes
     ----------
     rows : int64 ndarray of shape (n_rows,)
         The samples, in the order in which they are cut into chunks.
     depth : int
-        Depth of the lists; 0 if none are used.
+        Depth of the lists.
     average_ties : bool
         Whether the tie rule is the mean over all orders.
+    weights : float64 ndarray of shape (n_items,)
+        Those of the samples.
+    spec : ProfileSpec or PairSpec
+        That of the profile.
     """
 
     neighbors: Neighbors
     rows: Array
     depth: int
     average_ties: bool
-
-    @abstractmethod
-    def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
-        """Return the lists of a chunk or None, its share of the sum, and remarks on its samples."""
-
-    def compile(self) -> None:  # noqa: B027
-        """Do nothing: functions are compiled when they are called."""
-
-    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
-        """`add_up` for one chunk, whose number is in `rows`; lists if requested."""
-        lists, share, remarks = self.add_up(self.chunk(int(rows[0])))
-        return lists if keep_lists else None, share, remarks
-
-    def chunk(self, number: int) -> Array:
-        """The rows of one chunk."""
-        return self.rows[number * CHUNK : (number + 1) * CHUNK]
-
-    @property
-    def n_chunks(self) -> int:
-        """Number of chunks."""
-        return -(-len(self.rows) // CHUNK)
-
-
-def run_chunks(
-    work: ChunkPass,
-    problem: ScoringProblem,
-    jobs: Jobs,
-    collect: Callable[[Array, Array, Array], None],
-    *,
-    keep: bool,
-    announce: bool = True,
-) -> None:
-    """Call `collect` with the rows, the share and the remarks of each chunk, in order.
-
-    With `keep` the neighbors keep their lists, if they have room; `announce` warns of a long run time.
-    """
-    neighbors, depth = work.neighbors, work.depth
-    cache = neighbors.room(depth) if keep and depth else None
-    if jobs.executor is not None:
-        work = replace(work, neighbors=neighbors.for_workers(max(depth, 1)))
-    with WorkerPool(
-        work, n_jobs=jobs.n_jobs, executor=jobs.executor, progress=jobs.progress, unit="chunk"
-    ) as workers:
-        if work.average_ties:
-            if announce:
-                announce_profile(work, problem, workers.n_workers)
-            workers.stand_apart()
-        for number, (lists, share, remarks) in workers.map(np.arange(work.n_chunks), 1, cache is not None):
-            chunk = work.chunk(int(number[0]))
-            if cache is not None and lists is not None:
-                cache.put(chunk, lists)
-            collect(chunk, share, remarks)
-    if cache is not None:
-        neighbors.store(cache)
-
-
-@dataclass(frozen=True)
-class ProfilePass(ChunkPass):
-    """The pass over chunks that makes the profile; the remarks are the lengths of the lists.
-
-    ``weights`` (n_items,) are those of the samples, ``spec`` is that of the profile.
-    """
-
     weights: Array
     spec: Any
 
-    def add_up(self, chunk: Array) -> tuple[NeighborLists | None, Array, Array]:
-        """The lists of a chunk, its share of the profile, and the lengths of its lists."""
+    def compile(self) -> None:
+        """Do nothing: functions are compiled when they are called."""
+
+    def chunk(self, number: Array) -> Array:
+        """The rows of a chunk, whose number is in an array."""
+        start = int(number[0]) * CHUNK
+        return self.rows[start : start + CHUNK]
+
+    def __call__(self, rows: Array, keep_lists: bool) -> tuple[NeighborLists | None, Array, Array]:
+        """The lists of a chunk if requested, its share of the profile, and the lengths of its lists.
+
+        The number of the chunk is in `rows`.
+        """
+        chunk = self.chunk(rows)
         kept, lengths = NeighborLists.empty(len(chunk), self.depth), np.zeros(len(chunk), np.int64)
         profile, inside = np.zeros(self.spec.shape), self.spec.inside(len(chunk), self.average_ties)
         depth, waiting = self.depth, np.arange(len(chunk))
@@ -310,7 +262,7 @@ class ProfilePass(ChunkPass):
             depth = min(2 * depth, self.neighbors.max_depth)
         listed = self._listed(kept, chunk)._replace(lengths=lengths)
         self.spec.add_all(listed, inside, profile)
-        return kept, profile, lengths
+        return kept if keep_lists else None, profile, lengths
 
     def _listed(self, lists: NeighborLists, rows: Array) -> Listed:
         return Listed(lists.items, lists.values, lists.lengths, rows, self.weights[rows])
@@ -333,18 +285,29 @@ def profile_surface(
     if isinstance(profile, VoteProfile):
         near = near[np.argsort(codes[near], kind="stable")]
     work = ProfilePass(neighbors, near, depth, problem.ties == "random", weights, profile.spec)
-    sums, ended = np.zeros(profile.spec.shape), np.zeros(depth + 1)
-
-    def collect(chunk: Array, share: Array, lengths: Array) -> None:
-        np.add(sums, share, out=sums)
-        np.add.at(ended, lengths, weights[chunk])
-
-    run_chunks(work, problem, jobs, collect, keep=keep and len(rows) == neighbors.n_items)
+    sums, ended, n_chunks = np.zeros(profile.spec.shape), np.zeros(depth + 1), -(-len(near) // CHUNK)
+    cache = neighbors.room(depth) if keep and len(rows) == neighbors.n_items else None
+    if jobs.executor is not None:
+        work = replace(work, neighbors=neighbors.for_workers(depth))
+    with WorkerPool(
+        work, n_jobs=jobs.n_jobs, executor=jobs.executor, progress=jobs.progress, unit="chunk"
+    ) as workers:
+        if work.average_ties:
+            announce_profile(work, problem, workers.n_workers)
+            workers.stand_apart()
+        for number, (lists, share, lengths) in workers.map(np.arange(n_chunks), 1, cache is not None):
+            chunk = work.chunk(number)
+            if cache is not None and lists is not None:
+                cache.put(chunk, lists)
+            sums += share
+            np.add.at(ended, lengths, weights[chunk])
+    if cache is not None:
+        neighbors.store(cache)
     scores, tails = profile.of_all(sums, ended)
     bounds = problem.largest * tails
     for (row, column), k in np.ndenumerate(grid.nearest):
         walked = expected_position(profile.n_available, grid.sizes[column], int(k))
-        walked += (depth + work.n_chunks) / 8
+        walked += (depth + n_chunks) / 8
         bounds[row, column] += rounding_allowance(int(k), walked, problem.largest)
     return scores, bounds
 

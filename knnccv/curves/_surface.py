@@ -1,10 +1,9 @@
 """`surface`, the public function: all numbers of neighbors and all training sizes at once.
 
-There are three ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
-weighted sum, so that one pass over the neighbor lists serves all. Rank-R accuracy over stratified training
-sets has a pass of its own (`_rank_surface`). All other problems (other stratified training sets, losses,
-votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor lists that are
-kept; so are means of scikit-learn's scorings over random runs.
+There are two ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
+weighted sum, so that one pass over the neighbor lists serves all. All other problems (stratified training
+sets, losses, votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor
+lists that are kept; so are means of scikit-learn's scorings over random runs.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from ..results import scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
-from ._rank_surface import rank_surface, serves
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
@@ -83,7 +81,7 @@ def surface(
         "knn", "nn", "rank", or another registered rule.
     stratified : bool, default False
         Training sets with the same fraction, or a fixed number, of every class (`StratifiedSubsample`).
-        Slower, except for "rank": every cell is computed separately, from the same neighbor lists.
+        Slower: every cell is computed separately, from the same neighbor lists.
     metric, metric_params
         As for `complete_cv`.
     ties : {"random", "index"}, default "random"
@@ -174,18 +172,12 @@ def surface(
     )
     warn_label_leakage(neighbors, min(sizes))
     evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs)
-    how: dict[str, Any] = {"keep": X is neighbors, "jobs": Jobs(n_jobs, executor, progress)}
     profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:
         n_available = problem.training_sets[0].n_available
         profile = profile_of_rule(problem, grid, n_available, neighbors.max_depth, tol)
-        scores, bounds = profile_surface(profile, problem, neighbors, **how)
-    elif scoring is None and serves(problem):
-        problems = [
-            validate_problem(y, neighbors.n_items, rule, design, ties, average, problem.parameters)
-            for design in designs
-        ]
-        scores, bounds = rank_surface(problems, neighbors, grid.nearest, tol, **how)
+        jobs = Jobs(n_jobs, executor, progress)
+        scores, bounds = profile_surface(profile, problem, neighbors, keep=X is neighbors, jobs=jobs)
     else:
 
         def compute(row: int, column: int) -> tuple[float, float]:
@@ -256,12 +248,7 @@ def parse_axis(
         name, given = axis, parameters[axis]
     if given is None:
         return axis, None
-    return axis, listed_neighbors(given, name=name)
-
-
-def listed_neighbors(values: Any, largest: int | None = None, name: str = "n_neighbors") -> list[int]:
-    """One number of neighbors or several, as a checked list."""
-    return [check_integer(name, value, 1, largest) for value in as_list(name, values)]
+    return axis, [check_integer(name, value, 1) for value in as_list(name, given)]
 
 
 def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tuple[Any, ...] | None]:

@@ -156,14 +156,11 @@ class Design(ABC):
     depends_on : {"", "size", "counts", "order"}
         What of the labels decides the training sets: the number of samples, the sizes of the classes, or
         these and the order in which the classes first appear; empty if it may be something else.
-    one_run : {"", "set", "folds"}
-        What `draw` draws, if the variance of a run is known: one training set from the one kind, or folds
-        from all partitions into folds of these sizes; empty if it may be something else.
 
     Notes
     -----
-    A subclass of another design inherits neither `depends_on` nor `one_run` nor `every_split`, since it may
-    change what is true of that design; nor `allotment`, if it defines `draw`.
+    A subclass of another design inherits neither `depends_on` nor `every_split`, since it may change what
+    is true of that design; nor `allotment`, if it defines `draw`.
 
     Examples
     --------
@@ -177,10 +174,9 @@ class Design(ABC):
     balanced: bool = False
     example: ClassVar[str] = "..."
     depends_on: ClassVar[Literal["", "size", "counts", "order"]] = ""
-    one_run: ClassVar[Literal["", "set", "folds"]] = ""
 
     def __init_subclass__(cls) -> None:
-        for name in ("depends_on", "one_run", "every_split"):
+        for name in ("depends_on", "every_split"):
             if name not in vars(cls):
                 setattr(cls, name, getattr(Design, name))
         if "draw" in vars(cls) and "allotment" not in vars(cls):

@@ -40,7 +40,6 @@ class Subsample(OneKind):
 
     example = "0.5"
     depends_on = "size"
-    one_run = "set"
     train_size: int | float
 
     def __post_init__(self) -> None:
@@ -95,7 +94,6 @@ class LeaveOut(OneKind):
 
     example = "1"
     depends_on = "size"
-    one_run = "set"
     p: int = 1
 
     def __post_init__(self) -> None:
@@ -153,7 +151,6 @@ class StratifiedSubsample(OneKind):
     stratifies = True
     example = "0.5"
     depends_on = "counts"
-    one_run = "set"
     train_size: float | None = None
     per_class: int | Mapping[Any, int] | None = None
 
@@ -317,7 +314,6 @@ class KFold(_ShuffledFolds):
     """
 
     depends_on = "size"
-    one_run = "folds"
 
     def _tested(self, labels: EncodedLabels) -> Array:
         n_items = len(labels.codes)
@@ -362,7 +358,6 @@ class StratifiedKFold(_ShuffledFolds):
 
     stratifies = True
     depends_on = "order"
-    one_run = "folds"
 
     def _tested(self, labels: EncodedLabels) -> Array:
         largest = int(labels.counts.max())

@@ -20,7 +20,6 @@ from ._metrics import Metric
 from ._sources import DistanceMatrix, FeatureTable, Source
 
 CACHE_BYTES = 2**29
-DEEP = 50  # lists longer than N / 50 take longer than a comparison of all pairs
 
 
 class Neighbors:
@@ -527,10 +526,6 @@ class Neighbors:
         if source is not self._source:
             light._source, light._engines = source, tuple(source.engines())
         return light
-
-    def serves_cheaply(self, depth: int) -> bool:
-        """Return True if lists of this depth are stored, or cost less than a comparison of all pairs."""
-        return self._engine(depth).holds_lists or DEEP * depth <= self.n_items
 
     def proposer(self) -> Any:
         """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""

@@ -453,7 +453,10 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         variance=best.weights[tested] @ best.variance[tested],
         target_variance=spread,
         r2=1 - best.score / spread if spread > 0 else None,
-        loo={"n_neighbors": ks, "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs)},
+        loo={
+            "n_neighbors": ks,
+            "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs).scores[:, 0],
+        },
     )
 
 

@@ -139,13 +139,13 @@ class NeighborEvaluation(Computation):
         return tie_report(self.problem, result, self.with_tie_order)
 
     def split_std(
-        self, result: CompleteCV, method: str, n_repeats: int, random_state: Any, n_jobs: int | None
+        self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None
     ) -> SplitSpread:
         """Return the spread of `CompleteCV.split_std`."""
         check_finite(result)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         near = self._unchanged().neighbors
-        return split_spread(self.problem, near, result, self.tol, method, n_repeats, random_state, n_jobs)
+        return split_spread(self.problem, near, result, n_runs, random_state, n_jobs)
 
     def runs(self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None) -> ScoredRuns:
         """Return the runs of `CompleteCV.runs`."""

@@ -4,8 +4,7 @@
 - `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
   training samples run by run.
-- `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread, from random runs
-  or by `_split_exact`: formulas that sum over the pairs of samples.
+- `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread.
 - `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
   samples under them.
 """

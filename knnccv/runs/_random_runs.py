@@ -1,12 +1,9 @@
-"""What single runs of a design would have said, `CompleteCV.runs`, and their spread, `split_std`.
-
-The spread is computed by formulas where they apply, otherwise from random runs.
-"""
+"""What single runs of a design would have said, `CompleteCV.runs`, and their spread, `split_std`."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +11,11 @@ import numpy as np
 from .._formatting import plain_fields
 from .._parallel import check_pool
 from .._typing import Array
-from .._validation import check_choice, check_integer, check_random_state
+from .._validation import check_integer, check_random_state
 from ..driver import Jobs, Scored, ScoringProblem
 from ..neighbors import Neighbors
 from ._counts import RunCounter, RunTables, ballot_of
 from ._planes import Runs, draw_runs
-from ._split_exact import EPS, NotExactError, exact_variance, why_not_exact
 from ._trials import item_shares, score_runs
 from ._walks import CONFUSION
 
@@ -27,10 +23,8 @@ MOST_RUNS = 10**7
 """Runs whose scores are kept."""
 MOST_CELLS = 2**26
 """Cells of the confusion tables of all runs that are kept."""
-METHODS = ("auto", "exact", "sampled")
-N_RUNS = 5000
-ROUNDED_TO_ZERO = 1e-15
-"""Variance of scores of at most 1 that rounding alone may cause."""
+ROUNDING = 8 * float(np.finfo(float).eps)
+"""Deviation of scores of at most 1 that rounding alone may cause."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,14 +127,11 @@ class SplitSpread:
     Attributes
     ----------
     std : float
-        The standard deviation of one run, or of the mean of several runs.
-    exact : bool
-        Whether it comes from a formula that covers all runs, not from random runs.
-    error : float
-        If `exact`, a bound of the error of `std`: lists that end, and rounding; infinite for approximate
-        neighbors. Otherwise the standard error of `std`.
+        The standard deviation of one run.
+    std_error : float
+        The standard error of `std`, the luck of the random runs, and what short neighbor lists leave open.
     n_runs : int
-        Number of random runs that were drawn; 0 if `exact`.
+        Number of random runs that were drawn; 0 if all runs use the same splits, so that nothing is random.
 
     Examples
     --------
@@ -153,25 +144,23 @@ class SplitSpread:
     """
 
     std: float
-    exact: bool
-    error: float
+    std_error: float
     n_runs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return std, exact and error in types that JSON has.
+        """Return the fields in types that JSON has.
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        return plain_fields(self, "std", "exact", "error")
+        return plain_fields(self, "std", "std_error", "n_runs")
 
     def __float__(self) -> float:
         return self.std
 
     def __repr__(self) -> str:
-        if self.exact:
-            bound = f", error at most {self.error:.2g}" if self.error > self.std / 1000 else ""
-            return f"± {self.std:.3g} (exact{bound})"
-        return f"± {self.std:.3g} ({self.n_runs:,} sampled runs, standard error {self.error:.2g})"
+        if not self.n_runs:
+            return "± 0 (every run uses the same splits)"
+        return f"± {self.std:.3g} ({self.n_runs:,} random runs, standard error {self.std_error:.2g})"
 
 
 class RandomSplits:
@@ -182,7 +171,7 @@ class RandomSplits:
         raise NotImplementedError
 
     def split_std(
-        self, method: str = "auto", n_repeats: int = 1, random_state: Any = 0, n_jobs: int | None = None
+        self, n_runs: int = 5000, random_state: Any = 0, n_jobs: int | None = None
     ) -> SplitSpread:
         """Standard deviation of the score of one random run around ``score``: the luck of the split.
 
@@ -196,15 +185,10 @@ class RandomSplits:
 
         Parameters
         ----------
-        method : {"auto", "exact", "sampled"}, default "auto"
-            "exact" covers all runs by formulas, up to 5e9 steps of the computation. They need a rule that
-            one nearest training sample decides ("nn", K or R of 1), no ties that matter unless
-            ``ties="index"``, and a design without strata that has `Design.one_run`, such as `Subsample`.
-            Every rule is served where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
-            ``LeaveGroupsOut(groups)``: the standard deviation is 0. "sampled" draws 5,000 random runs.
-            "auto" is "exact" where that is offered, otherwise "sampled".
-        n_repeats : int, default 1
-            Number of independent runs of which the mean is taken; divides by its square root.
+        n_runs : int, default 5000
+            Number of random runs, at most 10**7; 5,000 give the deviation to about 1 %. None is drawn where
+            all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and ``LeaveGroupsOut(groups)``:
+            the standard deviation is 0.
         random_state : int, numpy Generator or None, default 0
             Seed of the random runs.
         n_jobs : int, optional
@@ -213,13 +197,13 @@ class RandomSplits:
         Returns
         -------
         SplitSpread
-            For approximate neighbors, an exact one has an infinite ``error``.
+            The mean of R independent runs has ``std / sqrt(R)``.
 
         Raises
         ------
         ValueError, TypeError
-            If an argument is not allowed, "exact" is not offered, the score is no mean over runs (the parts
-            of regression "bias2" and "variance"), or the result was pickled or copied.
+            If an argument is not allowed, the design cannot be drawn, the score is no mean over runs (the
+            parts of regression "bias2" and "variance"), or the result was pickled or copied.
 
         See Also
         --------
@@ -230,10 +214,11 @@ class RandomSplits:
         >>> from knnccv import KFold, complete_cv
         >>> from knnccv.datasets import load_wine
         >>> wine = load_wine()
-        >>> complete_cv(wine.X, wine.y, "nn", KFold(5)).split_std()
-        ± 0.0198 (exact)
+        >>> spread = complete_cv(wine.X, wine.y, "nn", KFold(5)).split_std()
+        >>> round(spread.std, 2), spread.n_runs, spread.std_error < 0.02 * spread.std
+        (0.02, 5000, True)
         """
-        found: SplitSpread = self._reference().split_std(self, method, n_repeats, random_state, n_jobs)
+        found: SplitSpread = self._reference().split_std(self, n_runs, random_state, n_jobs)
         return found
 
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
@@ -332,81 +317,25 @@ def split_spread(
     problem: ScoringProblem,
     neighbors: Neighbors,
     result: Scored,
-    tol: float,
-    method: str,
-    n_repeats: int,
+    n_runs: int,
     random_state: Any,
     n_jobs: int | None,
 ) -> SplitSpread:
     """Return what `CompleteCV.split_std` returns."""
-    check_choice("method", method, METHODS)
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
     rng = check_random_state(random_state)
     check_pool(n_jobs, None, progress=False)
     _check_is_mean("split_std()", problem)
-    found = None
-    if method != "sampled":
-        try:
-            found = _exact(problem, neighbors, result, tol, n_jobs)
-        except NotExactError as error:
-            if method == "exact":
-                msg = f'method="exact" is not offered: {error}; method="sampled" draws random runs'
-                raise ValueError(msg) from None
-    if found is None:
-        found = _sampled(problem, neighbors, result, rng, n_jobs)
-    root = math.sqrt(n_repeats)
-    return replace(found, std=found.std / root, error=found.error / root)
-
-
-def _exact(
-    problem: ScoringProblem, neighbors: Neighbors, result: Scored, tol: float, n_jobs: int | None
-) -> SplitSpread:
     every = problem.design.every_split(problem.labels) if problem.pool is None else None
     whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
     if every is not None or whole:  # nothing is random
-        return SplitSpread(0.0, True, 0.0, 0)
-    scores = _all_runs(problem, result)
-    if scores is not None:
-        spread = _deviation(scores, result.score)
-        largest_error = result.truncation_bound * math.sqrt(len(scores))  # if all of it is in one run
-        error = largest_error + 8 * EPS * problem.largest
-    else:
-        reason = why_not_exact(problem, result)
-        if reason:
-            raise NotExactError(reason)
-        variance, slack = exact_variance(problem, neighbors, result, tol, n_jobs)
-        spread = math.sqrt(variance) if variance > ROUNDED_TO_ZERO * problem.largest**2 else 0.0
-        error = max(spread - math.sqrt(max(variance - slack, 0.0)), math.sqrt(variance + slack) - spread)
-    return SplitSpread(spread, True, math.inf if neighbors.approximate else error, 0)
-
-
-def _all_runs(problem: ScoringProblem, result: Scored) -> Array | None:
-    """The scores of all runs, if each sample has one training set that tests it; otherwise None."""
-    of_one_size = problem.design.one_run == "set" and not problem.design.stratifies
-    if problem.pool is not None or not of_one_size or problem.training_sets[0].n_test != 1:
-        return None
-    scores: Array = item_shares(problem, 1)[0][problem.labels.codes] * result.per_item
-    return scores
-
-
-def _sampled(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    result: Scored,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> SplitSpread:
-    runs = _drawn("split_std()", problem, N_RUNS, rng)
+        return SplitSpread(0.0, 0.0, 0)
+    runs = _drawn("split_std()", problem, n_runs, rng)
     scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
     deviations = scores - result.score
-    std = _deviation(deviations, 0.0)
-    if std <= 8 * EPS * problem.largest:
+    std = math.sqrt(math.fsum((deviations**2).tolist()) / n_runs)
+    if std <= ROUNDING * problem.largest:
         std = 0.0
-    fourth = math.fsum((deviations**4).tolist()) / N_RUNS
-    error = math.sqrt(max(fourth - std**4, 0.0) / N_RUNS) / (2 * std) if std else 0.0
-    return SplitSpread(std, False, error + math.sqrt(missed * problem.largest), N_RUNS)
-
-
-def _deviation(scores: Array, mean: float) -> float:
-    """The root of the mean squared deviation from the mean."""
-    return math.sqrt(math.fsum(((scores - mean) ** 2).tolist()) / len(scores))
+    fourth = math.fsum((deviations**4).tolist()) / n_runs
+    error = math.sqrt(max(fourth - std**4, 0.0) / n_runs) / (2 * std) if std else 0.0
+    return SplitSpread(std, error + math.sqrt(missed * problem.largest), n_runs)

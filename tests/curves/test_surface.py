@@ -2,7 +2,6 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from itertools import combinations, product
 
 import matplotlib as mpl
@@ -11,14 +10,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import plain, problem
-from seeds import over_seeds, seeds
+from seeds import over_seeds
 from sklearn.metrics import f1_score, get_scorer, make_scorer
 from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
-from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, loo_identity, surface
-from knnccv.datasets import load_diabetes, load_wine
+from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, surface
+from knnccv.datasets import load_wine
 from knnccv.sklearn import expected_score
 
 AXES = {"rank": "rank", "nn": None}
@@ -147,59 +146,28 @@ def test_many_neighbors_and_far_positions(monkeypatch):
     assert result.scores[2, 0] == pytest.approx(result.scores[1, 0])  # both look at both
 
 
-@pytest.mark.parametrize("source", ["compared", "lists", "matrix"])
-def test_stratified_cells_are_complete_cv(source):
-    """Every source of neighbors, with ties and without; ranks have a way of their own."""
+def test_stratified_cells_are_complete_cv():
     rng = np.random.default_rng(5)
     y = rng.permutation(np.repeat(np.arange(9), np.arange(8, 17)))
-    X = rng.normal(size=(len(y), 2)) + rng.normal(size=(9, 2))[y]
-    for rows in (X, X.round()):
-        near = Neighbors.from_data(rows, "sqeuclidean")
-        if source == "lists":
-            near = Neighbors.from_lists(*near.kneighbors(len(y) - 1))
-        elif source == "matrix":
-            near = Neighbors.from_distances(((rows[:, None] - rows) ** 2).sum(axis=-1))
-        for variant, ks in (("rank", [1, 2, 7, 30]), ("knn", [1, 5])):
-            for ties, sizes in (("index", [1, 4]), ("random", [0.3])):
-                asked = {"stratified": True, "ties": ties, "tol": 1e-9}
-                ks = [k for k in ks if k < 9 or variant == "rank"]
-                found = surface(near, y, ks, sizes, variant, **asked)
-                assert found.error_bound.max() < 2e-9
-                assert found.per_class == (tuple(sizes) if ties == "index" else None)
-                designs = [
-                    StratifiedSubsample(**{"train_size" if s < 1 else "per_class": s}) for s in sizes
-                ]
-                assert_cells_agree(found, near, y, designs, ties=ties)
+    near = Neighbors.from_data((rng.normal(size=(len(y), 2)) + rng.normal(size=(9, 2))[y]).round())
+    for variant, ks in (("rank", [1, 2, 7, 30]), ("knn", [1, 5])):
+        for ties, sizes in (("index", [1, 4]), ("random", [0.3])):
+            ks = [k for k in ks if k < 9 or variant == "rank"]
+            found = surface(near, y, ks, sizes, variant, stratified=True, ties=ties, tol=1e-9)
+            assert found.per_class == (tuple(sizes) if ties == "index" else None)
+            designs = [StratifiedSubsample(**{"train_size" if s < 1 else "per_class": s}) for s in sizes]
+            assert_cells_agree(found, near, y, designs, ties=ties)
 
 
-@pytest.mark.slow
-def test_stratified_ranks_of_proposed_neighbors_are_complete_cv():
-    rng = np.random.default_rng(5)
-    y = rng.permutation(np.arange(1100) % 9)
-    near = Neighbors.from_data(rng.normal(size=(1100, 12)) + rng.normal(size=(9, 12))[y])
-    assert near.proposer() is not None
-    found = surface(near, y, [1, 30], [0.3], "rank", stratified=True, tol=1e-9)
-    assert_cells_agree(found, near, y, [StratifiedSubsample(0.3)])
-
-
-@pytest.mark.parametrize(
-    ("variant", "ks", "stratified"),
-    [
-        ("knn", [1, 2, 5], False),
-        ("nn", None, False),
-        ("rank", [1, 2, 5], False),
-        ("rank", [1, 3, 12], True),
-    ],
-)
-def test_short_lists_show_in_the_bound(variant, ks, stratified):
+@pytest.mark.parametrize(("variant", "ks"), [("knn", [1, 2, 5]), ("nn", None), ("rank", [1, 2, 5])])
+def test_short_lists_show_in_the_bound(variant, ks):
     whole = Neighbors.from_data(X3, "sqeuclidean")  # of which no square root merges two
     indices, distances = whole.kneighbors(12)
     rows = np.repeat(np.arange(90), 12)
     kept = np.arange(90 * 12) % 12 < 3 + rows % 10  # lists of different lengths
     graph = sp.csr_matrix((distances.ravel()[kept], (rows[kept], indices.ravel()[kept])), shape=(90, 90))
-    sizes, kind = ([1, 5], "per_class") if stratified else ([5, 20, 60], "train_size")
-    designs = [(StratifiedSubsample if stratified else Subsample)(**{kind: size}) for size in sizes]
-    asked = {"train_sizes": sizes, "variant": variant, "stratified": stratified, "ties": "index"}
+    designs = [*map(Subsample, (5, 20, 60))]
+    asked = {"train_sizes": [5, 20, 60], "variant": variant, "ties": "index"}
     full = surface(whole, Y3, ks, **asked)
     for near in (
         Neighbors.from_lists(indices),
@@ -210,8 +178,7 @@ def test_short_lists_show_in_the_bound(variant, ks, stratified):
         assert (np.abs(result.scores - full.scores) <= result.error_bound + full.error_bound).all()
         assert 1 >= result.error_bound.max() > 0.1
         scores, bounds = assert_cells_agree(result, near, Y3, designs, ties="index")
-        if not stratified:
-            assert result.error_bound == pytest.approx(bounds, abs=1e-6)
+        assert result.error_bound == pytest.approx(bounds, abs=1e-6)
         if variant != "rank":  # the kernel also counts what is right before R neighbors are known
             assert result.scores == pytest.approx(scores, abs=1e-6)
 
@@ -373,81 +340,23 @@ def test_the_surface_says_that_it_is_not_exact():
     assert score == named.scores[[1, 5].index(k), 0]
 
 
-def brute_force(X, y, ks):
-    """Every sample left out by its index; ties in the order of the data."""
-    gaps = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
-    np.fill_diagonal(gaps, np.inf)
-    order = np.argsort(gaps, axis=1, kind="stable")
-    return np.array([np.mean((y[order[:, :k]].mean(axis=1) - y) ** 2) for k in ks])
-
-
-def kernel_scores(X, y, ks, variant, ties=None):
-    def score(k):
-        return complete_cv(X, y, variant, knnccv.LeaveOut(1), n_neighbors=k, ties=ties).score
-
-    return [score(k) for k in ks]
-
-
-@pytest.mark.parametrize(("load", "feature"), [(load_diabetes, 2), (load_wine, 1)])
-def test_figures_2_to_4_of_kanagawa(load, feature):
-    """No two samples coincide, and all three agree; in one feature (body mass, malic acid) some do."""
-    data = load()
-    X, y = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0), data.y.astype(float)
-    expected = brute_force(X, y, range(1, 51))
-    np.testing.assert_allclose(loo_curve(X, y), expected, rtol=1e-10)
-    np.testing.assert_allclose(loo_identity(X, y), expected, rtol=1e-10)
-    near = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(60))
-    np.testing.assert_allclose(loo_curve(near, y), expected, rtol=1e-10)
-    X = data.X[:, [feature]]
-    expected = brute_force(X, y, range(1, 51))
-    np.testing.assert_allclose(loo_curve(X, y, ties="index"), expected, rtol=1e-10)
-    off = np.abs(loo_identity(X, y, check=False) / expected - 1)
-    assert off.max() > 0.1
-    with pytest.raises(ValueError, match="coincide with another one"):
-        loo_identity(X, y)
-    ks = [1, 2, 7, 50]
-    np.testing.assert_allclose(loo_curve(X, y, ks), kernel_scores(X, y, ks, "regression"), rtol=1e-12)
-
-
-def naive_identity(x, y, k):
-    """The formula to the letter: the k + 1 nearest of all samples, the sample among them or not."""
-    total = Fraction(0)
-    for own, place in enumerate(x):
-        order = sorted(range(len(x)), key=lambda j, place=place: (abs(x[j] - place), j))
-        mean = Fraction(sum(int(y[j]) for j in order[: k + 1]), k + 1)
-        total += (mean - int(y[own])) ** 2
-    return float(Fraction(k + 1, k) ** 2 * total / len(x))
-
-
-def test_the_identity_of_coinciding_samples_to_the_letter():
-    """More than k samples may come before the sample itself, regardless of the other k requested."""
-    for seed in seeds(5):
-        rng = np.random.default_rng(seed)
-        x, y = rng.integers(0, 4, 12), rng.integers(0, 9, 12)
-        for asked in ([1], [2, 1], range(1, 12)):
-            expected = [naive_identity(x.tolist(), y, k) for k in asked]
-            found = loo_identity(x[:, None], y.astype(float), asked, check=False)
-            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"seed {seed}, {asked}")
-    y = np.arange(12.0)
-    expected = naive_identity([5] * 12, y, 2)
-    assert loo_identity(np.full((12, 1), 5.0), y, 2, check=False) == pytest.approx(expected, rel=1e-12)
-
-
-def test_votes_and_several_outputs():
+@pytest.mark.parametrize("ties", ["index", "random"])
+def test_leave_one_out_curves_are_its_scores(ties):
+    """Coinciding samples, votes, several outputs, and the whole of small data."""
     wine = load_wine()
-    ks = [3, 1, 8]
-    expected = kernel_scores(wine.X, wine.y, ks, "knn")
     near = Neighbors.from_lists(*Neighbors.from_data(wine.X).kneighbors(60))
-    for given in (wine.X, near):
-        np.testing.assert_allclose(loo_curve(given, wine.y, ks, "knn"), expected, rtol=1e-12)
-    both = np.column_stack([wine.y, wine.X[:, 0]])
-    each = loo_curve(wine.X, both[:, 0], [1, 5]) + loo_curve(wine.X, both[:, 1], [1, 5])
-    np.testing.assert_allclose(loo_curve(wine.X, both, [1, 5]), each, rtol=1e-12)
-
-
-def test_the_whole_of_small_data():
-    X, y = np.array([[0.0], [1.0], [1.0], [1.0]]), np.array([0.0, 1.0, 2.0, 6.0])
-    for ties in ("index", "random"):
-        expected = kernel_scores(X, y, [1, 2, 3], "regression", ties)
-        np.testing.assert_allclose(loo_curve(X, y, ties=ties), expected, rtol=1e-13)
-    assert loo_identity(np.arange(12.0)[:, None] ** 2, np.arange(12.0)).shape == (11,)
+    small = np.array([[0.0], [1.0], [1.0], [1.0]])
+    for X, y, ks, variant in (
+        (wine.X, wine.y, [3, 1, 8], "knn"),
+        (near, wine.y, [3, 1, 8], "knn"),
+        (wine.X[:, [1]], np.column_stack([wine.y, wine.X[:, 0]]), [1, 5], "regression"),
+        (small, np.array([0.0, 1.0, 2.0, 6.0]), None, "regression"),
+    ):
+        found = loo_curve(X, y, ks, variant, ties=ties)
+        expected = [
+            complete_cv(X, y, variant, knnccv.LeaveOut(1), n_neighbors=k, ties=ties).score
+            for k in found.n_neighbors.tolist()
+        ]
+        np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-12)
+    assert found.n_neighbors.tolist() == [1, 2, 3]
+    assert loo_curve(wine.X, wine.y).scores.shape == (50, 1)

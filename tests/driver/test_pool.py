@@ -148,7 +148,7 @@ def test_the_runs_of_a_pool_are_its_training_sets(seeds):
             mean = sum(score * p for score, p in law.items())
             std = np.sqrt(float(sum((score - mean) ** 2 * p for score, p in law.items())))
             spread = found.split_std()
-            assert abs(spread.std - std) <= 6 * spread.error + 1e-8, where
+            assert abs(spread.std - std) <= 6 * spread.std_error + 1e-8, where
             if shown.confusions is not None:
                 means = shown.confusions.mean(axis=0) / len(t)
                 assert np.abs(means - found.confusion(normalize="all")).max() < 0.08, where

@@ -354,7 +354,7 @@ def test_every_function_takes_sparse_data(metric):
             complete_cv(given, y, "knn", StratifiedSubsample(0.7), **options).per_item,
             monte_carlo_cv(given, y, "nn", KFold(3), **runs).scores,
             surface(given, y, **options).scores,
-            loo_curve(given, y, **options),
+            loo_curve(given, y, **options).scores,
             expected_score(vote, given, y, cv=Folds(3, shuffle=True)).score,
         ]
         for given in (X, sp.csr_matrix(X))
@@ -387,13 +387,3 @@ def test_graphs_used_as_features_are_warned_of():
     graph = neighbors.kneighbors_graph(np.random.default_rng(0).normal(size=(30, 2)), 4, mode="distance")
     with pytest.warns(UserWarning, match=r"empty diagonal.*Neighbors.from_graph\(X\)"):
         Neighbors.from_data(graph)
-
-
-def test_a_stratified_rank_surface_of_deep_questions():
-    """Dense data are compared pair by pair here, which sparse data are not."""
-    X, y = data("reals", 150), np.random.default_rng(0).integers(0, 3, 150)
-    dense, sparse = (
-        surface(Neighbors.from_data(table), y, [1, 30], [2], "rank", stratified=True)
-        for table in (X, sp.csr_array(X))
-    )
-    assert np.abs(sparse.scores - dense.scores).max() <= (sparse.error_bound + dense.error_bound).max()

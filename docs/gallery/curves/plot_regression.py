@@ -45,7 +45,7 @@ plt.show()
 # %%
 # Leave-one-out for every K at once costs one pass over the lists:
 
-curve = loo_curve(near, diabetes.y, n_neighbors=range(1, 81))
+curve = loo_curve(near, diabetes.y, n_neighbors=range(1, 81)).scores[:, 0]
 fig, ax = plt.subplots(layout="constrained")
 ax.plot(range(1, 81), curve, color="#30588c", label="leave-one-out")
 ax.plot(ks, error, "o-", color="#b3261e", label="half of the samples train")
