@@ -93,7 +93,7 @@ class Draw:
     def blocks(self, step: int | None = None) -> list[tuple[int, int]]:
         """First query and end of every block, of `step` queries or as many as memory allows."""
         near = self.problem.near
-        step = step or self.plan.rows_at_once(near.rows_at_once, self.problem.codes)
+        step = step or near.rows_at_once
         return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
 
     def empty(self, n: int) -> Found:
@@ -130,7 +130,7 @@ class Draw:
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
         values, masked, codes, plan, without = block
-        pool, plan = self.pool, self.plan.for_block(plan, masked, codes)
+        pool = self.pool
         if self.gallery.n_identities is not None:
             if without is not None:
                 refuse_few(None, masked, codes, pool, self.gallery, without)

@@ -3,7 +3,6 @@
 import collections
 import itertools
 import math
-import re
 from fractions import Fraction
 
 import naive_retrieval as naive
@@ -22,7 +21,6 @@ from knnccv.retrieval import (
     JunkIdentities,
     Reciprocal,
     SameIdentityAndCamera,
-    Table,
     cuhk03,
     expected_retrieval,
     sampled_retrieval,
@@ -63,7 +61,7 @@ def test_the_same_bits_for_any_threads_blocks_other_scores_and_masks(monkeypatch
             (1, 64, (*SCORES, *forms), mask),
             (5, 64, (*forms, *SCORES), mask),
             (2, 7, SCORES, lambda queries: removed[queries]),
-            (1, 1, ("map@r", "ap", *forms), mask),
+            (1, 1, ("map@r", "ap", "ndcg@5", *forms), mask),  # laws of the same length
         ):
             monkeypatch.setattr(Between, "rows_at_once", property(lambda _, rows=rows: rows))
             r = expected_retrieval(
@@ -74,19 +72,6 @@ def test_the_same_bits_for_any_threads_blocks_other_scores_and_masks(monkeypatch
                 found[name].add((*values, r[name].error_bound))
         assert all(len(values) == 1 for values in found.values()), (gallery, ties)
         assert near is not listed or r.truncated > 0
-
-
-def test_large_tables_cut_the_blocks(monkeypatch):
-    distances, query_ids, ids, _, _ = data(2)
-    form = Table(lambda R: np.ones((R, 4)) / R, name="table")
-    for gallery in (Gallery("all"), Gallery(shots=2, short="all")):
-        runs = []
-        for most in (2**23, 1):
-            monkeypatch.setattr("knnccv.retrieval._scores.MOST_NUMBERS", most)
-            r = expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))
-            s = sampled_retrieval(distances, query_ids, ids, gallery, scores=form, n_repeats=20)
-            runs.append((bits(r), s.trials["table"].tobytes()))
-        assert runs[0] == runs[1]
 
 
 def test_distances_in_files_and_of_small_types_are_not_copied(tmp_path):
@@ -225,55 +210,6 @@ def test_frames():
     assert list(frame) == expected
     assert abs((frame["ap"] * frame["weight"]).sum() - r["ap"].score) < 1e-14
     assert frame["query_id"].tolist() == names[query_ids].tolist()
-
-
-class Point:
-    """An entry point."""
-
-    dist = None
-
-    def __init__(self, name, value, found):
-        self.name, self.value, self.found = name, value, found
-
-    def load(self):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
-
-
-POINTS = [
-    Point("half-life", "good:SCORE", First([1, 0.5], name="half-life")),
-    Point("broken", "bad:SCORE", RuntimeError("no such file")),
-    Point("misnamed", "odd:SCORE", First([1])),
-    Point("no score", "odd:NAME", "first"),
-    Point("twice", "one:SCORE", First([1], name="twice")),
-    Point("twice", "two:SCORE", First([1], name="twice")),
-    Point("ap", "bold:SCORE", First([1], name="ap")),
-]
-
-
-def test_scores_of_installed_packages(monkeypatch):
-    def entry_points(*, group, name=None):
-        assert group == "knnccv.retrieval_scores"
-        return [point for point in POINTS if name in (None, point.name)]
-
-    monkeypatch.setattr("knnccv.retrieval._forms.entry_points", entry_points)
-
-    def score(name):
-        return expected_retrieval([[0.1, 0.2, 0.3]], [7], [8, 7, 7], scores=name)[name].score
-
-    assert score("half-life") == 0.5
-    assert score("ap") == (1 / 2 + 2 / 3) / 2
-    a_form = "must be a Reciprocal, AtRank, First or Table named "
-    for name, error, words in (
-        ("broken", ImportError, "'broken' of bad:SCORE (package an unnamed package)"),
-        ("misnamed", TypeError, a_form + "'misnamed'"),
-        ("no score", TypeError, a_form + "'no score'"),
-        ("twice", ValueError, "two installed packages offer a score named 'twice': one:SCORE"),
-        ("half-live", ValueError, "'half-life', 'misnamed'"),
-    ):
-        with pytest.raises(error, match=re.escape(words)):
-            score(name)
 
 
 GROUPED_SCORES = (

@@ -61,8 +61,7 @@ class Plan(NamedTuple):
     within: Any  # whether only the first R of them count
     weights: Any
     divisors: Any  # for every R
-    places: Any  # of each table and row: start in `tables`, rows, columns
-    row_of: Any  # row in `places` of R
+    places: Any  # of each table: start in `tables`, rows, columns
     tables: Any
     every: Any  # lengths of the curves
     first: Any
