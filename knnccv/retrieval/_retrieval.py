@@ -16,6 +16,7 @@ from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
 from ._forms import Score
+from ._gallery import Gallery
 from ._jackknife import check_groups, groups_of, scores_without
 from ._problem import Asked, Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore, SampledRetrieval
@@ -60,8 +61,8 @@ def expected_retrieval(
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
-        How the gallery is drawn. Default: ``Gallery("all")``. A `Protocol` such as ``market1501()`` also
-        sets the mask, `rank` and `ap`.
+        How the gallery is drawn, without `n_identities`. Default: ``Gallery("all")``. A `Protocol` such as
+        ``market1501()`` also sets the mask, `rank` and `ap`.
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,), optional
         Cameras, required by a `Protocol` and by masks that are given by name; other masks have their own.
     exclude : mask, "self", callable or list of these, optional
@@ -117,10 +118,9 @@ def expected_retrieval(
     ------
     ValueError, TypeError
         If an argument is not as above; the mask cuts a stratum of a gallery that all queries share; a
-        stratum has fewer items than are drawn, or a query fewer identities; right items of a query are in
-        `always` where shared galleries have random identities; a distance is not finite; no
-        query has a right item; the matrix seems to hold similarities; or a jackknife has scored queries of
-        fewer than 3 identities.
+        stratum has fewer items than are drawn; identities of the gallery are random; a distance is not
+        finite; no query has a right item; the matrix seems to hold similarities; or a jackknife has scored
+        queries of fewer than 3 identities.
 
     Warns
     -----
@@ -145,6 +145,12 @@ def expected_retrieval(
     """
     asked = Asked(exclude, scores, rank, ap, max_rank, ties, tol, always, average)
     cameras = query_cams, gallery_cams
+    if isinstance(gallery, Gallery) and gallery.n_identities is not None:
+        msg = (
+            f"pass Gallery(n_identities={gallery.n_identities}, ...) to sampled_retrieval, which draws "
+            "random identities: s.mean(name) has the standard error s.standard_error(name, n_repeats)"
+        )
+        raise ValueError(msg)
     problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
     most_groups = check_groups(problem, jackknife, n_groups)
     with one_bar(progress):
@@ -298,14 +304,14 @@ def sampled_retrieval(
     Raises
     ------
     ValueError, TypeError
-        As `expected_retrieval`; or `n_repeats` is less than 2; or no query has its identity in the gallery
-        of a trial.
+        As `expected_retrieval`; or `n_repeats` is less than 2; a query has fewer identities to draw from
+        than `n_identities`; right items of a query are in `always` where shared galleries have random
+        identities; or no query has its identity in the gallery of a trial.
 
     Notes
     -----
     Where one gallery of random identities serves all queries, ``Gallery(n_identities=...)``, the score of a
-    trial is the mean over the queries whose identity is in it. The mean of these scores differs from
-    `expected_retrieval`, a ratio of expectations, if identities have unequal numbers of queries.
+    trial is the mean over the queries whose identity is in it.
 
     Examples
     --------

@@ -27,7 +27,7 @@ PROTOCOLS = {
     "market1501 trapezoid": (lambda: market1501("trapezoid"), "market1501", 0, False),
     "sysu": (lambda: Gallery.sysu(shots=2), "sysu", 2, True),
 }
-KINDS = ["all", "own", "shared", "cells", "some", "some own", "some shared", "some cells", *PROTOCOLS]
+KINDS = ["all", "own", "shared", "cells", *PROTOCOLS]
 MASKS = ["none", "self", "same", "both", "pairs", "junk", "list", "function"]
 
 
@@ -37,7 +37,7 @@ class Problem:
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
         self.kind, self.seed = KINDS[seed % len(KINDS)], seed
-        n, n_ids = int(rng.integers(3, 8 if "some" in self.kind else 9)), int(rng.integers(2, 5))
+        n, n_ids = int(rng.integers(3, 9)), int(rng.integers(2, 5))
         self.ids, self.queries = rng.integers(0, n_ids, n), rng.integers(0, n_ids, 3)
         self.cams, self.query_cams = rng.integers(0, 2, n), rng.integers(0, 2, 3)
         self.queries[0] = self.ids[0] = rng.integers(0, 2)  # of query 0, item 0 is always left
@@ -46,7 +46,7 @@ class Problem:
         self.distances = rng.integers(0, levels, (3, n)) / 4
         self.ties, self.average = rng.choice(["index", "random"]), rng.choice(["query", "identity"])
         self.rank, self.ap = rng.choice(["image", "identity"]), rng.choice(["rectangle", "trapezoid"])
-        self.mask_name, self.whole, self.others = str(rng.choice(MASKS)), (), None
+        self.mask_name, self.whole = str(rng.choice(MASKS)), ()
         if self.mask_name == "self" and self.kind not in PROTOCOLS:
             self.ids[1] = self.ids[0]
             self.queries, self.query_cams = self.ids, self.cams
@@ -56,7 +56,7 @@ class Problem:
         if self.kind in PROTOCOLS:
             self.use_protocol(rng)
         else:
-            self.use_gallery(rng, n_ids)
+            self.use_gallery(rng)
 
     def use_protocol(self, rng):
         protocol, self.mask_name, self.shots, self.fine = PROTOCOLS[self.kind]
@@ -70,31 +70,20 @@ class Problem:
         self.whole = ("ap",) if self.kind == "cuhk03" else ()
         self.options = {"exclude": None}
         self.masked = self.masks(rng)[self.mask_name][1]
-        self.choosable = np.ones(self.masked.shape, bool)
 
-    def use_gallery(self, rng, n_ids):
+    def use_gallery(self, rng):
         mask, self.masked = self.masks(rng)[self.mask_name]
-        self.fine = "cells" in self.kind
-        before = "all" if self.kind == "some" else "before"
+        self.fine = self.kind == "cells"
         more = {"short": "all"}
-        if "some" in self.kind:
-            self.others = int(rng.integers(0, n_ids))
-            more["n_identities"] = self.others + 1
-        if self.kind in ("all", "some"):
+        if self.kind == "all":
             self.shots = 0
-            before = None if self.kind == "all" or rng.integers(2) else "before"
-            more |= {"which": "all", "mask": before}
-        elif "own" in self.kind:
+            more["which"] = "all"
+        elif self.kind == "own":
             more["per_identity"] = self.shots
         else:
             strata = (self.ids, self.cams) if self.fine else None
             more |= {"shots": self.shots, "strata": strata, "mask": "before"}
-        self.choosable = ~self.masked | (before is None)
         self.arguments = (Gallery(more.pop("which", None), **more),)
-        if (
-            self.others is not None and self.arguments[0].shared
-        ):  # else a right item may be there without it
-            self.sure &= ~np.isin(self.ids, self.queries)
         self.options = {"exclude": mask, "rank": self.rank, "ap": self.ap}
 
     def masks(self, rng):
@@ -122,13 +111,9 @@ class Problem:
         strata = list(
             zip(self.ids.tolist(), self.cams.tolist() if self.fine else self.ids.tolist(), strict=True)
         )
-        others = self.others
-        if others is not None:
-            choosable = set(self.ids[self.choosable[q] & ~self.sure].tolist()) - {query}
-            others = others, sorted(choosable)
         return naive.law(
             query, self.distances[q], self.ids.tolist(), strata, 0 if whole else self.shots,
-            np.flatnonzero(~self.masked[q]).tolist(), always=sure, ties=self.ties, others=others,
+            np.flatnonzero(~self.masked[q]).tolist(), always=sure, ties=self.ties,
         )  # fmt: skip
 
     def n_tied(self):
@@ -195,10 +180,6 @@ def test_the_number_of_galleries():
     for gallery, options, expected in (
         (Gallery(shots=1), {}, 2 * 3),
         (Gallery(shots=1), {"always": [1]}, 2),
-        (Gallery(shots=1, n_identities=2), {}, 2 * 3 + 2 * 1 + 2 * 1 + 3 * 1 + 3 * 1 + 1),
-        (Gallery(n_identities=3), {}, 4),
-        (Gallery(n_identities=3), {"always": [3]}, 1),
-        (Gallery(n_identities=9, short="all"), {}, 1),
         (Gallery("all"), {}, 1),
     ):
         assert expected_retrieval(distances, [0], ids, gallery, **options).n_galleries == expected

@@ -4,7 +4,7 @@
 - `laws` has laws and generating functions of the numbers of drawn items that are nearer, and rules of
   integrals with a certified error.
 - `walk` scores one query after the other: what a query meets, what a right item adds, the scores that
-  follow from the sums. `identity_walk` is the walk where identities are random.
+  follow from the sums.
 - `rankings` scores single rankings: whole galleries without ties, and random galleries that it draws.
 """
 
