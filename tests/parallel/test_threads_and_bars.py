@@ -40,9 +40,7 @@ RANDOM = {"random_state": 0}
 
 
 BARS = {
-    "retrieval": partial(
-        expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, jackknife="identity"
-    ),
+    "retrieval": partial(expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, jackknife="identity"),
     "retrieval-sampled": partial(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_repeats=5),
     "episodes": partial(expected_episodes, X, Y, Episodes(2, 2), jackknife="class", exact=True),
     "episodes-votes": partial(expected_episodes, X, Y, Episodes(2, 2), 3),
