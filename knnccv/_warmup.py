@@ -59,7 +59,7 @@ def warm(*, progress: bool = False) -> None:
 
     This takes minutes the first time, later some seconds; the command ``knnccv warm`` does the same.
     Without it, a call compiles the functions that no earlier call needed. Tables with categories
-    (`knnccv.hvdm`, `knnccv.rib`) and GPUs are not included.
+    (`knnccv.hvdm`, `knnccv.rib`) are not included.
 
     Parameters
     ----------
