@@ -11,7 +11,6 @@
 - ``noise``, ``columns``: columns chosen from noise, and on halves of real data; ``prototypes``: prototypes
   beside the rules of Hart and Wilson (pip install imbalanced-learn).
 - ``labels``: wrong labels found (pip install cleanlab for its columns).
-- ``device``: a search on a device, ``cuda`` or ``cpu``, beside the matrix products alone.
 
 A ratio is the median over rounds in which all compared programs run in turn; peers that are not installed
 are left out. Sections of data sets take them from the cache of `knnccv.datasets`, from the mirror that
@@ -37,7 +36,7 @@ from benchmarks import episodes
 from benchmarks import retrieval as galleries
 from benchmarks.problems import gaussian
 from benchmarks.rivals import FEW, PRECISIONS, SHAPES, missing, one_run, ready
-from benchmarks.timing import in_turn, seconds
+from benchmarks.timing import in_turn
 from threadpoolctl import threadpool_limits
 
 from knnccv import KFold, Neighbors, Subsample, complete_cv, datasets, item_values, selection
@@ -45,7 +44,7 @@ from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
 from knnccv_papers import fetch_uci
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "torch")
+LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
 SETS = {
     "wine": datasets.load_wine,
     "breast-cancer": datasets.fetch_breast_cancer,
@@ -348,33 +347,6 @@ def labels(names, repeats=5):
         yield name, *("{:.2f}, {:.2f} ({:.2f})".format(*part) for part in parts), *last
 
 
-def device(names, repeats=5):
-    """A million samples of 768 features on a GPU, 4,000 of 64 on the CPU; 32 neighbors."""
-    import torch
-
-    yield "device", "samples", "seconds", "products alone", "their share", "rows right", "of"
-    for name in names:
-        n_items, n_features = (4000, 64) if name == "cpu" else (1_000_000, 768)
-        X, _ = gaussian(n_items, n_features, 256)
-        X = X.astype(np.float32)
-        Neighbors.from_data(X[:4000], device=name).kneighbors(32)  # compiles and loads libraries
-        near = Neighbors.from_data(X, device=name)
-        whole = seconds(partial(near.kneighbors, 32))
-        rows, others = (
-            torch.rand((min(size, n_items), n_features), device=name) for size in (2**13, 2**16)
-        )
-
-        def multiply(rows=rows, others=others):
-            return (rows @ others.T)[0, 0].item()  # which waits for the device
-
-        multiply()
-        floor = min(seconds(multiply) for _ in range(repeats)) * n_items**2 / (len(rows) * len(others))
-        plain = Neighbors.from_data(X, algorithm="brute")
-        some = np.random.default_rng(0).choice(n_items, 64, replace=False)
-        right = (near.search(some, 32).items == plain.search(some, 32).items).all(axis=1)
-        yield name, f"{n_items} x {n_features}", whole, floor, floor / whole, right.sum(), len(right)
-
-
 SECTIONS = {
     speed: list(SHAPES),
     votes: ["2000 x 8", "20000 x 8", "20000 x 64", "100000 x 3"],
@@ -385,7 +357,6 @@ SECTIONS = {
     columns: ["wine", "breast-cancer", "abalone", "sonar", "ionosphere", "vehicle"],
     prototypes: ["wine", "breast-cancer", "liver-disorders", "sonar", "ionosphere", "ORL", "abalone"],
     labels: ["wine", "breast-cancer", "abalone", "ORL", "vehicle"],
-    device: ["cuda", "cpu"],
 }
 
 

@@ -21,7 +21,6 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
-    "performance_history",
     "source_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

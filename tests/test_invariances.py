@@ -33,7 +33,7 @@ from knnccv import (
     get_variant,
     rib,
 )
-from knnccv.episodes import Episodes, described_episodes, expected_episodes, sampled_episodes
+from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.hvdm import HEOM
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, condensed_cv, search_weights, select_features
@@ -136,7 +136,6 @@ def partial(function, *arguments, **more):
 
 ESTIMATOR = KNeighborsClassifier(3)
 RUNS = {"n_repeats": 4, "random_state": 0}
-DESCRIBED = [{0: 1, 1: 2}, {0: 2, 1: 1, 2: 3}]
 FAIR = {
     "complete_cv exact": partial(complete_cv, "nn", Subsample(50), exact=True),
     "complete_cv HEOM": lambda X, y, n_jobs: complete_cv(HEOM().fit(X).neighbors(), y, n_jobs=n_jobs),
@@ -159,7 +158,6 @@ FAIR = {
     "KNeighborsClassifierCV stratified": chosen(KNeighborsClassifierCV, [1, 3], cv=3),
     "KNeighborsRegressorCV": chosen(KNeighborsRegressorCV, [1, 3]),
     "expected_episodes": partial(expected_episodes, Episodes(2, 2), jackknife="class"),
-    "described_episodes": partial(described_episodes, DESCRIBED),
     "expected_retrieval": retrieval(expected_retrieval, ties="random"),
 }
 DRAWN = {
@@ -186,7 +184,6 @@ DRAWN = {
 """What draws at random, or decides ties by index, so that the order of the rows may change it."""
 BUT = {
     "item_values": ["blocks"],  # added up by blocks
-    "described_episodes": ["names"],  # described by the names of the classes
     **dict.fromkeys(  # labels which scikit-learn refuses
         ("rib.RIBClassifier", "KNeighborsClassifierCV", "KNeighborsClassifierCV stratified"), ("objects",)
     ),

@@ -1,14 +1,10 @@
-"""The command ``curve``: exact learning curves and validation curves, drawn on the terminal by plotext."""
+"""The command ``curve``: exact learning curves and validation curves."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-import shutil
-import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +29,8 @@ FEW = (1, 5, 15)
 """The K of learning curves by default, as far as they fit into the training sets."""
 ONE_SIZE = 0.8
 """The training size of validation curves by default."""
-SIGNS = "*o+x#@%&"
-"""Every line has a sign of its own, so that the lines can be told apart without colors."""
-
 SHOWN = ("data", "n_items", "n_features", "standardized", "test", "n_test")
 """What JSON says of the table."""
-
-COLORS = ("blue", "orange", "green", "red", "magenta", "cyan", "blue+", "red+")
-ASCII = str.maketrans("─│┌┐└┘┬┴├┤┼", "-|+++++++++")
-MOST_COLUMNS, HEIGHT = 160, 18
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,8 +39,6 @@ def run(args: argparse.Namespace) -> int:
     refuse(args.groups is not None, f"{remedy}: a curve leaves out samples, not groups")
     check_options(args)
     out = None if args.out is None else _checked_ending(output_path("--out", args.out, args.file))
-    if out is None and not args.json:
-        load_plotext()
     own = pairs("--parameter must be NAME=VALUE", args.parameter, python)
     counted = "".join({"n_neighbors", "rank"}.intersection(own))
     refuse(counted, f"--parameter {counted} is given by --n-neighbors")
@@ -131,31 +118,24 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
 
 
 def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out: Path | None) -> Lines:
-    """The plot, or the name of the file, and the table."""
+    """The table, and the name of the file."""
     n_items, n_features = table.X.shape
     features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"
     tested = "" if table.test is None else f"; tested: {table.test.source}, {len(table.test.X)} samples"
     yield "Data", f"{table.source}: {n_items} samples, {features}{tested}"
     yield "Rule", f"{found.variant}, {metric_in_words(args)} distance; {error_line(found)}"
+    if out is not None:
+        yield "Written", str(out)
     yield "", ""
     measure = found.measure or ("expected loss" if found.is_loss else "mean score")
     # Names and values of the rows, which are the horizontal ones, and of the columns, which are the lines.
     x_name, x, name, values = found.symbol, found.n_neighbors, "training samples", found.train_sizes
-    scores, cells = found.scores, cells_of(found, luck)
+    cells = cells_of(found, luck)
     if args.kind == "learning":
         by_size = np.argsort(values, kind="stable")
         x_name, x, name, values = name, values[by_size], x_name, x
-        scores, cells = scores[:, by_size].T, cells[:, by_size].T
+        cells = cells[:, by_size].T
     titles = list(map(str, values))
-    if out is None:
-        drawn = list(zip(titles, scores.T.tolist(), strict=True))
-        how = {"x_name": x_name, "y_name": measure, "legend": name}
-        plot = draw(x.tolist(), drawn, **how, colored=shows_colors(), framed=shows_frames())
-        for line in plot.split("\n"):
-            yield line, ""
-    else:
-        yield "Written", str(out)
-    yield "", ""
     yield f"{measure} by {x_name} (rows) and {name} (columns)", ""
     columns = [[title, *column] for title, column in zip(titles, cells.T, strict=True)]
     yield from ((line, "") for line in table_lines([x_name, *map(str, x)], columns))
@@ -184,93 +164,3 @@ def _number(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
-
-
-def load_plotext() -> Any:
-    """The package plotext; ImportError if it is missing."""
-    what = "the plot on the terminal needs plotext, --json and --out need nothing"
-    return need("plotext", "cli", what)
-
-
-def shows_colors() -> bool:
-    """Return True if standard output is a terminal and NO_COLOR is not set (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def shows_frames() -> bool:
-    """Return True if the encoding of standard output has the characters of frames."""
-    return bool("─┤".encode(sys.stdout.encoding or "utf-8", "ignore"))
-
-
-def draw(
-    x: Sequence[float],
-    lines: Sequence[tuple[str, Sequence[float]]],
-    *,
-    x_name: str,
-    y_name: str,
-    legend: str,
-    colored: bool,
-    framed: bool = True,
-) -> str:
-    """The lines as text, as wide as the terminal.
-
-    Parameters
-    ----------
-    x : sequence of float
-        The horizontal places, ascending.
-    lines : sequence of pairs
-        Label and heights of every line; heights that are not finite are left out. Of more lines than there
-        are `SIGNS`, some are drawn.
-    x_name, y_name, legend : str
-        What the axes show, and what the labels are.
-    colored : bool
-        With the control characters of colors.
-    framed : bool, default True
-        With the characters of frames in place of ASCII.
-
-    Raises
-    ------
-    ImportError
-        If plotext is missing.
-    """
-    plotext = load_plotext()
-    most = min(len(SIGNS), len(lines))
-    shown_lines = [lines[round(i)] for i in np.linspace(0, len(lines) - 1, most)]
-    figure = plotext.figure
-    figure.clear()
-    try:
-        width = min(shutil.get_terminal_size((80, 24)).columns, MOST_COLUMNS)
-        figure.plot_size(max(width, 40), HEIGHT)
-        figure.theme("colorless")
-        figure.title(y_name)
-        figure.label(x_name, "x")
-        heights = [value for _, line in shown_lines for value in line if math.isfinite(value)]
-        if not heights:
-            return f"{y_name}: no finite value to draw"
-        figure.ruler("y", 0).lim(*_limits(heights))
-        figure.ruler("x", 0).lim(*_limits(x))
-        figure.ruler("x", 0).ticks(list(x), [f"{value:g}" for value in x])
-        key = []
-        for (label, line), sign, color in zip(shown_lines, SIGNS, COLORS, strict=False):
-            # plotext ends the process at a height that is not finite.
-            shown = [(at, value) for at, value in zip(x, line, strict=True) if math.isfinite(value)]
-            key.append(str(plotext.colorize(f"{sign} {label}", color)))
-            if shown:
-                places = map(list, zip(*shown, strict=True))
-                figure.draw(figure.signal(*places, marker=plotext.marker(sign, color)).lines())
-        text = str(figure.build())
-    finally:
-        figure.clear()
-    text += f"\n{legend}:  {'   '.join(key)}"
-    text = text if colored else plotext.uncolorize(text)
-    text = "\n".join(row.rstrip() for row in text.splitlines() if row.strip())
-    if most < len(lines):
-        text += f"\n{most} of {len(lines)} lines are drawn; the table has all of them"
-    return text if framed else text.translate(ASCII)
-
-
-def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """The range of the values, of a positive length."""
-    low, high = min(values), max(values)
-    margin = 0.0 if low < high else 0.05 * abs(low) or 0.05
-    return low - margin, high + margin

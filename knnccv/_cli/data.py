@@ -1,21 +1,16 @@
-"""The data of the commands: a table and its rule, from a file or bundled; arrays and lists of names."""
+"""The data of the commands: a table and its rule, from a file or bundled."""
 
 from __future__ import annotations
 
-import itertools
-import re
 import reprlib
 import warnings
-import zipfile
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Array
 from .._validation import names_apart
 from .options import given, option, refuse, refuse_without
 from .output import print_notes
@@ -213,74 +208,3 @@ def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
         return HVDM(nominal=table.categorical).fit(table.X, table.y).neighbors(), {}
-
-
-def read_arrays(
-    path: str, args: Namespace, needed: Sequence[str], others: Sequence[str] = (), hint: str = ""
-) -> tuple[dict[str, Array], str]:
-    """The arrays of an .npz file by the options that name them, and a list of all that it has.
-
-    Raises
-    ------
-    ValueError
-        If it is no such file, if one of those arrays is damaged, or if one is needed and missing.
-    OSError
-        If it cannot be read.
-    """
-    names = {one: getattr(args, one) for one in (*needed, *others)}
-    with Path(path).open("rb") as file:
-        try:
-            held = np.load(file, allow_pickle=False)
-            refuse(isinstance(held, np.ndarray), "it holds one array")
-            found = {one: held[name] for one, name in names.items() if name in held.files}
-        except (zipfile.BadZipFile, EOFError, ValueError, OSError) as error:
-            objects = "one holds Python objects; store text as numpy.array(names, dtype=str)"
-            wrong = objects if "Object arrays" in str(error) else error
-            msg = f"{path} is not an .npz file of plain arrays{hint}: {wrong}"
-            raise ValueError(msg) from error
-    there = f"its arrays: {', '.join(held.files) or 'none'}"
-    check_needed(path, args, needed, found, there)
-    return found, there
-
-
-def check_needed(
-    path: str, args: Namespace, needed: Sequence[str], found: Mapping[str, Any], there: str
-) -> None:
-    """Raise ValueError if a needed array is missing."""
-    for one in needed:
-        refuse(one not in found, f"{path} has no array {getattr(args, one)!r}; {there} (see {option(one)})")
-
-
-def matrix(path: str) -> Any:
-    """The distances of an .npy file, which stays on disk."""
-    from ..neighbors import Neighbors
-
-    try:
-        held = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        msg = f"{path} is not an .npy file of numbers: {error}"
-        raise ValueError(msg) from error
-    one = "a matrix of distances is one array, as numpy.save writes it"
-    refuse(not isinstance(held, np.ndarray), f"{path} is an .npz file; {one}")
-    return Neighbors.from_distances(held, queries="other")
-
-
-def lists(paths: list[str]) -> list[Array]:
-    """The lists of two text files: integers if all of them are, in both.
-
-    Integers are below 10^18 and have no leading zeros, which may belong to a name.
-    """
-    found = []
-    for path in paths:
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            msg = f"{path} is not UTF-8 text, with one identity or camera on every line: {error}"
-            raise ValueError(msg) from error
-        lines = [line.strip() for line in text.splitlines()] or [""]
-        empty = f"line {lines.index('') + 1}" if "" in lines else ""
-        refuse(empty, f"{path}, {empty}: nothing is there; every line is one identity or camera")
-        found.append(lines)
-    matched = map(re.compile("0|-?[1-9][0-9]{0,17}").fullmatch, itertools.chain(*found))
-    kind = np.int64 if all(matched) else None
-    return [np.array(lines, kind) for lines in found]

@@ -77,10 +77,10 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 @contextmanager
-def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str) -> Iterator[Any]:
+def computing(progress: bool, what: str, *kinds: type[Warning]) -> Iterator[Any]:
     """One bar, a message if `what` is compiled, and notes of the warnings.
 
-    Yields the compilation and the list of the warnings. `words` turns warnings and errors into text.
+    Yields the compilation and the list of the warnings.
     """
     from .._parallel import one_bar
     from ..kernel import Compiling
@@ -94,11 +94,8 @@ def computing(progress: bool, what: str, *kinds: type[Warning], words: Any = str
         for kind in kinds:
             warnings.simplefilter("always", kind)
         warnings.simplefilter("ignore", CopiesWarning)  # a note, or the page, says it
-        try:
-            yield compiling, warned
-        except ValueError as error:
-            raise ValueError(words(str(error))) from error
-    print_notes(words(str(one.message)) for one in warned)
+        yield compiling, warned
+    print_notes(str(one.message) for one in warned)
 
 
 def shows_progress(asked: bool | None) -> bool:

@@ -47,7 +47,7 @@ class Episodes:
     Notes
     -----
     A description of an episode of Meta-Dataset, its classes and the shots of each, is
-    ``Episodes(len(shots), shots)`` of the samples of these classes; see `described_episodes`.
+    ``Episodes(len(shots), shots)`` of the samples of these classes.
 
     Examples
     --------

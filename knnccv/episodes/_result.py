@@ -1,4 +1,4 @@
-"""The results of `expected_episodes` and `described_episodes`."""
+"""The results of `expected_episodes`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import bound_text, data_frame, error_line, plain, plain_fields
+from .._formatting import data_frame, error_line, plain, plain_fields
 from .._typing import Array
 from ..inference import ConfidenceInterval, jackknife_error, jackknife_interval
-from ..runs import RandomRuns
 from ._episodes import Episodes
 
 if TYPE_CHECKING:
@@ -292,39 +291,6 @@ class EpisodeDifference(OfOtherClasses):
             f"<EpisodeDifference {self.difference:+.4g}, standard error {self.standard_error:.2g} over "
             f"{len(self.per_class)} classes, {np.count_nonzero(self.per_item > 0)} samples better and "
             f"{np.count_nonzero(self.per_item < 0)} worse>"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DescribedEpisodes(RandomRuns):
-    """The exact mean accuracy of every description, and their mean.
-
-    ``score`` is the mean of ``scores``, and ``standard_error`` its standard error for descriptions that are
-    drawn independently; NaN for one.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_descriptions,)
-        The mean accuracy over all episodes of each description.
-    error_bound : float
-        The largest bound of the rounding of a score.
-
-    Examples
-    --------
-    >>> from knnccv.episodes import described_episodes
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> found = described_episodes(wine.X, wine.y, [{1: 1, 2: 1}, {1: 5, 3: 5}])
-    >>> found.scores.round(3).tolist()
-    [0.883, 0.882]
-    """
-
-    error_bound: float
-
-    def __repr__(self) -> str:
-        return (
-            f"<DescribedEpisodes {self.score:.6g}: mean over {len(self.scores)} descriptions, standard "
-            f"error {self.standard_error:.2g}; each exact to {bound_text(self.error_bound)}>"
         )
 
 

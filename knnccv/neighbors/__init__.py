@@ -8,7 +8,7 @@ and every variant.
 - `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others.
 - `_copies` finds rows that repeat others.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
-- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products, a GPU.
+- `_engines` finds the nearest samples: brute force, a k-d tree, matrix products.
 - `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
   without loss of precision.
 - `_given_lists` checks and packs given lists and graphs, `_list_readers` reads them from arrays, files and

@@ -89,7 +89,6 @@ class Neighbors:
         *,
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
-        device: Any = None,
     ) -> Neighbors:
         """Orders by a dissimilarity of feature vectors.
 
@@ -113,20 +112,11 @@ class Neighbors:
             metrics and is fast for few features. "brute" compares all pairs, with matrix products for
             euclidean distances. Orders and ties are the same to the last bit. Sparse data have a search of
             their own.
-        device : str or torch.device, optional
-            Device that computes matrix products: "cuda", "cuda:1", "cpu", … (needs PyTorch:
-            ``pip install "knnccv[gpu]"``). It serves the euclidean, sqeuclidean, cosine, correlation and
-            haversine metrics on dense data. Its candidates are measured again in double precision, so that
-            orders and ties are the same to the last bit. The CPU serves fewer than 1,000 samples and lists
-            longer than an eighth of all samples. Each process of an executor opens the device itself (for
-            CUDA the processes must not be forked). Default: no device; PyTorch is not imported.
 
         Raises
         ------
         ValueError, TypeError
-            If the data, the metric or a parameter is not as above, or the device does not exist.
-        ImportError
-            If `device` is given and PyTorch is missing.
+            If the data, the metric or a parameter is not as above.
 
         Warns
         -----
@@ -153,7 +143,7 @@ class Neighbors:
           costs n_features squared.
         - "haversine": the angle between two places on a sphere, of latitude and longitude in radians.
         """
-        return cls(FeatureTable(X, metric, metric_params, algorithm, device), n_neighbors)
+        return cls(FeatureTable(X, metric, metric_params, algorithm), n_neighbors)
 
     @classmethod
     def from_lists(
@@ -243,7 +233,6 @@ class Neighbors:
         same: Any = None,
         n_neighbors: int | None = None,
         algorithm: str = "auto",
-        device: Any = None,
     ) -> Between:
         """Distances from queries to a gallery, for `knnccv.retrieval`.
 
@@ -273,9 +262,6 @@ class Neighbors:
         algorithm : {"auto", "brute", "tree"}, default "auto"
             The search of the `n_neighbors` nearest, as in `from_data`: a k-d tree for few features, matrix
             products whose candidates are measured again, or a comparison of all pairs.
-        device : str or torch.device, optional
-            Device that computes the products of this search, as in `from_data`. The CPU serves galleries of
-            fewer than 1,000 items and lists longer than an eighth of the gallery.
 
         Returns
         -------
@@ -285,10 +271,8 @@ class Neighbors:
         Raises
         ------
         ValueError, TypeError
-            If the features are not as above, or their numbers differ; or `algorithm` or `device` is given
-            without `n_neighbors`.
-        ImportError
-            If `device` is given and PyTorch is missing.
+            If the features are not as above, or their numbers differ; or `algorithm` is given without
+            `n_neighbors`.
 
         Examples
         --------
@@ -296,7 +280,7 @@ class Neighbors:
         >>> Neighbors.between([[0.0], [4.0]], [[1.0], [2.0], [5.0]])
         <Between 2 queries and 3 gallery items (euclidean)>
         """
-        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm, device)
+        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm, None)
 
     @staticmethod
     def between_lists(

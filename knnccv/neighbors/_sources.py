@@ -99,7 +99,7 @@ class FeatureTable(Source):
 
     Parameters
     ----------
-    X, metric, metric_params, algorithm, device
+    X, metric, metric_params, algorithm
         As in `Neighbors.from_data`.
     n_searched : int, optional
         Search only the first rows of X, the gallery; the others are queries. Default: all are searched.
@@ -111,7 +111,7 @@ class FeatureTable(Source):
         metric: Metric = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
-        device: Any = None,
+        device: None = None,  # noqa: ARG002
         n_searched: int = 0,
     ) -> None:
         self.metric = ranking(X, metric, metric_params)
@@ -121,35 +121,25 @@ class FeatureTable(Source):
         self.n_searched = n_searched
         self.max_depth = n_searched or self.n_items - 1
         self.compares_all = self.metric.kind != "sparse"
-        _check_algorithm(algorithm, metric, self.metric, on_device=device is not None)
+        _check_algorithm(algorithm, metric, self.metric)
         self.algorithm = algorithm
-        self.device: str | None = None
-        if device is not None:
-            from ._engines.torch_device import check_device, check_served
-
-            check_served(self.description, self.metric.kind)
-            self.device = check_device(device)
 
     def engines(self) -> Sequence[Engine]:
-        """Engines by metric, algorithm and device; the first condition that holds decides."""
+        """Engines by metric and algorithm; the first condition that holds decides."""
         kind, data, n = self.metric.kind, self.metric.data, self.n_searched
         short = longest_short_list(n or self.n_items)
         brute_force = BruteForce(self.n_items, self.compare, n)
-        match kind, self.algorithm, self.device:
-            case "sparse", _, _:
+        match kind, self.algorithm:
+            case "sparse", _:
                 return (SparseSearch(data),)
-            case _, "tree", _:
+            case _, "tree":
                 return (KDTree(data, kind, self.max_depth, n),)
             case _ if not kind or not short:
                 return (brute_force,)
-            case _, "auto", None if data.shape[1] <= MOST_FEATURES:
+            case _, "auto" if data.shape[1] <= MOST_FEATURES:
                 return KDTree(data, kind, short, n), brute_force
-            case "sqeuclidean", _, None:
+            case "sqeuclidean", _:
                 return MatrixProduct(data, short, self.compare, n_searched=n), brute_force
-            case "sqeuclidean", _, str(device):
-                from ._engines.torch_device import TorchProduct
-
-                return TorchProduct(data, short, self.compare, n_searched=n, device=device), brute_force
         return (brute_force,)
 
     def compare(self, rows: Array) -> Array:
@@ -242,17 +232,14 @@ def check_comparison(values: Array, rows: Array, metric: str, n_searched: int = 
         raise ValueError(msg)
 
 
-def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric, *, on_device: bool) -> None:
+def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric) -> None:
     check_choice("algorithm", algorithm, ALGORITHMS)
-    if prepared.kind == "sparse" and (algorithm == "tree" or on_device):
-        msg = "sparse X has its own engine: omit algorithm and device, or pass X.toarray()"
+    if prepared.kind == "sparse" and algorithm == "tree":
+        msg = "sparse X has its own engine: omit algorithm, or pass X.toarray()"
         raise ValueError(msg)
     if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
         served = "euclidean, manhattan, chebyshev and haversine"
         msg = f"algorithm 'tree' serves the {served} metrics, not {metric!r}"
-        raise ValueError(msg)
-    if algorithm == "tree" and on_device:
-        msg = "algorithm 'tree' runs on the CPU: omit algorithm or device"
         raise ValueError(msg)
 
 

@@ -8,15 +8,13 @@ Person re-identification, face recognition and metric learning publish means ove
 - `_gallery` has `Gallery`, the protocols by name, and the strata that galleries are drawn from; `_masks`
   the items that are removed for a query, and the codes of identities and cameras.
 - `_forms` has the forms, and the names that stand for some of them; `_scores` their arrays for the compiled
-  code, and how scores and errors follow from its results. `_check` has `check_score`.
+  code, and how scores and errors follow from its results.
 - `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`, and brackets lists of
   the nearest items by two rankings. `_jackknife` leaves out groups of identities.
-- `_exact` has scores as rational numbers.
 """
 
 from __future__ import annotations
 
-from ._check import check_score
 from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery, Protocol, cuhk03, market1501
 from ._jackknife import IdentityGroups
@@ -40,7 +38,6 @@ __all__ = [
     "SameIdentityAndCamera",
     "SampledRetrieval",
     "Table",
-    "check_score",
     "cuhk03",
     "expected_retrieval",
     "market1501",

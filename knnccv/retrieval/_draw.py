@@ -10,7 +10,6 @@ import numpy as np
 from .._parallel import for_each
 from .._typing import Array
 from ._compiled import Found, Plan
-from ._compiled.identity_walk import score_rows_of_chosen
 from ._compiled.laws import ratio_tables
 from ._compiled.rankings import rank_rows
 from ._compiled.walk import walk_rows
@@ -20,12 +19,9 @@ from ._gallery import (
     Gallery,
     draws_from,
     items_left,
-    most_drawn,
-    others_of,
     pool_of,
     refuse_always,
     refuse_few,
-    refuse_long,
     refuse_short,
 )
 from ._problem import Problem
@@ -46,7 +42,6 @@ class Rows(NamedTuple):
     masked: Array
     codes: Array
     plan: Plan
-    without: Array | None = None  # items that are taken out before any gallery is drawn
 
 
 class Draw:
@@ -78,13 +73,12 @@ class Draw:
         self.draws = draws_from(pool.sizes, pool)
         most = -1  # there is one ranking
         if gallery.random or problem.asked.ties == "random":
-            most = most_drawn(self.draws, pool, gallery.n_others)
+            most = int(self.draws.sum())
         self.plan = ScorePlan(scores, pool, problem.asked, most)
         self._tables: dict[int, Array] = {}  # of sizes
 
     def found(self, n_jobs: int | None) -> tuple[Found, Found]:
         """Score all queries: the smallest and the largest results that agree with lists of the nearest."""
-        refuse_long(self.problem.codes, self.pool, self.gallery, self.plan.plan)
         low = self.empty(self.problem.near.n_queries)
         high = self.empty(self.problem.near.n_queries) if self.problem.near.truncated else low
         for_each(lambda block: self._fill(block, low, high), self.blocks(), n_jobs)
@@ -93,7 +87,7 @@ class Draw:
     def blocks(self, step: int | None = None) -> list[tuple[int, int]]:
         """First query and end of every block, of `step` queries or as many as memory allows."""
         near = self.problem.near
-        step = step or self.plan.rows_at_once(near.rows_at_once, self.problem.codes)
+        step = step or near.rows_at_once
         return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
 
     def empty(self, n: int) -> Found:
@@ -129,14 +123,8 @@ class Draw:
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
-        values, masked, codes, plan, without = block
-        pool, plan = self.pool, self.plan.for_block(plan, masked, codes)
-        if self.gallery.n_identities is not None:
-            if without is not None:
-                refuse_few(None, masked, codes, pool, self.gallery, without)
-            others, n_others = others_of(masked, codes, pool, self.gallery, without), self.gallery.n_others
-            score_rows_of_chosen(values, masked, codes, np.int64(n_others), others, pool, plan, found)
-        elif pool.shots:
+        (values, masked, codes, plan), pool = block, self.pool
+        if pool.shots:
             walk_rows(values, masked, codes, pool, plan, found)
         else:  # whole galleries, by a walk where ties matter
             left = np.zeros(len(codes), np.bool_)
@@ -195,8 +183,7 @@ class Draw:
     def what_is_drawn(self) -> Draws:
         """The strata of which some items may be drawn, for the number of galleries."""
         free = ~self.pool.always
-        parts = self.pool.identity[free], self.pool.sizes[free], self.draws[free]
-        return Draws(*parts, self.gallery.n_identities)
+        return Draws(self.pool.sizes[free], self.draws[free])
 
     def _owner(self, stratum: int) -> Any:
         return self.problem.identities[self.pool.identity[stratum]]

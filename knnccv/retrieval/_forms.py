@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,39 +20,10 @@ from .._validation import ByValue, as_reals, check_choice, check_integer, check_
 
 MOST = 10_000
 OF = ("every", "first", "last")
-GROUP = "knnccv.retrieval_scores"
 AT_RANK = ("precision", "recall", "ndcg")
 PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
 PERSISTENCE = "0.8"
 MOST_RANKS, MOST_PRECISIONS = 10**6, 10**4
-REFUSED = {
-    r"ap@\d+|map@\d+": (
-        "its usual denominator, the hits in the top k, is random; take 'ap@k/r', which divides by the "
-        "number R of right items, or 'ap@k/min', which divides by min(k, R)"
-    ),
-    r"f1@\d+|f1": "F1 is a ratio of two random numbers; take 'precision@k' and 'recall@k'",
-    r"(ap|map)[-_ ]?(11|11pt|11-?points?|interpolated)|11-?point.*|interpolated.*": (
-        "interpolated precision is a maximum over the later ranks, whose expectation has no closed form; "
-        "take 'ap'"
-    ),
-    r"ndcg": "it needs a depth, such as 'ndcg@10'",
-    r"precision|recall": "it needs a depth, such as 'precision@5'",
-    r".*re-?rank.*|.*query.?expansion.*": (
-        "re-ranking and query expansion change the distances with the gallery that is drawn; the distances "
-        "must not depend on the draw"
-    ),
-}
-
-OTHER_NAMES = {
-    r"map|mean average precision|average.precision": "'ap' here, whose mean over the queries is the mAP",
-    r"minp": "'inp' here, whose mean over the queries is mINP",
-    r"mrr": "'rr' here, whose mean over the queries is the MRR",
-    r"rank-?\d+|r-?\d+|cmc@\d+|top-?\d+|hit@\d+|success@\d+": (
-        "one point of the curve 'cmc' here, such as r.cmc[0] for rank 1"
-    ),
-    r"p@\d+": "'precision@k' here",
-    r"r@\d+": "'recall@k' here, or, as the hit rate of metric learning, one point of the curve 'cmc'",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,23 +216,20 @@ class First(Named):
 
 @dataclass(frozen=True, eq=False)
 class Table(ByValue, Named):
-    """A score that adds a number of a table for every right item: MAP@R, AP@k and others.
+    """A score that adds a number of a table for every right item, such as the expected reciprocal rank.
 
     A right item with a right and b wrong items before it adds ``phi[a, b]``; outside the table it adds 0.
 
     Parameters
     ----------
-    phi : array of shape (rows, columns), or callable
-        Or a function of the number R of right items, from 1, that returns such an array. It must return the
-        same array whenever it is called with the same R; threads may call it at the same time.
+    phi : array of shape (rows, columns)
     name : str, default "table"
         Name of the score in results.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not as above. The function is called with R = 1 at once, later with the largest R
-        that any query may have, and with those that occur.
+        If an argument is not as above.
 
     Notes
     -----
@@ -273,33 +240,22 @@ class Table(ByValue, Named):
     --------
     >>> import numpy as np
     >>> from knnccv.retrieval import Table
-    >>> def average_precision_at_r(R):
-    ...     a, b = np.ogrid[:R, :R]
-    ...     return np.where(a + b < R, (1 + a) / (1 + a + b), 0) / R
-    >>> Table(average_precision_at_r, name="as map@r").values(2).tolist()
-    [[0.5, 0.25], [0.5, 0.0]]
+    >>> a, b = np.ogrid[:2, :2]
+    >>> Table(np.where(a + b < 2, 0.5, 0), name="as precision@2").phi.tolist()
+    [[0.5, 0.5], [0.5, 0.0]]
     """
 
-    phi: Array | Callable[[int], Any]
+    phi: Array
 
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
-        if not callable(self.phi):
-            _set(self, phi=_table("phi", self.phi))
-        else:
-            self.values(1)
-
-    @property
-    def varies(self) -> bool:
-        """Whether the table depends on the number of right items."""
-        return callable(self.phi)
-
-    def values(self, relevant: int) -> Array:
-        """The table for R right items."""
-        if not callable(self.phi):
-            return self.phi
-        return _table(f"phi({relevant}) of the score {self.name!r}", self.phi(relevant))
+        must = "phi must be an array of shape (right items before, wrong items before)"
+        found = as_reals("phi", self.phi, must)
+        _refuse_shape(found, 2, must)
+        phi = found.copy()
+        phi.flags.writeable = False
+        _set(self, phi=phi)
 
 
 @dataclass(frozen=True)
@@ -366,15 +322,6 @@ def _weights(weights: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _table(name: str, values: Any) -> Array:
-    must = f"{name} must be an array of shape (right items before, wrong items before)"
-    found = as_reals(name, values, must)
-    _refuse_shape(found, 2, must)
-    copy: Array = found.copy()
-    copy.flags.writeable = False
-    return copy
-
-
 def _refuse_shape(values: Array, ndim: int, must: str) -> None:
     if values.ndim != ndim or values.size == 0:
         msg = f"{must}, got an array of shape {values.shape}"
@@ -386,9 +333,8 @@ def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
 
     Raises
     ------
-    ValueError, TypeError, ImportError
-        If one is unknown, refused, or occurs twice; the message has the reason. If a package offers one
-        that cannot be used.
+    ValueError, TypeError
+        If one is unknown or occurs twice; the message has the reason.
     """
     kinds = (str, *FORMS)
     wanted = (scores,) if isinstance(scores, kinds) else scores
@@ -414,19 +360,12 @@ def _given(form: Any) -> Score:
 
 
 def _named(name: str, ap: str) -> Score:
-    forms = _built_in(name, ap) or load(name)
-    if forms:
-        return Score(name, forms)
-    for pattern, reason in REFUSED.items():
-        if re.fullmatch(pattern, name.lower()):
-            msg = f"score {name!r} is refused: {reason}"
-            raise ValueError(msg)
-    known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p", *_offered())
-    msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
-    for pattern, meant in OTHER_NAMES.items():
-        if re.fullmatch(pattern, name.lower()):
-            msg += f"; it is {meant}"
-    raise ValueError(msg)
+    forms = _built_in(name, ap)
+    if not forms:
+        known = (*PLAIN, *(f"{family}@k" for family in AT_RANK), "ap@k/r", "ap@k/min", "rbp@p")
+        msg = f"scores must be of {', '.join(map(repr, known))} (k from 1, 0 < p < 1), got {name!r}"
+        raise ValueError(msg)
+    return Score(name, forms)
 
 
 def _built_in(name: str, ap: str) -> tuple[Form, ...]:
@@ -466,44 +405,3 @@ def _biased(name: str, text: str) -> Geometric:
         msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
         raise ValueError(msg)
     return Geometric(text)
-
-
-def _offered() -> list[str]:
-    """Names of the scores that installed packages offer."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
-
-
-def load(name: str) -> tuple[Form, ...]:
-    """The score that an installed package offers under this name, or nothing.
-
-    Raises
-    ------
-    ValueError
-        If two packages offer different scores under the name.
-    ImportError
-        If the score cannot be imported.
-    TypeError
-        If it is not of one of the forms, or has another name.
-    """
-    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
-    if not points:
-        return ()
-    if len(points) > 1:
-        owners = " and ".join(_owner(point) for point in points.values())
-        msg = f"two installed packages offer a score named {name!r}: {owners}; uninstall one of them"
-        raise ValueError(msg)
-    (point,) = points.values()
-    try:
-        form: Form = point.load()
-    except Exception as error:
-        msg = f"the score {name!r} of {_owner(point)} cannot be imported: {error}"
-        raise ImportError(msg) from error
-    if not isinstance(form, FORMS) or form.name != name:
-        msg = f"{_owner(point)} must be a Reciprocal, AtRank, First or Table named {name!r}, got {form!r}"
-        raise TypeError(msg)
-    return (form,)
-
-
-def _owner(point: EntryPoint) -> str:
-    package = point.dist.name if point.dist is not None else "an unnamed package"
-    return f"{point.value} (package {package})"

@@ -13,12 +13,11 @@ import numpy as np
 
 from .._typing import Array
 from .._validation import ByValue, check_bool, check_choice, check_integer, rectangular
-from ._compiled import Plan, Pool
+from ._compiled import Pool
 from ._compiled.walk import count_left
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera, as_names
 
 MOST_DRAWN = 2**31 - 1
-MOST_STEPS = 1e14
 CONVENTIONS = ("rectangle", "trapezoid")
 SYSU_CAMERAS = {"all-search": (1, 2, 4, 5), "indoor-search": (1, 2)}
 
@@ -171,23 +170,16 @@ class Gallery(ByValue):
         Strata with fewer items than are drawn, or queries with fewer identities to draw from: an error, or
         all of them are taken.
     n_identities : int, optional
-        Identities in a gallery, drawn at random from those of the gallery items: the query's own, and
-        ``n_identities - 1`` others, each set equally likely. Then items are drawn of them as above; without
-        `which`, `per_identity` and `shots` all their items are in the gallery. Items that are in every
-        gallery (`always`) do not depend on it. An identity that the mask removes as a whole is not drawn
-        from; where one gallery serves all queries, it is, and adds nothing.
+        For `sampled_retrieval`: identities in a gallery, drawn at random from those of the gallery items:
+        the query's own, and ``n_identities - 1`` others, each set equally likely. Then items are drawn of
+        them as above; without `which`, `per_identity` and `shots` all their items are in the gallery. Items
+        that are in every gallery (`always`) do not depend on it. An identity that the mask removes as a
+        whole is not drawn from; where one gallery serves all queries, it is, and adds nothing.
 
     Raises
     ------
     ValueError, TypeError
         If not exactly one of `which`, `per_identity` and `shots` is given, or one is not as above.
-
-    Notes
-    -----
-    With `n_identities`, scores are means over the queries, each over the galleries that have its identity.
-    For one gallery that serves all queries this is a ratio of expectations: of the sum of the scores of the
-    queries whose identity is in the gallery, and of their number. The mean of the scores that random
-    galleries report is another number if identities have unequal numbers of queries.
 
     Examples
     --------
@@ -267,8 +259,7 @@ class Gallery(ByValue):
         each = f"{self.n_drawn or 'all items'} per {of}"
         if self.n_identities is None:
             return f"{each}, {when}"
-        ratio = " (scores: ratios of expectations)" if self.shared else ""
-        return f"{self.n_identities} random identities, one of them the query's, {each}, {when}{ratio}"
+        return f"{self.n_identities} random identities, one of them the query's, {each}, {when}"
 
     def __repr__(self) -> str:
         return f"Gallery({self.words()})"
@@ -451,77 +442,35 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
 
 
 class Draws(NamedTuple):
-    """What is drawn: strata, and perhaps a number of random identities."""
+    """The sizes of strata, and how many items are drawn of each."""
 
-    identity: Array
     sizes: Array
     drawn: Array
-    n_identities: int | None
 
     def n_galleries(self) -> int:
-        """Number of different galleries, the elementary symmetric polynomial of the identities' numbers."""
-        strata = list(zip(self.sizes.tolist(), self.drawn.tolist(), strict=True))
-        if self.n_identities is None:
-            return math.prod(math.comb(*pair) ** count for pair, count in Counter(strata).items())
-        ways = dict.fromkeys(self.identity.tolist(), 1)
-        for identity, pair in zip(self.identity.tolist(), strata, strict=True):
-            ways[identity] *= math.comb(*pair)
-        most = min(self.n_identities, len(ways))
-        sums = [1, *([0] * most)]
-        for each, count in Counter(ways.values()).items():
-            terms = [math.comb(count, j) * each**j for j in range(min(count, most) + 1)]
-            sums = [
-                sum(sums[k - j] * term for j, term in enumerate(terms[: k + 1])) for k in range(most + 1)
-            ]
-        return sums[most]
+        """Number of different galleries."""
+        strata = Counter(zip(self.sizes.tolist(), self.drawn.tolist(), strict=True))
+        return math.prod(math.comb(*pair) ** count for pair, count in strata.items())
 
 
-def most_drawn(drawn: Array, pool: Pool, n_chosen: int) -> int:
-    """The largest number of items in a gallery with `n_chosen` identities besides the query's; -1: all."""
-    if n_chosen < 0:
-        return int(drawn.sum())
-    each = np.bincount(pool.identity, np.where(pool.always, 0, drawn), minlength=len(pool.item_starts) - 1)
-    return int(drawn[pool.always].sum() + np.sort(each)[::-1][: n_chosen + 1].sum())
+def refuse_few(start: int, masked: Array, codes: Array, pool: Pool, gallery: Gallery) -> None:
+    """Raise ValueError if a query has too few identities to choose from; `start` is the first query.
 
-
-def others_of(
-    masked: Array, codes: Array, pool: Pool, gallery: Gallery, without: Array | None = None
-) -> Array:
-    """For every query, the number of identities besides its own that can be chosen.
-
-    Items in `without` are taken out before any gallery is drawn. Masked items are, too, unless one gallery
-    serves all queries.
+    Identities that the mask removes cannot be chosen, unless one gallery serves all queries.
     """
-    others = np.zeros(len(codes), np.int64)
-    if gallery.n_identities is not None:
-        out = np.zeros_like(masked) if gallery.shared else masked
-        if gallery.shared and without is not None:
-            out |= without
-        free = (items_left(out, pool) > 0) & ~pool.always
-        choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
-        others += choosable.sum(axis=1) - (choosable[np.arange(len(codes)), codes] & (codes >= 0))
-    return others
-
-
-def refuse_few(
-    start: int | None,
-    masked: Array,
-    codes: Array,
-    pool: Pool,
-    gallery: Gallery,
-    without: Array | None = None,
-) -> None:
-    """Raise ValueError if a query has too few identities to choose from; `start` is the first query."""
     if gallery.n_identities is None or gallery.short == "all":
         return
-    most = others_of(masked, codes, pool, gallery, without) + 1
+    out = np.zeros_like(masked) if gallery.shared else masked
+    free = (items_left(out, pool) > 0) & ~pool.always
+    choosable = np.logical_or.reduceat(free[:, pool.strata], pool.strata_starts[:-1], axis=1)
+    choosable[np.arange(len(codes)), codes] = True
+    most = choosable.sum(axis=1)
     few = np.flatnonzero((most < gallery.n_identities) & (codes >= 0))
     if len(few):
-        who = "without a group of the jackknife, a query" if start is None else f"query {start + few[0]}"
-        after = " after the mask" * bool(start is not None and masked[few[0]].any())
+        after = " after the mask" * bool(masked[few[0]].any())
         msg = (
-            f"n_identities={gallery.n_identities}: {who} can have at most {most[few[0]]} identities in its "
-            f'gallery{after}; Gallery(..., short="all") takes all of them'
+            f"n_identities={gallery.n_identities}: query {start + few[0]} can have at most {most[few[0]]} "
+            f'identities in its gallery{after}; Gallery(..., short="all") takes all of them'
         )
         raise ValueError(msg)
 
@@ -538,22 +487,5 @@ def refuse_always(codes: Array, identities: Array, pool: Pool, gallery: Gallery)
             f"identity {identities[codes[at[0]]]} of query {at[0]} has items in always: it would have "
             "right items in galleries that are drawn without its identity, unlike other queries. Draw "
             "anew for every query, Gallery(..., per_query=True)"
-        )
-        raise ValueError(msg)
-
-
-def refuse_long(codes: Array, pool: Pool, gallery: Gallery, plan: Plan) -> None:
-    """Raise ValueError if the walk takes too many steps."""
-    if gallery.n_identities is None:
-        return
-    own = np.diff(pool.item_starts)
-    columns = len(plan.nodes) + int(plan.length) + int(plan.ahead)
-    states = min(gallery.n_identities, len(own))
-    steps = float(own[codes[codes >= 0]].sum()) * len(own) * states * columns
-    if steps > MOST_STEPS:
-        msg = (
-            f"n_identities={gallery.n_identities} of {len(own)} needs about {steps:.1g} steps for "
-            f"{len(codes)} queries, more than the {MOST_STEPS:.0g} that are allowed; take fewer identities "
-            "or queries, or sampled_retrieval"
         )
         raise ValueError(msg)

@@ -217,10 +217,7 @@ def scores_without(
             shares = np.where(of_queries[rows] == g, 0.0, weights[rows])
             found = draw.empty(len(shares))
             codes = np.where(shares > 0, block.codes, -1)
-            draw.score(
-                block._replace(masked=block.masked | (of_items == g), codes=codes, without=of_items == g),
-                found,
-            )
+            draw.score(block._replace(masked=block.masked | (of_items == g), codes=codes), found)
             sums[b, g] = (shares[:, None] * found.values).sum(axis=0)
 
     for_each(fill, list(range(len(blocks))), n_jobs)

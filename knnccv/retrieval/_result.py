@@ -88,11 +88,6 @@ class RetrievalScore(OfOtherIdentities):
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool
         False if nearer items may be missing from approximate lists, so that the error has no bound.
-    exact : Fraction, tuple of Fraction for "cmc", or None
-        The score as a rational number, with ``exact=True``.
-    per_item_exact : tuple, or None
-        ``per_item`` as rational numbers, with ``exact=True``: for each query as `exact`, or None for
-        queries that are left out.
     score_without : ndarray of shape (n_groups,), or (n_groups, max_rank) for "cmc", or None
         With ``jackknife="identity"``: the score without each group of identities, exact up to `tol` and
         rounding.
@@ -122,8 +117,6 @@ class RetrievalScore(OfOtherIdentities):
     certified: bool = True
     score_without: Array | None = None
     groups: IdentityGroups | None = None
-    exact: Any = None
-    per_item_exact: tuple[Any, ...] | None = None
 
     @property
     def standard_error(self) -> Any:

@@ -15,8 +15,8 @@ from ..driver import callers_level
 from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw
-from ._exact import exact_scores
 from ._forms import Score
+from ._gallery import Gallery
 from ._jackknife import check_groups, groups_of, scores_without
 from ._problem import Asked, Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore, SampledRetrieval
@@ -26,10 +26,6 @@ AT_ONCE = 2**12
 """Galleries of one query after another that are scored before a thread looks whether to go on."""
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
-NO_HAJEK = (
-    'hajek is no option any more: sampled_retrieval(...).std("ap") estimates what one gallery that all '
-    "queries share scatters, and cmc_std is exact for galleries of every query's own"
-)
 
 
 def expected_retrieval(
@@ -51,8 +47,6 @@ def expected_retrieval(
     average: str = "query",
     jackknife: str | None = None,
     n_groups: int | None = None,
-    hajek: bool = False,
-    exact: bool = False,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Retrieval:
@@ -67,8 +61,8 @@ def expected_retrieval(
     query_ids, gallery_ids : array of shape (n_queries,) and (n_gallery,)
         Identities, integers or text. A gallery item of the query's identity is right.
     gallery : Gallery or Protocol, optional
-        How the gallery is drawn. Default: ``Gallery("all")``. A `Protocol` such as ``market1501()`` also
-        sets the mask, `rank` and `ap`.
+        How the gallery is drawn, without `n_identities`. Default: ``Gallery("all")``. A `Protocol` such as
+        ``market1501()`` also sets the mask, `rank` and `ap`.
     query_cams, gallery_cams : array of shape (n_queries,) and (n_gallery,), optional
         Cameras, required by a `Protocol` and by masks that are given by name; other masks have their own.
     exclude : mask, "self", callable or list of these, optional
@@ -110,12 +104,6 @@ def expected_retrieval(
         With a jackknife: if there are more identities, they are left out in this many random groups, always
         the same. Default: 50, which gives the standard error to about 10 %. The jackknife costs about as
         much as `n_groups` scores.
-    hajek : bool, default False
-        Only False: `sampled_retrieval` tells what one random gallery scatters.
-    exact : bool, default False
-        Also compute every score as a rational number, ``r["ap"].exact`` and ``.per_item_exact``: slow, for
-        small problems. The gains ``1 / log2(1 + r)`` of "ndcg@k" and the numbers of scores of your own are
-        floats, taken as rational numbers; the persistence of "rbp@p" is the decimal number in the name.
     n_jobs : int, optional
         Threads. Default: all processors. Results are the same to the last bit for any number.
     progress : bool, default False
@@ -130,10 +118,9 @@ def expected_retrieval(
     ------
     ValueError, TypeError
         If an argument is not as above; the mask cuts a stratum of a gallery that all queries share; a
-        stratum has fewer items than are drawn, or a query fewer identities; right items of a query are in
-        `always` where shared galleries have random identities; a distance is not finite; no
-        query has a right item; the matrix seems to hold similarities; a jackknife has scored queries of
-        fewer than 3 identities; or `exact` needs more than 100 million steps.
+        stratum has fewer items than are drawn; identities of the gallery are random; a distance is not
+        finite; no query has a right item; the matrix seems to hold similarities; or a jackknife has scored
+        queries of fewer than 3 identities.
 
     Warns
     -----
@@ -158,13 +145,16 @@ def expected_retrieval(
     """
     asked = Asked(exclude, scores, rank, ap, max_rank, ties, tol, always, average)
     cameras = query_cams, gallery_cams
+    if isinstance(gallery, Gallery) and gallery.n_identities is not None:
+        msg = (
+            f"pass Gallery(n_identities={gallery.n_identities}, ...) to sampled_retrieval, which draws "
+            "random identities: s.mean(name) has the standard error s.standard_error(name, n_repeats)"
+        )
+        raise ValueError(msg)
     problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
-    check_bool("exact", exact)
-    if hajek is not False:
-        raise ValueError(NO_HAJEK)
     most_groups = check_groups(problem, jackknife, n_groups)
     with one_bar(progress):
-        parts = [_scored(Draw(problem, *part), most_groups, exact, n_jobs) for part in problem.parts]
+        parts = [_scored(Draw(problem, *part), most_groups, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
     if ties == "index" and shown.tied:
@@ -203,7 +193,7 @@ class _Scored(NamedTuple):
     truncated: int  # queries with right items that are not listed
 
 
-def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _Scored:
+def _scored(draw: Draw, most_groups: int, n_jobs: int | None) -> _Scored:
     """Scores of one draw.
 
     Of lists of the nearest, they are the smallest that agree with the list, and the bounds reach to the
@@ -222,13 +212,12 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
         _refuse_similarities(low, valid)
     if draw.open.any():
         for score in draw.scores:
-            check_bracketed(score, low.relevant)
+            check_bracketed(score)
     weights = weights_of(problem.codes, valid, problem.asked.average)
     groups, without = None, {}
     if most_groups:
         groups = groups_of(draw, valid, most_groups)
         without = scores_without(draw, weights, groups, n_jobs)
-    rational = exact_scores(draw) if exact else {}
     result, tied, certified = {}, int((low.ties > 0).sum()), not problem.near.approximate
     for score in draw.scores:
         values = draw.plan.values_of(score, low.values)
@@ -237,7 +226,6 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
         width = np.max(weights @ (highest - values)) if certified else np.inf
         mean, per_item = weights @ values, values.copy()
         per_item[~valid] = np.nan
-        mean_exact, per_item_exact = rational.get(score.name, (None, None))
         result[score.name] = RetrievalScore(
             name=score.name,
             score=mean if score.curve else float(mean),
@@ -248,8 +236,6 @@ def _scored(draw: Draw, most_groups: int, exact: bool, n_jobs: int | None) -> _S
             certified=certified,
             score_without=without.get(score.name),
             groups=groups,
-            exact=mean_exact,
-            per_item_exact=per_item_exact,
         )
     return _Scored(draw, result, valid, low.relevant, tied, int((draw.open & valid).sum()))
 
@@ -318,14 +304,14 @@ def sampled_retrieval(
     Raises
     ------
     ValueError, TypeError
-        As `expected_retrieval`; or `n_repeats` is less than 2; or no query has its identity in the gallery
-        of a trial.
+        As `expected_retrieval`; or `n_repeats` is less than 2; a query has fewer identities to draw from
+        than `n_identities`; right items of a query are in `always` where shared galleries have random
+        identities; or no query has its identity in the gallery of a trial.
 
     Notes
     -----
     Where one gallery of random identities serves all queries, ``Gallery(n_identities=...)``, the score of a
-    trial is the mean over the queries whose identity is in it. The mean of these scores differs from
-    `expected_retrieval`, a ratio of expectations, if identities have unequal numbers of queries.
+    trial is the mean over the queries whose identity is in it.
 
     Examples
     --------
@@ -395,8 +381,7 @@ def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | No
 
     def fill(block: tuple[int, int]) -> None:
         distances, masked, codes = near.block(*block), draw.removed(*block)[0], problem.codes[slice(*block)]
-        plan = draw.plan.for_block(draw.tabulated(np.zeros(0, np.int64)), masked, codes)
-        plan = plan._replace(first=np.int64(0))
+        plan = draw.tabulated(np.zeros(0, np.int64))._replace(first=np.int64(0))
         for first in range(0, len(codes), step):
             check_wanted()
             some = slice(first, first + step)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,8 @@ from .._typing import Array
 from ._compiled import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Found, Plan, Pool
 from ._compiled.laws import Rule, rule
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within
-from ._gallery import draws_from, items_left
 
 EPS = 2.3e-16
-MOST_NUMBERS = 2**23
 OF = {"every": EVERY, "first": FIRST, "last": LAST}
 NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
@@ -29,21 +26,21 @@ class Ranked(NamedTuple):
     within: bool
 
 
-def ranked(form: AtRank | First | Within, largest: int, number: Callable[[Any], Any] = float) -> Ranked:
-    """A form as a law of ranks times weights, for up to `largest` right items, in floats or Fractions."""
+def ranked(form: AtRank | First | Within, largest: int) -> Ranked:
+    """A form as a law of ranks times weights, for up to `largest` right items."""
     relevant = np.maximum(np.arange(largest + 1), 1)
     normalize, law, within = "R", RANKS, False
     if isinstance(form, Within):
         ranks = range(1, (form.depth or largest) + 1)
-        weights = [1 / number(r) if form.precise else number(1) for r in ranks]
+        weights = [1 / r if form.precise else 1.0 for r in ranks]
         normalize, law, within = form.normalize, PRECISIONS if form.precise else RANKS, not form.depth
     else:
-        weights = [number(weight) for weight in form.weights]
+        weights = [float(weight) for weight in form.weights]
         if isinstance(form, AtRank):
             normalize = form.normalize
         else:
             normalize, law = ("R", EACH) if form.of == "every" else ("1", FIRSTS)
-    values = np.array(weights, object if number is Fraction else float)
+    values = np.array(weights)
     some = np.minimum(relevant, len(weights))
     divisors = {"1": np.ones_like(relevant), "k": np.full_like(relevant, len(weights)), "R": relevant}
     ideal = np.cumsum(values)[some - 1] if normalize == "ideal" else some  # else "min(k,R)"
@@ -69,7 +66,6 @@ class ScorePlan:
     rule : Rule
         Of the quadrature.
     plan : Plan
-        Without the tables that depend on a block.
     n_columns : int
     """
 
@@ -79,8 +75,7 @@ class ScorePlan:
         some = [form for form in forms if isinstance(form, (AtRank, First, Within))]
         self._tables = [form for form in forms if isinstance(form, Table)]
         self._forms: list[Form] = [*self._integrals, *some, *self._tables]
-        self._varies = any(table.varies for table in self._tables)
-        self._pool, self._largest = pool, int(np.diff(pool.item_starts).max())
+        self._largest = int(np.diff(pool.item_starts).max())
         self._curves, self.n_columns = {}, len(self._forms)
         for of in ("every", "first"):
             length = asked.max_rank if of in {score.curve for score in scores} else 0
@@ -104,7 +99,7 @@ class ScorePlan:
         ranks, firsts = max(lengths[RANKS], lengths[PRECISIONS]), max(lengths[FIRSTS], lengths[EACH])
         of_first = any(isinstance(form, Reciprocal) and form.of == "first" for form in self._integrals)
         by_identity = asked.rank == "identity" and bool(of_first or wanted[FIRSTS] or wanted[EACH])
-        tables, places = _packed(self._tables, [] if self._varies else [1])
+        tables, places = _packed(self._tables)
         weights = np.zeros((len(linear), max([len(one.weights) for one in linear], default=0)))
         for f, one in enumerate(linear):
             weights[f, : len(one.weights)] = one.weights
@@ -132,7 +127,6 @@ class ScorePlan:
             weights=weights,
             divisors=np.array([one.divisors for one in linear], float).reshape(-1, self._largest + 1),
             places=places,
-            row_of=np.zeros(self._largest + 1, np.int64),
             tables=tables,
             every=np.int64(every),
             first=np.int64(first),
@@ -153,29 +147,6 @@ class ScorePlan:
                 terms[f] = form.c, form.constant, form.slope, form.at_top, form.normalize == "R", 0
                 mass[f, : len(self.rule.nodes)] = self.rule.weights * self.rule.nodes ** (form.c - 1)
         return nodes, terms, mass
-
-    def rows_at_once(self, most: int, codes: Array) -> int:
-        """At most this many queries of a block, so that its tables have about `MOST_NUMBERS` numbers."""
-        asked = np.unique(codes[codes >= 0])
-        if not self._varies or len(asked) == 0:
-            return most
-        drawn = draws_from(self._pool.sizes, self._pool)
-        largest = int(np.bincount(self._pool.identity, weights=drawn)[asked].max())
-        size = sum(table.values(largest).size for table in self._tables)
-        return most if largest * size <= MOST_NUMBERS else min(most, max(MOST_NUMBERS // size, 1))
-
-    def for_block(self, plan: Plan, masked: Array, codes: Array) -> Plan:
-        """The plan for some queries, with the tables of the numbers of right items that occur."""
-        if not self._varies:
-            return plan
-        pool = self._pool
-        draws = draws_from(items_left(masked, pool), pool)
-        relevant = (draws * (pool.identity == codes[:, None])).sum(axis=1)
-        occur = np.unique(relevant[relevant > 0])
-        tables, places = _packed(self._tables, occur.tolist())
-        row_of = np.zeros(self._largest + 1, np.int64)
-        row_of[occur] = np.arange(len(occur))
-        return plan._replace(tables=tables, places=places, row_of=row_of)
 
     def values_of(self, score: Score, values: Array) -> Array:
         """One score from all columns, the last axis of `values`; that of a curve are its ranks."""
@@ -201,10 +172,8 @@ class ScorePlan:
         if isinstance(form, (Reciprocal, Geometric)):
             rounding = rounding + self.rule.error
         elif isinstance(form, Table):
-            numbers, at = np.unique(relevant, return_inverse=True)
-            tables = [form.values(number) for number in numbers.tolist()]
-            peaks = np.array([np.abs(table).max() for table in tables])[at.ravel()]
-            most = np.array([len(table) * (table < 0).any() for table in tables])[at.ravel()]
+            peaks += np.abs(form.phi).max()
+            most += len(form.phi) * (form.phi < 0).any()
         elif isinstance(form, (AtRank, First, Within)):
             one = ranked(form, self._largest)
             rounding = rounding + EPS * (0 if one.within else len(one.weights))
@@ -221,38 +190,25 @@ def _rounded_up(degree: int) -> int:
     return -(-degree // step) * step
 
 
-def _packed(tables: Sequence[Table], occur: Sequence[int]) -> tuple[Array, Array]:
-    """All tables in one array, and their places, for the numbers of right items that occur."""
-    places = np.zeros((len(tables), max(len(occur), 1), 3), np.int64)
-    parts, start = [np.zeros(0)], 0
+def _packed(tables: Sequence[Table]) -> tuple[Array, Array]:
+    """All tables in one array, and their places."""
+    places, parts, start = np.zeros((len(tables), 3), np.int64), [np.zeros(0)], 0
     for f, table in enumerate(tables):
-        for row, relevant in enumerate(occur):
-            if row == 0 or table.varies:
-                values = table.values(relevant)
-                parts.append(values.ravel())
-                places[f, row] = start, *values.shape
-                start += values.size
-            else:
-                places[f, row] = places[f, 0]
+        parts.append(table.phi.ravel())
+        places[f] = start, *table.phi.shape
+        start += table.phi.size
     return np.concatenate(parts), places
 
 
-def check_bracketed(score: Score, numbers: Array) -> None:
-    """Raise ValueError if a right item that moves forward may lower a score of the user's own.
-
-    Parameters
-    ----------
-    score : Score
-    numbers : int64 ndarray
-        The numbers of drawn right items that occur.
-    """
+def check_bracketed(score: Score) -> None:
+    """Raise ValueError if a right item that moves forward may lower a score of the user's own."""
     for form in score.forms:
-        tables: Iterable[Array] = ()
+        table = np.zeros((1, 1))
         if isinstance(form, (AtRank, First)):
-            tables = [np.array([form.weights])]
+            table = np.array([form.weights])
         elif isinstance(form, Table):
-            tables = [form.values(max(int(relevant), 1)) for relevant in np.unique(numbers)]
-        if any((np.diff(table, axis=1, append=0.0) > 0).any() for table in tables):
+            table = form.phi
+        if (np.diff(table, axis=1, append=0.0) > 0).any():
             msg = (
                 f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a "
                 "right item moves back. Take lists that have all right items, or distances to the whole "

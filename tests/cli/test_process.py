@@ -15,7 +15,6 @@ from pathlib import Path
 from unittest import mock
 
 import numba
-import numpy as np
 import pytest
 from command_line import PLAIN, Refused, Terminal, elsewhere, knnccv, main, run, without_compiling, write
 from numba.core import event
@@ -30,18 +29,9 @@ needs_compiler = pytest.mark.skipif(
 )
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, links and pipes are others there")
 QUICK = "score --variant nn --repeats 2"
-IDS = np.arange(12) % 3
-RNG = np.random.default_rng(0)
-FILES = {
-    "t.csv": PLAIN,
-    "people.npz": {"distmat": RNG.random((12, 12)) + (IDS[:, None] != IDS), "q_pids": IDS, "g_pids": IDS},
-    "items.npz": {"X": RNG.random((12, 2)) + IDS[:, None], "y": IDS},
-}
 LONG = {
     "score": "score t.csv --target label --n-neighbors 1 --interval",
     "curve": "curve t.csv --target label --kind validation --n-neighbors 1,3",
-    "retrieval": "retrieval people.npz --shots 2 --jackknife --repeats 3",
-    "episodes": "episodes items.npz --n-way 2 --head prototype --n-query 2 --repeats 5",
 }
 each_command = pytest.mark.parametrize("command", LONG.values(), ids=LONG)
 POINTS = "--n-neighbors 1,2 --train-sizes 80"
@@ -49,10 +39,9 @@ POINTS = "--n-neighbors 1,2 --train-sizes 80"
 
 @pytest.fixture(name="folder")
 def _folder():
-    """A folder with small files of all kinds."""
+    """A folder with a small table."""
     with elsewhere() as folder:
-        for name, content in FILES.items():
-            write(content, name)
+        write(PLAIN)
         yield folder
 
 

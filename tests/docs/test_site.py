@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import json
-import math
 import os
 import re
 import runpy
@@ -31,7 +29,6 @@ ARCHITECTURE, CALL_PATH = ((DOCS / name).read_text("utf-8") for name in ("archit
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
 LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
-HISTORY = runpy.run_path(str(DOCS / "_ext" / "performance_history.py"))
 
 
 def listed(page: str, option: str = "   :toctree: generated\n") -> set[str]:
@@ -211,81 +208,3 @@ def test_modules_are_as_long_and_import_what_the_page_says():
     for owner, module in exceptions:
         assert re.search(rf"exceptions:.*`{owner}`.*From the bottom up", ARCHITECTURE, re.DOTALL), owner
         assert f"`{module}/`" in ARCHITECTURE or f"`{module}.py`" in ARCHITECTURE
-
-
-@pytest.fixture(name="recorded")
-def _recorded(tmp_path):
-    """Three commits with a benchmark of two cases, one of scores, and what is left out."""
-    folder = tmp_path / "asv_benchmarks"
-    results = folder / "results"
-    (results / "box").mkdir(parents=True)
-    known = {
-        "kernels.Score.time_score": {"version": "1", "unit": "seconds"},
-        "peers.Rival.track_rival": {"version": "1", "unit": "ratio"},
-        "scores.CompleteCV.track_score": {"version": "2", "unit": "unit"},
-        "version": 2,
-    }
-    (results / "benchmarks.json").write_text(json.dumps(known), encoding="utf-8")
-    (results / "old").mkdir()
-    for number, times in enumerate([[0.4, 2.0], [0.4, None], [0.2, 1.0]]):
-        run = {
-            "commit_hash": f"{number}" * 40,
-            "date": 1_700_000_000_000 + 86_400_000 * (2, 1, 5)[number],
-            "result_columns": ["result", "params", "version", "started_at", "duration"],
-            "results": {
-                "kernels.Score.time_score": [times, [["10", "20"]], "1", 0, 1.0],
-                "scores.CompleteCV.track_score": [[0.5], [], "1" if number == 1 else "2", 0, 1.0],
-                "kernels.Gone.time_it": [[1.0], [], "1", 0, 1.0],
-                "peers.Rival.track_rival": [[1.0 if number else None], [], "1", 0, 1.0],
-            },
-        }
-        old = run | {"date": run["date"] - 1}
-        (results / "old" / f"{number}-virtualenv.json").write_text(json.dumps(old), encoding="utf-8")
-        (results / "box" / f"{number}-virtualenv.json").write_text(json.dumps(run), encoding="utf-8")
-    return folder
-
-
-def test_the_history_of_speed_has_all_commits_cases_and_ratios(recorded, tmp_path):
-    commits, cases = HISTORY["read_history"](recorded / "results")
-    assert [commit.hash[0] for commit in commits] == ["1", "0", "2"]  # by date
-    assert {commit.machine for commit in commits} == {"box"}  # which measured the newest commit
-    (ten, twenty), (score,) = HISTORY["by_section"](cases).values()
-    assert (ten.name, ten.values) == ("Score: 10", (0.4, 0.4, 0.2))
-    assert math.isnan(twenty.values[0])
-    assert math.isnan(score.values[0])  # of an earlier version
-    assert HISTORY["table"]([ten]) == [("Score: 10", "400 ms", "200 ms", "0.50")]
-    first, second = (HISTORY["picture"](commits, [ten, twenty]) for _ in range(2))
-    assert first == second
-    assert first.startswith(b"<?xml")
-    for content in (None, "{}"):
-        if content:
-            (tmp_path / "benchmarks.json").write_text(content, encoding="utf-8")
-        assert HISTORY["read_history"](tmp_path) == ([], [])
-        assert not HISTORY["can_publish"](tmp_path)
-
-
-def test_its_folder_is_beside_the_pages_unless_a_variable_names_it(monkeypatch, tmp_path):
-    monkeypatch.delenv("KNNCCV_BENCHMARKS", raising=False)
-    assert HISTORY["benchmarks_folder"](DOCS) == DOCS.parent / "asv_benchmarks"
-    monkeypatch.setenv("KNNCCV_BENCHMARKS", str(tmp_path))
-    assert HISTORY["benchmarks_folder"](DOCS) == tmp_path
-
-
-@pytest.mark.parametrize("is_recorded", [True, False])
-def test_its_page_is_built_with_and_without_results(is_recorded, recorded, tmp_path):
-    for name in ("sphinx", "myst_parser"):
-        pytest.importorskip(name, reason="Sphinx and MyST are not installed")
-    site = tmp_path / "site"
-    site.mkdir()
-    extensions = "extensions = ['myst_parser', 'performance_history']\n"
-    path = f"import sys\nsys.path.insert(0, {str(DOCS / '_ext')!r})\n"
-    (site / "conf.py").write_text(path + extensions, encoding="utf-8")
-    (site / "index.md").write_bytes((DOCS / "performance_history.md").read_bytes())
-    if not is_recorded:
-        recorded.rename(tmp_path / "elsewhere")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(site), str(tmp_path / "html")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
-    assert ("without recorded results" in page) is not is_recorded
-    assert ("data:image/svg+xml" in page) is is_recorded

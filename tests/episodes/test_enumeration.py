@@ -14,7 +14,7 @@ from seeds import over_seeds
 
 from knnccv import Neighbors, StratifiedSubsample, complete_cv
 from knnccv.datasets import load_wine
-from knnccv.episodes import Episodes, described_episodes, expected_episodes
+from knnccv.episodes import Episodes, expected_episodes
 
 
 class Problem:
@@ -123,21 +123,19 @@ def test_votes(seeds):
 
 
 @over_seeds(12, 36)
-def test_descriptions(seeds):
+def test_some_classes_with_shots_of_their_own(seeds):
     for seed in seeds:
         problem = Problem(3 * seed + 1)
-        rng, descriptions = problem.rng, []
-        for _ in range(3):
-            chosen = rng.permutation(problem.n_classes)[: int(rng.integers(2, problem.n_classes + 1))]
-            shots = problem.shots[0]
-            descriptions.append({c: int(rng.integers(1, shots[c] + 1)) for c in chosen.tolist()})
-        found = described_episodes(
-            problem.D, problem.y, iter(descriptions), metric="precomputed", ties=problem.ties, n_jobs=1
-        )
-        expected = [problem.score([len(one)], [one], sorted(one)) for one in descriptions]
-        assert found.scores == pytest.approx([float(value) for value in expected], abs=1e-13), seed
-        assert found.score == float(found) == pytest.approx(float(naive.mean(expected)), abs=1e-13), seed
-        assert found.standard_error == pytest.approx(np.std(found.scores, ddof=1) / 3**0.5), seed
+        chosen = problem.rng.permutation(problem.n_classes)
+        chosen = chosen[: int(problem.rng.integers(2, problem.n_classes + 1))].tolist()
+        shots = {c: int(problem.rng.integers(1, problem.shots[0][c] + 1)) for c in chosen}
+        rows = np.flatnonzero(np.isin(problem.y, chosen))
+        found = expected_episodes(
+            problem.D[np.ix_(rows, rows)], problem.y[rows], Episodes(len(shots), shots),
+            metric="precomputed", ties=problem.ties, n_jobs=1,
+        )  # fmt: skip
+        expected = problem.score([len(shots)], [shots], sorted(chosen))
+        assert found.score == pytest.approx(float(expected), abs=1e-13), seed
 
 
 @over_seeds(16, 48)

@@ -83,13 +83,9 @@ def zipped(**members: Any) -> bytes:
 
 
 def write(content: Any, name: str = "t.csv") -> None:
-    """Write a file into this folder: text, bytes, an array, arrays by name, or what a function makes."""
+    """Write a file into this folder: text, bytes, or what a function makes."""
     if callable(content):
         content(name)
-    elif isinstance(content, dict):
-        np.savez(name, **content)
-    elif isinstance(content, np.ndarray):
-        np.save(name, content)
     else:
         Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -103,17 +99,6 @@ def wine() -> tuple[Any, Any]:
     """The data of a command without a file: standardized features, and the classes."""
     data = load_wine()
     return scaled(data.X), data.y
-
-
-IDS = {"q_pids": np.arange(24) % 7, "g_pids": np.arange(60) % 6}
-CAMERAS = {"q_camids": 3 * (np.arange(24) % 2) + 3, "g_camids": 1 + np.arange(60) // 6 % 2}
-DISTANCES = np.random.default_rng(0).random((24, 60)) + 0.4 * (IDS["q_pids"][:, None] != IDS["g_pids"])
-PEOPLE = {"distmat": DISTANCES, **IDS, **CAMERAS}
-_RNG = np.random.default_rng(0)
-ANIMALS = {
-    "X": _RNG.normal(size=(6, 4))[np.arange(48) // 8] + _RNG.normal(size=(48, 4)),
-    "y": np.repeat(["ape", "bee", "cat", "dog", "eel", "fox"], 8),
-}
 
 
 class Refused(Exception):
@@ -180,20 +165,19 @@ def lacking(*packages: str) -> Iterator[None]:
 
 
 def knnccv(
-    command: str, table: Any = None, *, fields: str = "", without: str = "", piped: Any = "", **files: Any
+    command: str, table: Any = None, *, fields: str = "", without: str = "", piped: Any = "", **texts: str
 ) -> Any:
     """What a command prints in a folder of its own, messages first; or some fields of its JSON.
 
-    `table` is the content of the file t.csv; other files have their names without endings, and are .npy or
-    .npz. The packages in `without` are missing. A command that is refused must say so in one line, print no
-    answer, and leave the folder as it was.
+    `table` is the content of the file t.csv, `texts` those of others, by their names without ".txt". The
+    packages in `without` are missing. A command that is refused must say so in one line, print no answer,
+    and leave the folder as it was.
     """
     with elsewhere() as folder, lacking(*without.split()), mock.patch.dict(os.environ, COLUMNS="100"):
         if table is not None:
             write(table)
-        for name, content in files.items():
-            ending = {str: "txt", dict: "npz"}.get(type(content), "npy")
-            write(content, f"{name}.{ending}")
+        for name, content in texts.items():
+            write(content, f"{name}.txt")
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         done = run(command + " --json" * bool(fields), piped=piped)
         if done.status:
@@ -256,7 +240,7 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
     )
 
 
-def numbers(command: str, content: Any = None, **files: Any) -> Any:
+def numbers(command: str, content: Any = None, **texts: str) -> Any:
     """The JSON of a command, as a strict parser reads it."""
-    text = knnccv(f"{command} --json", content, **files).splitlines()[-1]
+    text = knnccv(f"{command} --json", content, **texts).splitlines()[-1]
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))

@@ -1,7 +1,6 @@
 """Search engines: all give the orders and ties of a comparison of all pairs, bit for bit."""
 
 import pickle
-import sys
 from unittest.mock import Mock
 
 import numpy as np
@@ -177,13 +176,6 @@ def test_few_rows_are_compared_in_double_precision(monkeypatch):
         items = near.kneighbors(10)[0]
         assert sum(len(call.args[0]) for call in compare.call_args_list) <= limit
         np.testing.assert_array_equal(items, reference_order(cdist(X, X, "sqeuclidean"))[:, :10])
-
-
-def test_a_device_without_pytorch_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"device=... needs PyTorch: pip install \"knnccv\[gpu\]\""):
-        Neighbors.from_data([[0.0], [1.0], [3.0]], device="cpu")
-    assert Neighbors.from_data([[0.0], [1.0], [3.0]]).kneighbors(2)[0].tolist() == [[1, 2], [0, 2], [1, 0]]
 
 
 def test_bitmasks_of_small_values():

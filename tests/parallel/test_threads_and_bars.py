@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from knnccv import KFold, Neighbors, bootstrap_score, complete_cv, item_values
 from knnccv._parallel import bars as showing
 from knnccv._parallel import check_wanted, counted, expect, for_each, one_bar, shared_bar
-from knnccv.episodes import Episodes, described_episodes, expected_episodes, sampled_episodes
+from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, _retrieval, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, condensed_cv, search_weights, select_features
 from knnccv.sklearn import expected_score
@@ -35,21 +35,17 @@ ODD = KNeighborsClassifier(3)
 RADIUS = RadiusNeighborsClassifier(9.0)
 FIXED = {"n_neighbors": 3, "cv": 3}
 SHUFFLED = Folds(3, shuffle=True)
-DESCRIBED = [{0: 1, 1: 2}, {0: 2, 1: 1, 2: 3}]
 RANDOM = {"random_state": 0}
 
 
 BARS = {
-    "retrieval": partial(
-        expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, exact=True, jackknife="identity"
-    ),
+    "retrieval": partial(expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, jackknife="identity"),
     "retrieval-sampled": partial(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_repeats=5),
     "episodes": partial(expected_episodes, X, Y, Episodes(2, 2), jackknife="class", exact=True),
     "episodes-votes": partial(expected_episodes, X, Y, Episodes(2, 2), 3),
     "episodes-sampled": partial(
         sampled_episodes, X, Y, Episodes(2, 2), head="prototype", control_variate=True, n_query=3, **RANDOM
     ),
-    "episodes-described": partial(described_episodes, X, Y, DESCRIBED),
     "condensed": partial(condensed_cv, X, Y, outer=2, n_repeats=2, **RANDOM),
     "bootstrap": partial(bootstrap_score, X, Y, n_neighbors=3),
     "sklearn": partial(expected_score, ODD, X, Y, cv=SHUFFLED, scoring=["accuracy", "neg_brier_score"]),

@@ -237,9 +237,10 @@ def of_first(form, by_identity):
 def of_table(form, _):
     def score(ranking, query):
         found = [(a, b) for a, b, _ in places(ranking, query)]
-        phi = form.phi(len(found)) if callable(form.phi) else form.phi
-        rows, columns = np.shape(phi)
-        return sum((Fraction(float(phi[a][b])) for a, b in found if a < rows and b < columns), Fraction(0))
+        rows, columns = form.phi.shape
+        return sum(
+            (Fraction(float(form.phi[a][b])) for a, b in found if a < rows and b < columns), Fraction(0)
+        )
 
     return score
 

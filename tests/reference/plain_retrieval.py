@@ -221,5 +221,3 @@ def random_forms(rng):
     yield First(rng.integers(-3, 4, int(rng.integers(1, 6))), "every", name="first of every")
     table = rng.integers(-4, 9, rng.integers(1, 5, 2)) / 8
     yield Table(table, name="table")
-    more = rng.random((4, 5))
-    yield Table(lambda R: more[: R % 3 + 1, : (R + 2) % 5 + 1] / R, name="table of R")

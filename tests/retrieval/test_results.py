@@ -3,7 +3,6 @@
 import collections
 import itertools
 import math
-import re
 from fractions import Fraction
 
 import naive_retrieval as naive
@@ -22,7 +21,6 @@ from knnccv.retrieval import (
     JunkIdentities,
     Reciprocal,
     SameIdentityAndCamera,
-    Table,
     cuhk03,
     expected_retrieval,
     sampled_retrieval,
@@ -52,18 +50,16 @@ def test_the_same_bits_for_any_threads_blocks_other_scores_and_masks(monkeypatch
     mask = SameIdentityAndCamera(query_cams, cams)
     removed = (query_ids[:, None] == ids) & (query_cams[:, None] == cams)
     sources = distances, Neighbors.between(*points, metric="cosine"), listed
-    galleries = Gallery(per_identity=2, short="all"), Gallery(per_identity=1, n_identities=5, short="all")
-    for near, gallery, (ties, rank) in zip(
-        (*sources, distances), (*galleries[:1] * 3, galleries[1]),
-        itertools.cycle((("index", "image"), ("random", "identity"))), strict=False,
-    ):  # fmt: skip
+    gallery = Gallery(per_identity=2, short="all")
+    asked = ("index", "image"), ("random", "identity"), ("index", "image")
+    for near, (ties, rank) in zip(sources, asked, strict=True):
         forms = () if near is listed else FORMS[3:]  # another `Reciprocal` would change the nodes
         found = collections.defaultdict(set)
         for n_jobs, rows, scores, exclude in (
             (1, 64, (*SCORES, *forms), mask),
             (5, 64, (*forms, *SCORES), mask),
             (2, 7, SCORES, lambda queries: removed[queries]),
-            (1, 1, ("map@r", "ap", *forms), mask),
+            (1, 1, ("map@r", "ap", "ndcg@5", *forms), mask),  # laws of the same length
         ):
             monkeypatch.setattr(Between, "rows_at_once", property(lambda _, rows=rows: rows))
             r = expected_retrieval(
@@ -74,19 +70,6 @@ def test_the_same_bits_for_any_threads_blocks_other_scores_and_masks(monkeypatch
                 found[name].add((*values, r[name].error_bound))
         assert all(len(values) == 1 for values in found.values()), (gallery, ties)
         assert near is not listed or r.truncated > 0
-
-
-def test_large_tables_cut_the_blocks(monkeypatch):
-    distances, query_ids, ids, _, _ = data(2)
-    form = Table(lambda R: np.ones((R, 4)) / R, name="table")
-    for gallery in (Gallery("all"), Gallery(shots=2, short="all")):
-        runs = []
-        for most in (2**23, 1):
-            monkeypatch.setattr("knnccv.retrieval._scores.MOST_NUMBERS", most)
-            r = expected_retrieval(distances, query_ids, ids, gallery, scores=(form, "ap"))
-            s = sampled_retrieval(distances, query_ids, ids, gallery, scores=form, n_repeats=20)
-            runs.append((bits(r), s.trials["table"].tobytes()))
-        assert runs[0] == runs[1]
 
 
 def test_distances_in_files_and_of_small_types_are_not_copied(tmp_path):
@@ -119,14 +102,14 @@ def test_metrics_by_products_rank_as_scipy_does():
 
 def test_the_deviation_of_galleries_drawn_for_every_query():
     """Hits of queries are independent: the variance of a weighted mean of Bernoulli variables."""
-    for gallery in (Gallery(per_identity=1), Gallery(per_identity=1, n_identities=4)):
-        for average in ("query", "identity"):
-            distances, query_ids, ids, _, _ = data(6)
-            r = expected_retrieval(distances, query_ids, ids, gallery, average=average, max_rank=3)
-            hits, weights = r["cmc"].per_item, r["cmc"].weights[:, None]
-            variance = (weights**2 * hits * (1 - hits))[r.valid].sum(axis=0)
-            for n in (1, 10):
-                assert np.abs(r.cmc_std(n) - np.sqrt(variance / n)).max() < 1e-12
+    gallery = Gallery(per_identity=1)
+    for average in ("query", "identity"):
+        distances, query_ids, ids, _, _ = data(6)
+        r = expected_retrieval(distances, query_ids, ids, gallery, average=average, max_rank=3)
+        hits, weights = r["cmc"].per_item, r["cmc"].weights[:, None]
+        variance = (weights**2 * hits * (1 - hits))[r.valid].sum(axis=0)
+        for n in (1, 10):
+            assert np.abs(r.cmc_std(n) - np.sqrt(variance / n)).max() < 1e-12
     s = sampled_retrieval(
         distances, query_ids, ids, gallery, average="identity", max_rank=3, n_repeats=1500
     )
@@ -138,18 +121,13 @@ GALLERIES = {
     "own": Gallery(per_identity=2, short="all"),
     "cells": None,
     "all": Gallery("all"),
-    "some own": Gallery(per_identity=2, n_identities=5, short="all"),
-    "some items": Gallery("all", n_identities=5, per_query=True),
-    "some cells": None,
 }
 
 
 @pytest.mark.parametrize("kind", GALLERIES)
 def test_the_mean_of_the_trials(kind):
     distances, query_ids, ids, query_cams, cams = data()
-    cells = Gallery(
-        shots=1, strata=(ids, cams), mask="before", n_identities=4 if kind == "some cells" else None
-    )
+    cells = Gallery(shots=1, strata=(ids, cams), mask="before")
     mask = SameIdentityAndCamera(query_cams, cams)
     for ties, rank in (("index", "identity"), ("random", "image")):
         options = {
@@ -163,6 +141,32 @@ def test_the_mean_of_the_trials(kind):
             error = np.maximum(s.standard_error(name, 300), 1e-6)
             assert np.all(np.abs(s.mean(name) - r[name].score) / error < 4.5), (ties, name)
             assert s.mean(name).shape == np.shape(r[name].score)
+
+
+def test_trials_of_random_identities_have_the_mean_of_all_galleries():
+    """Galleries of every query's own, of some identities, after a mask and with items in all of them."""
+    rng = np.random.default_rng(3)
+    ids, queries, sure = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 2]), np.arange(8) == 6
+    distances, masked = rng.integers(0, 4, (3, 8)) / 4, np.zeros((3, 8), bool)
+    masked[0, [0, 2, 3]] = masked[1, 4] = True  # for query 0 the identity 1 cannot be chosen
+    for shots, rank in itertools.product((0, 1), ("image", "identity")):
+        gallery = Gallery(per_identity=shots or None, n_identities=3, per_query=True, short="all")
+        s = sampled_retrieval(
+            distances, queries, ids, gallery, exclude=lambda rows: masked[rows], always=sure, rank=rank,
+            scores=("ap", "rr", "cmc"), max_rank=4, n_repeats=3000,
+        )  # fmt: skip
+        scores, means = naive.scores_of(rank, "rectangle"), collections.defaultdict(list)
+        for query, row, out in zip(queries.tolist(), distances, masked, strict=True):
+            others = 2, sorted(set(ids[~out & ~sure].tolist()) - {query})
+            law = naive.law(
+                query, row, ids.tolist(), ids.tolist(), shots, np.flatnonzero(~out).tolist(),
+                always=set(np.flatnonzero(sure).tolist()), ties="random", others=others,
+            )  # fmt: skip
+            for name in s.trials:
+                means[name].append(naive.expected(scores[name], query, law))
+        for name, values in means.items():
+            gap = s.mean(name) - np.asarray(sum(values) / 3, float)
+            assert np.all(np.abs(gap) <= 4.5 * s.standard_error(name, 3000) + 1e-12), (shots, rank, name)
 
 
 def test_every_gallery_is_as_likely_as_any_other():
@@ -227,55 +231,6 @@ def test_frames():
     assert frame["query_id"].tolist() == names[query_ids].tolist()
 
 
-class Point:
-    """An entry point."""
-
-    dist = None
-
-    def __init__(self, name, value, found):
-        self.name, self.value, self.found = name, value, found
-
-    def load(self):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
-
-
-POINTS = [
-    Point("half-life", "good:SCORE", First([1, 0.5], name="half-life")),
-    Point("broken", "bad:SCORE", RuntimeError("no such file")),
-    Point("misnamed", "odd:SCORE", First([1])),
-    Point("no score", "odd:NAME", "first"),
-    Point("twice", "one:SCORE", First([1], name="twice")),
-    Point("twice", "two:SCORE", First([1], name="twice")),
-    Point("ap", "bold:SCORE", First([1], name="ap")),
-]
-
-
-def test_scores_of_installed_packages(monkeypatch):
-    def entry_points(*, group, name=None):
-        assert group == "knnccv.retrieval_scores"
-        return [point for point in POINTS if name in (None, point.name)]
-
-    monkeypatch.setattr("knnccv.retrieval._forms.entry_points", entry_points)
-
-    def score(name):
-        return expected_retrieval([[0.1, 0.2, 0.3]], [7], [8, 7, 7], scores=name)[name].score
-
-    assert score("half-life") == 0.5
-    assert score("ap") == (1 / 2 + 2 / 3) / 2
-    a_form = "must be a Reciprocal, AtRank, First or Table named "
-    for name, error, words in (
-        ("broken", ImportError, "'broken' of bad:SCORE (package an unnamed package)"),
-        ("misnamed", TypeError, a_form + "'misnamed'"),
-        ("no score", TypeError, a_form + "'no score'"),
-        ("twice", ValueError, "two installed packages offer a score named 'twice': one:SCORE"),
-        ("half-live", ValueError, "'half-life', 'misnamed'"),
-    ):
-        with pytest.raises(error, match=re.escape(words)):
-            score(name)
-
-
 GROUPED_SCORES = (
     "cmc", "ap", "rr", "inp", "ndcg@5", "recall@3", "map@r", "rbp", "cmc_all_shots",
     First((1, 0.5), name="half"), Reciprocal(2, name="late"),
@@ -307,8 +262,6 @@ GROUPED_GALLERIES = {
     "all": lambda *_: Gallery("all"),
     "own": lambda *_: Gallery(per_identity=2, short="all"),
     "cells": lambda ids, cams: Gallery(shots=1, strata=(ids, cams), mask="before", short="all"),
-    "some": lambda *_: Gallery("all", n_identities=4, per_query=True),
-    "some own": lambda *_: Gallery(per_identity=1, n_identities=3),
     "protocol": lambda *_: cuhk03(),
 }
 

@@ -5,7 +5,7 @@ same lists, index for index and bit for bit.
 `knnccv.neighbors._sources` chooses the engine for each search.
 
 - `brute_force` compares all pairs; `kd_tree` serves few features; `sparse_rows` serves sparse data.
-- `matrix_product` proposes neighbors by matrix products in single precision; `torch_device` does so on a
-  GPU; the proposals are measured again in double precision.
+- `matrix_product` proposes neighbors by matrix products in single precision, which are measured again in
+  double precision.
 - `bounded_heap` keeps the smallest pairs (value, sample) of each row.
 """

@@ -402,7 +402,7 @@ class MatrixProduct(Engine):
     def search_all(self, depth: int, n_jobs: int | None = None, progress: bool = False) -> None:
         """Find the candidates of all samples at once."""
         if self._heaps is None or not self._heaps.serves(depth):
-            self._heaps = self._candidates_of_all(depth, n_jobs, progress)
+            self._heaps = joined(self._search(), depth, n_jobs, progress)
 
     def release(self) -> None:
         """Free the candidates of all samples."""
@@ -412,18 +412,12 @@ class MatrixProduct(Engine):
         """A `ProductSearch` and its data; None if the exact distances are not those of `data`."""
         return None if self.remeasure is not None else (self._search(), self.data)
 
-    def _candidates_of_all(self, depth: int, n_jobs: int | None, progress: bool) -> CandidateHeaps:
-        return joined(self._search(), depth, n_jobs, progress)
-
-    def _candidates(self, places: Array, depth: int) -> CandidateHeaps:
-        return proposals(self._search(), places, depth)
-
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
         search, n_rows, heaps = self._search(), len(rows), self._heaps
         places = search.rows[rows]
         if heaps is None or not heaps.serves(depth):
-            found = self._candidates(places, depth)
+            found = proposals(search, places, depth)
         else:
             found = CandidateHeaps(*heaps.at(places), heaps.n_items)
         limits = search.certain_below(places, found.values.max(axis=1))

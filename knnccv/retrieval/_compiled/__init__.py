@@ -4,7 +4,7 @@
 - `laws` has laws and generating functions of the numbers of drawn items that are nearer, and rules of
   integrals with a certified error.
 - `walk` scores one query after the other: what a query meets, what a right item adds, the scores that
-  follow from the sums. `identity_walk` is the walk where identities are random.
+  follow from the sums.
 - `rankings` scores single rankings: whole galleries without ties, and random galleries that it draws.
 """
 
@@ -61,8 +61,7 @@ class Plan(NamedTuple):
     within: Any  # whether only the first R of them count
     weights: Any
     divisors: Any  # for every R
-    places: Any  # of each table and row: start in `tables`, rows, columns
-    row_of: Any  # row in `places` of R
+    places: Any  # of each table: start in `tables`, rows, columns
     tables: Any
     every: Any  # lengths of the curves
     first: Any

@@ -38,7 +38,7 @@ def add_term(a, b, counted, relevant, plan, values):
             term = plan.weights[f, rank] * (1 + a if law == PRECISIONS else 1)
             values[n_integrals + f] += term / plan.divisors[f, relevant]
     for f in range(len(plan.places)):
-        place = plan.places[f, plan.row_of[relevant]]
+        place = plan.places[f]
         if a < place[1] and b < place[2]:
             values[n_integrals + n_linear + f] += plan.tables[place[0] + a * place[2] + b]
     start = n_integrals + n_linear + len(plan.places)

@@ -172,9 +172,8 @@ def nothing_yet(met, relevant, plan):
     if plan.follows:
         length, n_ranks = max(length, relevant), max(n_ranks, relevant)
     for f in range(len(plan.places)):
-        row = plan.row_of[relevant]
-        n_rows = max(n_rows, min(plan.places[f, row, 1], relevant))
-        n_columns = max(n_columns, plan.places[f, row, 2])
+        n_rows = max(n_rows, min(plan.places[f, 1], relevant))
+        n_columns = max(n_columns, plan.places[f, 2])
     length, n_nodes = max(length, n_columns), len(plan.nodes)
     sums = Sums(
         np.zeros((relevant, n_nodes if plan.integrals else 0)),
@@ -254,7 +253,7 @@ def finish(sums, plan, values):
             total += row[r] * plan.weights[f, r]
         values[n_integrals + f] = total / plan.divisors[f, relevant]
     for f in range(len(plan.places)):
-        place = plan.places[f, plan.row_of[relevant]]
+        place = plan.places[f]
         total = 0.0
         for a in range(min(relevant, place[1])):
             for b in range(place[2]):
