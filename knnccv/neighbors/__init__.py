@@ -4,7 +4,8 @@
 and every variant.
 
 - `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
-- `_between` has distances from queries to a gallery, or lists of its nearest items.
+- `_between` has distances from queries to a gallery, or lists of its nearest items; `_products` has those
+  that are matrix products.
 - `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others.
 - `_copies` finds rows that repeat others.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.

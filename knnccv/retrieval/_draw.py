@@ -42,6 +42,8 @@ class Rows(NamedTuple):
     masked: Array
     codes: Array
     plan: Plan
+    slack: Any = 0.0  # of the distances, of every query
+    start: int = 0  # the first query
 
 
 class Draw:
@@ -99,6 +101,7 @@ class Draw:
             rounding=np.zeros(n),
             ties=np.zeros(n, np.int64),
             means=np.zeros((n, 2)),
+            slack=np.zeros(n),
         )
 
     def tabulated(self, sizes: Array) -> Plan:
@@ -117,13 +120,26 @@ class Draw:
     def block(self, start: int, stop: int) -> Rows:
         """Distances and the checked mask of some queries, and the plan with the tables that they need."""
         masked, cut = self.removed(start, stop)
-        values = NO_VALUES if self.problem.near.truncated else self.problem.near.block(start, stop)
+        near = self.problem.near
+        values, slack = (NO_VALUES, 0.0) if near.truncated else near.rough(start, stop)
         sizes = np.concatenate([self.pool.sizes[~self.pool.always], cut])
-        return Rows(values, masked, self.problem.codes[start:stop], self.tabulated(sizes))
+        plan = self.tabulated(sizes)
+        return Rows(values, masked, self.problem.codes[start:stop], plan, slack=slack, start=start)
 
     def score(self, block: Rows, found: Found) -> None:
         """Fill in the results of a block of queries; those with a negative code are skipped."""
-        (values, masked, codes, plan), pool = block, self.pool
+        found.slack[:] = block.slack
+        self._walk(block, found)
+        if (found.slack < 0).any():  # the order matters where it is doubtful
+            block.values[:] = self.problem.near.block(block.start, block.start + len(block.values))
+            block.slack[:] = 0.0
+            for values in found:
+                values[:] = 0
+            self._walk(block, found)
+
+    def _walk(self, block: Rows, found: Found) -> None:
+        values, masked, codes, plan, *_ = block
+        pool = self.pool
         if pool.shots:
             walk_rows(values, masked, codes, pool, plan, found)
         else:  # whole galleries, by a walk where ties matter
@@ -192,6 +208,7 @@ class Draw:
 def _fill_some(found: Found, some: Array, score: Callable[[Found], None]) -> None:
     """Fill in the results of some queries of a block, which `score` fills in by themselves."""
     part = Found(*(np.zeros_like(values[some]) for values in found))
+    part.slack[:] = found.slack[some]
     score(part)
     for values, filled in zip(found, part, strict=True):
         values[some] = filled

@@ -105,26 +105,6 @@ class TestKanagawa:
         np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-13)
         np.testing.assert_allclose((Z**2).mean(axis=0), 1, rtol=1e-12)
 
-    def test_the_identity_of_coinciding_samples_to_the_letter(self):
-        """More than k samples may come before the sample itself, regardless of the other k requested."""
-
-        def to_the_letter(x, y, k):
-            total = Fraction(0)
-            for own, place in enumerate(x):
-                order = sorted(range(len(x)), key=lambda j: (abs(x[j] - place), j))
-                total += (Fraction(sum(int(y[j]) for j in order[: k + 1]), k + 1) - int(y[own])) ** 2
-            return float(Fraction(k + 1, k) ** 2 * total / len(x))
-
-        rng = np.random.default_rng(0)
-        for x in (rng.integers(0, 4, 12), np.full(12, 5)):
-            y = rng.integers(0, 9, 12)
-            for asked in ([1], [2, 1], range(1, 12)):
-                expected = [to_the_letter(x.tolist(), y, k) for k in asked]
-                found = _kanagawa.loo_identity(x[:, None], y.astype(float), asked, check=False)
-                np.testing.assert_allclose(found, expected, rtol=1e-12)
-        with pytest.raises(ValueError, match="12 samples coincide with another one"):
-            _kanagawa.loo_identity(x[:, None], y, 1)
-
     @slow
     def test_best_k_of_one_feature_by_rational_numbers(self, quick):
         report, *_ = quick("kanagawa-figures")
@@ -187,7 +167,7 @@ class TestKanagawa:
         rng = np.random.default_rng(3)
         X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
         study = {**_kanagawa.STUDIES[0], "scores": [0.0] * 12, "best": [1, 1]}
-        best = int(np.argmin(_kanagawa.errors_of(X, y, range(1, 13)))) + 1
+        best = int(np.argmin(_kanagawa.loo_curve(X, y, range(1, 13)))) + 1
         assert [line.computed for line in _kanagawa.by_program(study, "", X, y)] == [best, best]
 
 

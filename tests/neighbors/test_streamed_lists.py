@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors import _list_readers
-from knnccv.neighbors._between import find_close
+from knnccv.neighbors._products import find_close
 from knnccv.retrieval import Gallery, expected_retrieval
 
 N_ITEMS, DEPTH = 600, 30
@@ -317,8 +317,8 @@ def test_the_order_is_that_of_scipy(metric):
             copy = Neighbors.between(*doubles, metric, metric_params=options or None)
             np.testing.assert_array_equal(whole(near), whole(copy))
             if metric in ("euclidean", "cosine", "correlation"):  # in place
-                assert near.compare.__self__._gallery is gallery
-                assert near.compare.__self__._queries is queries
+                assert near.compare._gallery is gallery
+                assert near.compare._queries is queries
 
 
 def test_haversine_and_callables():
@@ -333,14 +333,14 @@ def test_haversine_and_callables():
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_blocks_and_pieces_that_are_prepared_again_have_the_same_bits(metric, monkeypatch):
-    monkeypatch.setattr("knnccv.neighbors._between.PIECE", 32)
+    monkeypatch.setattr("knnccv.neighbors._products.PIECE", 32)
     queries, gallery = features()
     gallery[100:110] = gallery[5]
     ready = Neighbors.between(queries, gallery, metric)
-    assert ready.compare.__self__._ready
-    monkeypatch.setattr("knnccv.neighbors._between.PREPARED_BYTES", 0)
+    assert ready.compare._ready
+    monkeypatch.setattr("knnccv.neighbors._products.PREPARED_BYTES", 0)
     again = Neighbors.between(queries, gallery, metric)
-    assert again.compare.__self__._ready is None
+    assert again.compare._ready is None
     expected = whole(ready)
     for step in (1, 7, 64, 100):
         np.testing.assert_array_equal(whole(ready, step), expected)
@@ -369,14 +369,14 @@ def test_equal_items_tie_and_rows_without_direction_are_last():
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_memory_mapped_features_are_read_in_pieces(metric, tmp_path, monkeypatch):
-    monkeypatch.setattr("knnccv.neighbors._between.PIECE", 256)
+    monkeypatch.setattr("knnccv.neighbors._products.PIECE", 256)
     for dtype in (np.float32, np.float64):
         gallery = np.random.default_rng(0).normal(size=(40000, 32)).astype(dtype)
         gallery.tofile(tmp_path / "gallery")
         queries = gallery[:20] + dtype(0.1)
         expected = whole(Neighbors.between(queries, gallery, metric))
         with monkeypatch.context() as patch:
-            patch.setattr("knnccv.neighbors._between.PREPARED_BYTES", 0)
+            patch.setattr("knnccv.neighbors._products.PREPARED_BYTES", 0)
             mapped = np.memmap(tmp_path / "gallery", dtype, "r", shape=gallery.shape)
             Neighbors.between(queries[:2], mapped[:9], metric).block(0, 1)  # imports
             tracemalloc.start()
@@ -389,7 +389,7 @@ def test_memory_mapped_features_are_read_in_pieces(metric, tmp_path, monkeypatch
             np.testing.assert_array_equal(whole(near, 16), expected)
     columns = mapped[:50, 3:9]
     near = Neighbors.between(columns, columns)
-    assert np.shares_memory(near.compare.__self__._gallery, mapped)
+    assert np.shares_memory(near.compare._gallery, mapped)
     assert near.same.tolist() == list(range(50))
     copy = gallery[:50, 3:9]
     np.testing.assert_array_equal(whole(near), whole(Neighbors.between(copy, copy.copy())))
@@ -516,11 +516,14 @@ def test_scores_of_ties_are_those_of_a_matrix(metric, ties):
     order = np.argsort(distances, axis=1, kind="stable")
     lists = Neighbors.between_lists(order, np.take_along_axis(distances, order, axis=1), 60)
     sources = distances, Neighbors.between(queries, gallery, metric), lists
-    people = ids[:40], ids[40:], Gallery(per_identity=2, per_query=True), cameras[:40], cameras[40:]
-    asked = {"exclude": "same-identity-camera", "ties": ties}
-    maps = [expected_retrieval(of, *people, **asked)["ap"].score for of in sources]
+    maps, asked = [], {"exclude": "same-identity-camera", "ties": ties}
+    for gallery in (Gallery(per_identity=2, per_query=True), Gallery(n_identities=3), Gallery("all")):
+        people = ids[:40], ids[40:], gallery, cameras[:40], cameras[40:]
+        maps.append([expected_retrieval(of, *people, **asked)["ap"].score for of in sources])
+    asked["jackknife"] = "identity"
+    errors = [expected_retrieval(of, *people, **asked)["ap"].standard_error for of in sources[:2]]
     asked = {"variant": "nn", "cv": Subsample(30), "test": ids[:40], "ties": ties}
     scores = [complete_cv(distances, ids[40:], metric="precomputed", **asked).score]
     scores += [complete_cv(of, ids[40:], **asked).score for of in sources[1:]]
-    for values in (maps, scores):
+    for values in (*maps, errors, scores):
         np.testing.assert_allclose(values, values[0], rtol=0, atol=1e-12)

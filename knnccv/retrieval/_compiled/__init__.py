@@ -76,6 +76,7 @@ class Found(NamedTuple):
     rounding: Any
     ties: Any  # number of items that tie with an own one
     means: Any  # mean distances of own and of wrong items
+    slack: Any  # values may be wrong by so much; -1 if an item is so close to an own one
 
 
 class Sums(NamedTuple):

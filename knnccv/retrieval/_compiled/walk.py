@@ -81,7 +81,9 @@ def meet(row, out, code, pool, fair, found, q):
 
     Items ``events[2 j]`` to ``events[2 j + 1]`` are nearer than group j of tied own items and not nearer
     than the one before, those up to ``events[2 j + 2]`` tied with it. Without a right item all is empty.
+    Where the order is doubtful, ``found.slack`` becomes -1.
     """
+    slack, close = max(found.slack[q], 0.0), False
     code_or_0, n_strata = max(code, 0), len(pool.sizes)
     own = own_items(row, out, code_or_0, pool)
     if code < 0:
@@ -92,6 +94,7 @@ def meet(row, out, code, pool, fair, found, q):
     starts, edges, n_groups, total = np.empty(len(own) + 1, np.int64), np.empty(len(own) + 1), 0, 0.0
     for i in range(len(own)):
         value = row[own[i]]
+        close = close or (i > 0 and value - row[own[i - 1]] <= slack)
         if n_groups == 0 or not fair or value != edges[n_groups - 1]:
             starts[n_groups], edges[n_groups] = i, value
             n_groups += 1
@@ -110,15 +113,16 @@ def meet(row, out, code, pool, fair, found, q):
     for s in family:
         relevant += strata.draws[s]
     kept, values = np.empty(len(row), np.int32), np.empty(len(row))
-    n = _not_behind(row, out, code, edges[n_groups - 1], pool.owner, kept, values, found.means[q])
+    n = _not_behind(row, out, code, edges[n_groups - 1], slack, pool.owner, kept, values, found.means[q])
     place = np.zeros(n, np.int32)
     _fill_slots(values, edges[:n_groups], place)
     events, items = np.zeros(2 * n_groups + 3, np.int64), np.empty(n, np.int32)
     for at in range(n):
         low = place[at]
         place[at] = 2 * low
-        if edges[low] == values[at]:
+        if edges[low] - values[at] <= 2.0 * slack:
             n_ties += 1
+            close = True
             if fair:
                 place[at] += 1
                 tied = True
@@ -135,6 +139,8 @@ def meet(row, out, code, pool, fair, found, q):
     found.relevant[q], found.ties[q], found.means[q, 0] = relevant, n_ties, total / len(own)
     n_terms = 60 + 2 * n + 8 * len(own) + 4 * relevant + 4 * n_strata
     found.rounding[q] = 2.3e-16 * n_terms
+    if close and slack > 0.0:
+        found.slack[q] = -1.0
     return Met(own, starts[: n_groups + 1], events, items, tied, family, strata)
 
 
@@ -151,14 +157,17 @@ def _fill_slots(values, edges, place):
 
 
 @inner
-def _not_behind(row, out, code, last, owner, kept, values, means):
-    """List the wrong items that are not behind the last own one, and average the wrong ones' distances."""
+def _not_behind(row, out, code, last, slack, owner, kept, values, means):
+    """List the wrong items that are not behind the last own one, and average the wrong ones' distances.
+
+    Values are less by the slack, so that an item close behind an own one counts as close before it.
+    """
     n, n_wrong = 0, 0
     sums = np.zeros(8)  # whose additions need not wait for each other
     for i in range(len(row)):
         is_wrong = (not out[i]) & (owner[i] != code)
-        kept[n], values[n] = i, row[i]  # without a branch
-        n += is_wrong & (row[i] <= last)
+        kept[n], values[n] = i, row[i] - slack  # without a branch
+        n += is_wrong & (row[i] - slack <= last)
         n_wrong += is_wrong
         sums[i & 7] += row[i] * is_wrong
     means[1] = sums.sum() / max(n_wrong, 1)
