@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,7 +17,6 @@ from ..driver import (
     BlockScorer,
     Computation,
     Jobs,
-    Sampling,
     Scored,
     Scores,
     all_lists,
@@ -54,36 +53,36 @@ class NeighborEvaluation(Computation):
         problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
         return replace(self._unchanged(), problem=problem).result(keep=True)
 
+    def each(self, name: str, values: Iterable[Any]) -> list[CompleteCV]:
+        """Return the results with these values of a parameter, from the same drawn training sets.
+
+        Each is that of its value alone.
+        """
+        given = self._unchanged().problem
+        others = [replace(given, parameters={**given.parameters, name: value}) for value in values]
+        return results_of([replace(self, problem=other) for other in others], True, Jobs(self.n_jobs))
+
     def result(
         self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
     ) -> CompleteCV:
         """Compute the result; with `keep` the neighbors keep their lists."""
-        jobs = Jobs(self.n_jobs, executor, progress)
-        if self.sampling is not None and not is_exact(self.problem, self.sampling.method):
-            return self._sampled(self.sampling, None, keep, jobs)
-        by_distance = sees_distances(self.problem)
-        found = self._scores(keep or by_distance, jobs)
-        if (
-            may_leave_out(self.problem)
-            and not self.exact
-            and np.isnan(found.scores[tested_scores(self.problem)]).any()
-        ):
-            return self._sampled(self.sampling, found, keep, jobs)
+        return results_of([self], keep, Jobs(self.n_jobs, executor, progress))[0]
+
+    def _known(self, keep: bool, jobs: Jobs) -> tuple[Scores | None, Array]:
+        """The exact scores, and a mask of the samples without one that are to be sampled."""
+        problem = self.problem
+        if self.sampling is not None and not is_exact(problem, self.sampling.method):
+            return None, np.ones(self.neighbors.n_items, bool)
+        found = self._scores(keep or sees_distances(problem), jobs)
+        is_open = np.isnan(found.scores) & tested_scores(problem)
+        return found, is_open.any(axis=0) & (may_leave_out(problem) and not self.exact)
+
+    def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
+        """The result from exact scores of all samples."""
         if not self._is_mean_over_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))
         result = result_of(self.problem, summarize_scores(self.problem, found))
         return uncertified(result) if self.neighbors.approximate else result
-
-    def _sampled(
-        self, sampling: Sampling | None, known: Scores | None, keep: bool, jobs: Jobs
-    ) -> CompleteCV:
-        """The result from drawn training sets, for all samples or for those without a `known` score."""
-        rows = np.arange(self.neighbors.n_items)
-        if known is not None:
-            rows = rows[(np.isnan(known.scores) & tested_scores(self.problem)).any(axis=0)]
-        assert sampling is not None
-        drawn = sampled_scores(self.problem, self.neighbors, sampling, rows, jobs, keep=keep)
-        return summarize_sampled(self.problem, drawn, rows, known)
 
     def _is_mean_over_kinds(self) -> bool:
         """Return True if scores are means over kinds of training sets, or there is only one set to see."""
@@ -203,3 +202,23 @@ class NeighborEvaluation(Computation):
         if self.problem.leaves_groups:
             return group_scorer(self.problem, self.neighbors, self.tol, kernel=kernel)
         return block_scorer(self.problem, self.neighbors, self.tol, self.tie_order, kernel)
+
+
+def results_of(them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs) -> list[CompleteCV]:
+    """The results of rules that differ in their parameters; training sets are drawn once for all of them."""
+    known = [one._known(keep, jobs) for one in them]
+    drawn = [one for one, (_, is_open) in zip(them, known, strict=True) if is_open.any()]
+    if drawn:
+        sampling, rows = them[0].sampling, np.flatnonzero(np.any([is_open for _, is_open in known], axis=0))
+        assert sampling is not None
+        problems, near = [one.problem for one in drawn], them[0].neighbors
+        estimates = iter(sampled_scores(problems, near, sampling, rows, jobs, keep=keep))
+    results: list[CompleteCV] = []
+    for one, (found, is_open) in zip(them, known, strict=True):
+        if is_open.any():
+            estimate = next(estimates)
+            estimate, rows = replace(estimate, tied=estimate.tied & is_open), np.flatnonzero(is_open)
+            results.append(summarize_sampled(one.problem, estimate, rows, found))
+        else:
+            results.append(one._exact(cast(Scores, found), jobs))
+    return results

@@ -8,7 +8,7 @@ training sample.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -79,14 +79,14 @@ class DrawnScores:
 class DrawnKind(NamedTuple):
     """One kind of training sets, and how they are drawn and scored.
 
-    ``decide`` or the ``kernel`` scores a draw, by the ``constraints`` of a known training set; the other is
-    unused. Samples of the classes ``untested`` have no score.
+    ``decide`` or the ``kernel`` scores a draw, by the ``constraints`` of a known training set, one for
+    every problem; the other is unused. Samples of the classes ``untested`` have no score.
     """
 
     urn: Urn
     decide: Kernel
     kernel: Kernel
-    constraints: Constraints
+    constraints: tuple[Constraints, ...]
     n_draws: int
     untested: Array
 
@@ -95,7 +95,8 @@ class DrawnKind(NamedTuple):
 class DrawScorer:
     """Everything a worker needs to estimate the scores of a block of samples.
 
-    ``prepare`` is `Variant.prepare_distances` with the parameters, or None; ``owner`` names the rule.
+    ``prepare`` is `Variant.prepare_distances` with the parameters, or None, for every problem; ``owner``
+    names the rule.
     """
 
     neighbors: Neighbors
@@ -104,7 +105,7 @@ class DrawScorer:
     average_ties: bool
     has_decide: bool
     owner: str
-    prepare: Callable[[Array], Any] | None
+    prepare: tuple[Callable[[Array], Any] | None, ...]
 
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
@@ -120,7 +121,8 @@ class DrawScorer:
     ) -> tuple[tuple[Array, Array, Array, Array], Array]:
         """Return estimates, and a mask of rows whose draws go on beyond their lists.
 
-        These are scores, variances and shares beyond the lists (n_kinds, n_rows), and a mask of tied rows.
+        These are scores, variances and shares beyond the lists (n_problems, n_kinds, n_rows), and a mask of
+        tied rows (n_problems, n_rows).
 
         Raises
         ------
@@ -132,44 +134,50 @@ class DrawScorer:
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
         block = Rows(lists.items, lists.values, lengths, rows, self.average_ties)
         distances = self.neighbors.distances_of(lists) if self.has_decide else lists.values
-        found = np.zeros((3, len(self.kinds), len(rows)))
-        reach = np.zeros((len(self.kinds), len(rows)), np.int64)
+        size = len(self.prepare), len(self.kinds), len(rows)
+        found, reach = np.zeros((3, *size)), np.zeros(size, np.int64)
         for j, kind in enumerate(self.kinds):
             with np.errstate(over="ignore"):  # without compilation, random numbers overflow
-                self._score(kind, block, distances, found[:, j], reach[j])
-            self._check(found[0, j], rows)
+                self._score(kind, block, distances, found[:, :, j], reach[:, j])
             untested = kind.untested[self.labels.classes[rows]]
-            found[0, j, untested], found[1:, j, untested], reach[j, untested] = np.nan, 0.0, 0
-        tied = (mixed >= 0) & (reach.max(axis=0) > mixed)
-        return (found[0], found[1], found[2], tied), (found[2] > 0).any(axis=0)
+            for scores in found[0, :, j]:
+                self._check(scores, rows)
+                scores[untested] = np.nan
+            found[1:, :, j, untested], reach[:, j, untested] = 0.0, 0
+        tied = (mixed >= 0) & (reach.max(axis=1) > mixed)
+        return (*found, tied), (found[2] > 0).any(axis=(0, 1))
 
     def _score(self, kind: DrawnKind, block: Rows, distances: Array, found: Array, reach: Array) -> None:
-        """Draw and score a few rows at a time."""
-        shape = kind.n_draws, kind.constraints.n_nearest
-        step = max(1, (IN_CACHE if self.prepare is None else AT_ONCE) // math.prod(shape))
+        """Draw for the most neighbors, and score for all problems, a few rows at a time."""
+        shape = kind.n_draws, max(each.n_nearest for each in kind.constraints)
+        plain = not any(self.prepare)
+        step = max(1, (IN_CACHE if plain else AT_ONCE) // math.prod(shape))
         for start in range(0, len(block.targets), step):
             part = slice(start, start + step)
             some = Rows._make((*(each[part] for each in block[:-1]), block.average_ties))
             size = len(some.targets), *shape
             numbers = np.empty(size[:2], np.int64)
             draws = Draws(np.empty(size, np.int64), np.empty(size), numbers, some.targets)
-            collect_draws(some, distances[part], kind.urn, draws, reach[part], stop_flag())
+            ends = np.zeros((size[0], size[2]), np.int64)
+            collect_draws(some, distances[part], kind.urn, draws, ends, stop_flag())
             if stop_flag()[0]:
                 return
-            if self.prepare is not None:
-                prepared = self._prepared(draws.distances.reshape(-1, size[2]))
-                draws = draws._replace(distances=prepared.reshape(size))
-            each = np.empty((3, size[0]))
             rule = kind.decide, kind.kernel, self.has_decide
-            score_draws(*rule, draws, self.labels, kind.constraints, each, stop_flag())
-            found[:, part] = each
+            for i, (constraints, prepare) in enumerate(zip(kind.constraints, self.prepare, strict=True)):
+                k, given = constraints.n_nearest, draws
+                if prepare is not None:
+                    nearest = np.ascontiguousarray(draws.distances[..., :k])
+                    given = draws._replace(distances=self._prepared(prepare, nearest))
+                each = np.empty((3, size[0]))
+                score_draws(*rule, given, self.labels, constraints, each, stop_flag())
+                found[:, i, part], reach[i, part] = each, ends[:, k - 1]
 
-    def _prepared(self, distances: Array) -> Array:
-        """What `decide` gets in place of the distances (n_draws, k)."""
-        assert self.prepare is not None
-        given = self.prepare(distances.copy())
+    def _prepared(self, prepare: Callable[[Array], Any], draws: Array) -> Array:
+        """What `decide` gets in place of the distances (n_rows, n_draws, k)."""
+        distances = draws.reshape(-1, draws.shape[2])
+        given = prepare(distances.copy())
         if given is None:
-            return distances
+            return draws
         if np.asarray(given).dtype.kind not in "biufO":
             msg = (
                 f"prepare_distances of {self.owner} must return real numbers, got {np.asarray(given).dtype}"
@@ -182,7 +190,7 @@ class DrawScorer:
                 f"shape of the distances, got {prepared.shape}"
             )
             raise ValueError(msg)
-        return prepared
+        return prepared.reshape(draws.shape)
 
     def _check(self, scores: Array, rows: Array) -> None:
         bad = ~np.isfinite(scores)
@@ -197,31 +205,41 @@ class DrawScorer:
 
 
 def sampled_scores(
-    problem: ScoringProblem,
+    problems: Sequence[ScoringProblem],
     neighbors: Neighbors,
     sampling: Sampling,
     rows: Array,
     jobs: Jobs,
     *,
     keep: bool = False,
-) -> DrawnScores:
-    """Estimates of A_x for some samples; lists are deepened where draws go on beyond them."""
-    scorer = draw_scorer(problem, neighbors, sampling)
-    scores, variances, missed = np.zeros((3, len(problem.training_sets), neighbors.n_items))
-    tied = np.zeros(neighbors.n_items, bool)
+) -> list[DrawnScores]:
+    """Estimates of A_x for some samples; lists are deepened where draws go on beyond them.
+
+    The problems differ in the parameters of their rule alone, and share the draws. The estimates of each
+    are those that it has alone.
+    """
+    scorer = draw_scorer(problems, neighbors, sampling)
+    size = len(problems), len(problems[0].training_sets), neighbors.n_items
+    scores, variances, missed = np.zeros((3, *size))
+    tied = np.zeros((size[0], size[2]), bool)
 
     def take(block: Array, depth: int, found: tuple[Any, ...], is_open: Array) -> None:  # noqa: ARG001
-        scores[:, block], variances[:, block], missed[:, block], tied[block] = found
+        for each, values in zip((scores, variances, missed, tied), found, strict=True):
+            each[..., block] = values
 
     keep = keep and len(rows) == neighbors.n_items
-    deepest = deepen(scorer, rows, first_depth(problem, neighbors, RARE), take, jobs, keep=keep)
-    return DrawnScores(
-        scores, variances, missed, tied, deepest, tuple(kind.n_draws for kind in scorer.kinds)
-    )
+    depth = max(first_depth(problem, neighbors, RARE) for problem in problems)
+    deepest = deepen(scorer, rows, depth, take, jobs, keep=keep)
+    n_draws = tuple(kind.n_draws for kind in scorer.kinds)
+    drawn = zip(scores, variances, missed, tied, strict=True)
+    return [DrawnScores(*each, deepest, n_draws) for each in drawn]
 
 
-def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Sampling) -> DrawScorer:
-    """The scorer of a problem, compiled."""
+def draw_scorer(
+    problems: Sequence[ScoringProblem], neighbors: Neighbors, sampling: Sampling
+) -> DrawScorer:
+    """The scorer of problems that differ in the parameters of their rule, compiled."""
+    problem = problems[0]
     variant, of_groups, decide = problem.variant, problem.leaves_groups, problem.variant.decision()
     classes = problem.kernel_labels().classes
     strata = np.zeros(len(classes), np.int64)
@@ -241,10 +259,14 @@ def draw_scorer(problem: ScoringProblem, neighbors: Neighbors, sampling: Samplin
         rule = decide or decide_unused, kernel_unused if decide else variant.kernel_for(known)
         n_draws = max(2, math.ceil(sampling.n_draws * kind.probability))
         untested = problem.never_tested()[number]
-        kinds.append(DrawnKind(urn, *rule, problem.constraints(known), n_draws, untested))
-    prepare = None
-    if decide is not None and variant.prepares_distances(**problem.parameters):
-        prepare = partial(variant.prepare_distances, **problem.parameters)
+        each = tuple(one.constraints(known) for one in problems)
+        kinds.append(DrawnKind(urn, *rule, each, n_draws, untested))
+    prepare = tuple(
+        partial(variant.prepare_distances, **one.parameters)
+        if decide is not None and variant.prepares_distances(**one.parameters)
+        else None
+        for one in problems
+    )
     scorer = DrawScorer(
         neighbors,
         problem.kernel_labels(),

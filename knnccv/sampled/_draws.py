@@ -9,7 +9,9 @@ each. So they divide the decisions at the nearest positions, which matter most, 
 their probabilities. The draws are independent, the variance is never larger than that of R plain draws, and
 the two draws of each stratum estimate it without bias (Cochran, Sampling Techniques, 1977, section 5.3).
 
-Each sample has one stream of random numbers, the same for any threads, blocks and executors.
+Each draw of a sample has a stream of random numbers of its own, the same for any threads, blocks and
+executors. So it does not depend on how far the draws before it went: the k nearest of a draw of K are the
+draw of k, and one draw serves the rules of all numbers of neighbors.
 """
 
 from __future__ import annotations
@@ -25,8 +27,6 @@ from ..kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Constraints, Order, in
 
 USED_UP = 2.0**-20
 """Share of [0, 1) below which u has too few random bits left; fresh numbers follow."""
-MISSED = -1
-"""Stands for the number of training samples of a draw that goes on beyond the list."""
 IN, OUT = 1, 2
 """Whether a group that is met is in the training set."""
 _STOP = types.Array(types.boolean, 1, "C")
@@ -51,8 +51,8 @@ class Urn(NamedTuple):
 class Draws(NamedTuple):
     """The K nearest training samples of every draw (n_rows, n_draws, K), their distances, their numbers.
 
-    The numbers (n_rows, n_draws) are at most K, or `MISSED`; the places beyond repeat the last sample.
-    ``targets`` are the tested samples.
+    The numbers n (n_rows, n_draws) are at most K; they are ~n, below 0, where a draw goes on beyond the
+    list. The places beyond repeat the last sample. ``targets`` are the tested samples.
     """
 
     items: Array
@@ -134,7 +134,7 @@ def open_strata(own, sets, state, left, need):
 
 @inner
 def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
-    """Draw a training set for every row of `chosen` (n_draws, K); return how far they go along the list.
+    """Draw a training set for every row of `chosen` (n_draws, K).
 
     Filled are the positions of the nearest training samples, and the ``numbers`` (n_draws,) of them. Of
     groups, one is drawn when its first sample is met.
@@ -142,10 +142,11 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
     order, group_end, strata, left, need, met = walk
     of_groups, sets = urn.of_groups, urn.sets
     n_draws, wanted = chosen.shape
-    n_slices, n_strata, reach = n_draws // 2, len(left), 0
+    n_slices, n_strata, start = n_draws // 2, len(left), state[0]
     for row in range(n_draws):
         if stop[0]:
             break
+        state[0] = scramble(start + np.uint64(row))
         u = (row % n_slices + uniform(state)) / n_slices
         low, width, is_used_up = 0.0, 1.0, False  # u is in [low, low + width) by the decisions so far
         if n_strata == 1:
@@ -195,10 +196,7 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
                 if not is_used_up:
                     u = uniform(state)
                     low, width = 0.0, 1.0
-        numbers[row] = found
-        if found < wanted and length < urn.n_available:
-            numbers[row] = MISSED
-        reach = max(reach, i)
+        numbers[row] = ~found if found < wanted and length < urn.n_available else found
         if of_groups:
             met[own] = 0
             for j in range(i):
@@ -208,12 +206,13 @@ def draw_sets(walk, length, own, urn, state, chosen, numbers, stop):
                 left[strata[order[j]]] += 1
             for j in range(found):
                 need[strata[chosen[row, j]]] += 1
-    return reach
+        for j in range(group_end[i - 1] if i > 0 else 0):
+            order[j] = j
 
 
 @jit
 def collect_draws(rows, distances, urn, draws, reach, stop):
-    """Fill the draws of a block, and `reach` (n_rows,): how far they go along the lists."""
+    """Fill the draws of a block, and `reach` (n_rows, K): how far k of K neighbors go along the lists."""
     n_draws, k = draws.items.shape[1:]
     n_strata, depth = len(urn.sets.counts), rows.items.shape[1]
     # One by one: the rows of one array would not be known to be contiguous.
@@ -233,15 +232,16 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
             fill_group_ends(rows.values[r], length, group_end)
         own = urn.strata_of[rows.targets[r]]
         start_stream(state, urn.seed, rows.targets[r], urn.kind)
-        reach[r] = draw_sets(walk, length, own, urn, state, chosen, draws.numbers[r], stop)
+        draw_sets(walk, length, own, urn, state, chosen, draws.numbers[r], stop)
         if stop[0]:
             break
         for j in range(n_draws):
-            n = draws.numbers[r, j]
+            n = max(draws.numbers[r, j], ~draws.numbers[r, j])
             for i in range(k):
                 at = chosen[j, min(i, n - 1)] if n > 0 else 0
                 draws.items[r, j, i] = rows.items[r, at]
                 draws.distances[r, j, i] = distances[r, at]
+                reach[r, i] = max(reach[r, i], at + 1 if i < n else length)
 
 
 URN = types.NamedTuple([INTEGERS, types.boolean, types.int64, CONSTRAINTS, types.uint64, types.int64], Urn)
@@ -254,7 +254,7 @@ DRAWS = types.NamedTuple(
     ],
     Draws,
 )
-COLLECT_DRAWS = types.void(ROWS, DISTANCES, URN, DRAWS, INTEGERS, _STOP)
+COLLECT_DRAWS = types.void(ROWS, DISTANCES, URN, DRAWS, types.Array(types.int64, 2, "C"), _STOP)
 
 
 @jit
@@ -262,9 +262,10 @@ def score_draws(decide, kernel, has_decide, draws, labels, constraints, out, sto
     """Fill the estimates of A_x, their variances and the missed shares ``out`` (3, n_rows).
 
     ``constraints`` are those of a known training set, for `decide`, or for the `kernel` where the rule has
-    no `decide`. Missed draws go on beyond the list; they score 0. Ends early once ``stop[0]`` is set.
+    no `decide`; their ``n_nearest`` may be smaller than K of the draws. Missed draws go on beyond the list;
+    they score 0. Ends early once ``stop[0]`` is set.
     """
-    n_draws, k = draws.items.shape[1:]
+    n_draws, k = draws.items.shape[1], constraints.n_nearest
     items, ends, distances = np.empty(k, np.int64), np.arange(1, k + 1), np.empty(k)
     single = np.empty(n_draws)
     for r in range(len(draws.targets)):
@@ -273,10 +274,11 @@ def score_draws(decide, kernel, has_decide, draws, labels, constraints, out, sto
         target, n_missed = draws.targets[r], 0
         for j in range(n_draws):
             n = draws.numbers[r, j]
-            if n == MISSED:
+            if n < 0 and ~n < k:
                 n_missed += 1
                 single[j] = 0.0
                 continue
+            n = min(max(n, ~n), k)
             for i in range(n):
                 items[i], distances[i] = draws.items[r, j, i], draws.distances[r, j, i]
             if not has_decide:

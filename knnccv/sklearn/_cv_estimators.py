@@ -165,11 +165,13 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             for w, weight in enumerate(axes["weights"]):
                 rules = [self._estimator(metric, k, None, weight, p) for k in ks]
                 asked = [request_of(scorer, replace(prepared, estimator=one), X, target) for one in rules]
+                asked = [replace(one, searched=tuple(ks), drawn=asked[0].drawn) for one in asked]
                 at_once = scores_at_once(asked[int(np.argmax(ks))], scorer.scoring, ks)
                 if at_once is not None:
                     table[0, m, :, q, s, w] = at_once
                     continue
-                for i in np.argsort(ks)[::-1]:  # the deepest lists first
+                # The deepest lists first; of drawn training sets the smallest K, which brings the others.
+                for i in np.argsort(ks)[:: -1 if weight in (None, "uniform") else 1]:
                     answer = _answer(scorer, asked[i])
                     table[:, m, i, q, s, w] = answer.score, answer.std_error
         scores, errors = table.reshape(2, -1)

@@ -279,7 +279,7 @@ def _complete(
             options["score"] = "absolute"
         ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
         scores = [partial(ask, **request.data(column)) for column in columns]
-        return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
+        return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]
     variant = "nn"
     if rule.regression:
         variant, options = "regression", options | {"n_neighbors": k}
@@ -290,7 +290,7 @@ def _complete(
     ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
     scores = [partial(ask, **request.data(column)) for column in columns]
     if isinstance(design, LeaveGroupsOut):
-        return [_weighted(request, rule, score, at) for at, score in enumerate(scores)]
+        return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]
     return [score() for score in scores]
 
 
@@ -324,8 +324,12 @@ def _within_radius(
     return [ask(**request.data(columns[0]), variant=variant, outlier_label=label, loss=loss)]
 
 
-def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int) -> CompleteCV:
+def _weighted(
+    request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int, design: Design
+) -> CompleteCV:
     """Return the score by weights, or over groups, exact or drawn, of a column of y.
+
+    The larger K of a search are scored by the same training sets.
 
     Raises
     ------
@@ -333,7 +337,13 @@ def _weighted(request: Request, rule: Rule, score: Callable[..., CompleteCV], nu
         If there are too many training sets to enumerate, and none are to be drawn.
     """
     if request.n_draws:
-        return score(n_draws=request.n_draws, random_state=request.seed + number)
+        k, drawn = rule.n_neighbors, request.drawn.setdefault((number, repr(design)), {})
+        if k not in drawn:
+            drawn[k] = score(n_draws=request.n_draws, random_state=request.seed + number)
+            others = sorted({one for one in request.searched if one > k}, reverse=True)  # the deepest first
+            if others and "n_neighbors" in drawn[k].parameters:
+                drawn |= zip(others, drawn[k]._evaluation.each("n_neighbors", others), strict=True)
+        return drawn[k]
     try:
         return score(method="exact")
     except InexactError as error:

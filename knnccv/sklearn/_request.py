@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -241,6 +241,10 @@ class Request:
         The number of training sets per sample that stand for too many of them; 0: these are an error.
     ties : {"index", "random"}, optional
         The order of tied training samples, instead of that of the splits.
+    searched : tuple of int
+        The K of a search that differ in nothing else.
+    drawn : dict
+        Which they share: their results from drawn training sets.
     """
 
     prepared: Prepared
@@ -254,6 +258,8 @@ class Request:
     random_state: Any
     n_draws: int = 0
     ties: str | None = None
+    searched: tuple[int, ...] = ()
+    drawn: dict[Any, dict[int, CompleteCV]] = field(default_factory=dict)
 
     @property
     def regression(self) -> bool:
