@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,11 +12,11 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
+from ..designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, as_design
 from ..driver import Rows, ScoringProblem, all_lists, first_depth
-from ..kernel.words import word_rows
+from ..kernel.words import BITS, word_rows
 from ..neighbors import NeighborLists, Neighbors
-from ..runs import Planes, Runs, check_lists_end_late, deepened, pack, spread
+from ..runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
 from ..sampled import scramble
 from ._nested_walk import Split, count_nested, draw_inner
 
@@ -75,7 +76,8 @@ class NestedRuns(NamedTuple):
     """What nested runs found; the candidates are numbers of neighbors, list by list.
 
     ``chosen`` (n_runs, n_folds) is the candidate of the best inner score, the first of equals; ``best`` the
-    inner score, ``outer`` (n_runs, n_folds, n_candidates) the share of right answers in the test set.
+    inner score, ``outer`` (n_runs, n_folds, n_candidates) the part of the score of the run that comes from
+    the test set: its right answers, by their weights.
     """
 
     chosen: Array
@@ -89,11 +91,14 @@ def nested_runs(
     n_neighbors: list[int],
     inner: Inner,
     runs: Runs,
+    by_class: bool,
     n_jobs: int | None,
 ) -> NestedRuns:
     """Score all candidates inside and outside of every training set of the runs, and choose.
 
-    ``problem`` has the largest K. Every source of neighbors with every K is a candidate.
+    ``problem`` has the largest K. Every source of neighbors with every K is a candidate. Inner scores are
+    means over the classes of a fold if `by_class`. If groups are left out, as in `group_runs`, one after
+    another is also within the training sets.
 
     Raises
     ------
@@ -103,30 +108,70 @@ def nested_runs(
     depth = first_depth(problem, sources[0], TOLERANCE)
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
-    lists = [all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
+    groups = problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
+    lists = [near.refitted or all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
     codes, n_k = problem.labels.codes, len(n_neighbors)
+    parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)] if by_class else [slice(None)]
+    weights = item_shares(problem, runs.n_folds)[:, : len(parts), None]  # without classes all are equal
+    kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))
     inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
     planes = lru_cache(4)(runs.planes)
 
     @lru_cache(4)
     def split(block: int, fold: int) -> Split:
-        return split_of(planes(block), runs, block, fold, inner, problem.labels)
+        found = split_of(planes(block), runs, block, fold, inner, problem.labels)
+        return found if groups is None else found._replace(**group_digits(groups))
+
+    def counted(near: Neighbors, of_near: NeighborLists, some: Split) -> Array:
+        found = [right_answers(near, of_near, rows, some, codes, n_neighbors) for rows in parts]
+        return np.stack(found, axis=1)
+
+    def refitted(refit: Callable[[int], Neighbors], groups: Array, some: Split, run: int) -> Array:
+        bits = np.zeros(BITS // 64, np.uint64)
+        bits[run // 64] = np.uint64(1) << np.uint64(run % 64)
+        alone = some._replace(train=some.train & bits, test=some.test & bits)
+        near = refit(groups[alone.test.any(axis=1).argmax()])
+        found: Array = counted(near, all_lists(near, min(depth, near.max_depth), 1), alone)[run]
+        return found
 
     def one(piece: tuple[int, ...]) -> None:
         block, fold, at = piece
-        rows = runs.rows(block)
-        found = right_answers(sources[at], lists[at], split(block, fold), codes, n_neighbors)
-        right = found[: rows.stop - rows.start]
-        shares = right[:, :, :-1] / right[:, :, -1:]
+        rows, near, some = runs.rows(block), lists[at], split(block, fold)
+        n_runs = rows.stop - rows.start
+        if isinstance(near, NeighborLists):
+            found = counted(sources[at], near, some)[:n_runs]
+        else:  # distances that are fitted to labels, for every training set anew
+            assert groups is not None
+            found = np.stack([refitted(near, groups, some, run) for run in range(n_runs)])
         mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
-        inside[mine] = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-        outer[mine] = shares[:, -1]
+        with np.errstate(invalid="ignore"):
+            shares = np.nanmean(found[:, :, :-1, :-1] / found[:, :, :-1, -1:], axis=1)
+        inside[mine] = shares.swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
+        outer[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold]]).sum(axis=1)
 
     pieces = list(np.ndindex(runs.n_blocks, runs.n_folds, len(sources)))
     one(pieces[0])  # compiles
     for_each(one, pieces[1:], n_jobs)
     return NestedRuns(inside.argmax(axis=2), inside.max(axis=2), outer)
+
+
+def group_runs(groups: Array, tested: Array) -> Runs:
+    """Runs that test one group each."""
+
+    def planes(block: int) -> Planes:
+        some = tested[block * BITS :][:BITS, None]
+        return pack((groups == some).astype(np.int32), False)
+
+    return Runs(len(tested), np.zeros(1, np.int64), planes)
+
+
+def group_digits(groups: Array) -> dict[str, Any]:
+    """The digits of inner folds that are the groups."""
+    n_digits = int(groups.max()).bit_length()
+    folds = word_rows(len(groups) * n_digits)
+    folds[:] = -((groups[:, None] >> np.arange(n_digits)) & 1).reshape(-1, 1).astype(np.uint64)
+    return {"folds": folds, "n_digits": n_digits}
 
 
 def split_of(
@@ -163,11 +208,17 @@ def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) ->
 
 
 def right_answers(
-    neighbors: Neighbors, lists: NeighborLists, split: Split, codes: Array, n_neighbors: list[int]
+    neighbors: Neighbors,
+    lists: NeighborLists,
+    rows: Array | slice,
+    split: Split,
+    codes: Array,
+    n_neighbors: list[int],
 ) -> Array:
     """Right answers of every K in 512 runs, (512, n_folds + 1, n_K + 1): the last fold is the test set.
 
-    The last column is the number of samples. Lists that are too short for some run are searched deeper.
+    Only these rows are asked; the last column is their number. Lists that are too short for some run are
+    searched deeper.
     """
     grid, order = np.unique(n_neighbors, return_inverse=True)
     shape = split.n_folds + 1, len(grid) + 1
@@ -182,6 +233,7 @@ def right_answers(
         count_nested(rows, split, codes, grid, counters, room, slots, is_open)
         return is_open
 
-    left = deepened(walk, neighbors, np.arange(neighbors.n_items), lists, False)
+    asked, depth = np.arange(neighbors.n_items)[rows], lists.items.shape[1]
+    left = deepened(walk, neighbors, asked, lists.cut(rows, depth), False)
     check_lists_end_late(left, neighbors, int(grid[-1]))
     return spread(counters, shape, n_levels)[:, :, [*order, -1]]
