@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,13 +22,7 @@ from .._validation import check_choice, check_integer
 from ..designs import encode_groups
 from ..neighbors import Neighbors, nearest_of
 from ._search import MixedTable, TableOfGroups
-from ._statistics import (
-    Statistics,
-    divided_numbers,
-    scales_left_out,
-    squared_distances,
-    statistics_of,
-)
+from ._statistics import Statistics, divided_numbers, scales_left_out, squared_distances, statistics_of
 from ._tables import Schema, Table, learn, read
 
 QUERY_BYTES = 2**22
@@ -417,14 +410,7 @@ class HVDM(MixedDistance):
             msg = f"groups must have one label for each of the {self.n_items_} samples, got {len(codes)}"
             raise ValueError(msg)
         table = TableOfGroups(self._table_, self._codes_, codes)
-        found = Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")
-        found.fitted_without, found.refitted = codes, partial(self._refitted, table, n_neighbors)
-        return found
-
-    @staticmethod
-    def _refitted(table: TableOfGroups, n_neighbors: int | None, group: int) -> Neighbors:
-        """The neighbors if the statistics also leave out another group."""
-        return Neighbors(TableOfGroups(table.table, table.labels, table.groups, group), n_neighbors)
+        return Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")
 
     def _fitted_to_labels(self) -> str:
         if not self.categories_:

@@ -33,6 +33,7 @@ from ..neighbors import (
     Engine,
     MatrixProduct,
     NeighborLists,
+    Neighbors,
     ProductSearch,
     Source,
     check_comparison,
@@ -124,6 +125,10 @@ class TableOfGroups(MixedTable):
     def engines(self) -> tuple[Engine, ...]:
         """Brute force."""
         return (BruteForce(self.n_items, self.compare),)
+
+    def refitted(self, group: int) -> Neighbors:
+        """The neighbors if the statistics leave out another group as well."""
+        return Neighbors(TableOfGroups(self.table, self.labels, self.groups, group))
 
     def compare(self, rows: Array) -> Array:
         """Squared distances from some rows, float64 (n_rows, n_items)."""

@@ -79,8 +79,8 @@ class Neighbors:
         self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
-        self.fitted_without: Array | None = None
-        self.refitted: Callable[[int], Neighbors] | None = None
+        self.fitted_without: Array | None = getattr(source, "groups", None)
+        self.refitted: Callable[[int], Neighbors] | None = getattr(source, "refitted", None)
         self.copies_told = False  # whether the caller warns of copies of rows itself
         self._source = source
         self._engines: tuple[Engine, ...] = tuple(source.engines())

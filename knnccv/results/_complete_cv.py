@@ -9,7 +9,6 @@ from typing import Any
 
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_bool, check_tol
-from ..designs import LeaveGroupsOut
 from ..driver import callers_level, check_distances, check_method, check_sampling, validate_problem
 from ..kernel import Variant
 from ..neighbors import Neighbors, warn_copies, warn_label_leakage
@@ -148,9 +147,7 @@ def complete_cv(
     )
     check_method(problem, sampling.method, exact)
     check_distances(problem, neighbors, sampling.method)
-    design = problem.design
-    groups = design.codes if isinstance(design, LeaveGroupsOut) and design.p == 1 else None
-    warn_label_leakage(neighbors, problem.smallest_train, groups)
+    warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
         targets = problem.values if problem.values.size else problem.labels.codes
         warn_copies(neighbors, targets, callers_level() + 1)

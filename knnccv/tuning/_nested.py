@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,9 +11,9 @@ import numpy as np
 from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
-from ..designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, as_design
+from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ..driver import Rows, ScoringProblem, all_lists, first_depth
-from ..kernel.words import BITS, word_rows
+from ..kernel.words import word_rows
 from ..neighbors import NeighborLists, Neighbors
 from ..runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
 from ..sampled import scramble
@@ -34,11 +33,14 @@ class Inner:
         The number of folds; 1 leaves one sample out after another.
     stratified, shuffled : bool
         As scikit-learn's StratifiedKFold or KFold deal the samples, with or without ``shuffle=True``.
+    groups : int64 ndarray of shape (n_items,), optional
+        With a single fold, leaves out these groups, one after another, instead of samples.
     """
 
     n_folds: int = 1
     stratified: bool = False
     shuffled: bool = True
+    groups: Array | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, inner: Any) -> Inner:
@@ -62,13 +64,13 @@ class Inner:
 
     @property
     def n_digits(self) -> int:
-        """The binary digits of the number of a fold; none if one sample is left out."""
-        return (self.n_folds - 1).bit_length()
+        """The binary digits of the number of a fold, or a group; none if one sample is left out."""
+        return int(self.n_folds - 1 if self.groups is None else self.groups.max()).bit_length()
 
     def in_words(self) -> str:
         """The split in words."""
         if self.n_folds == 1:
-            return "leave-one-out"
+            return "leave-one-out" if self.groups is None else "leave-one-group-out"
         return f"{'stratified ' if self.stratified else ''}{self.n_folds}-fold cross-validation"
 
 
@@ -97,8 +99,7 @@ def nested_runs(
     """Score all candidates inside and outside of every training set of the runs, and choose.
 
     ``problem`` has the largest K. Every source of neighbors with every K is a candidate. Inner scores are
-    means over the classes of a fold if `by_class`. If groups are left out, as in `group_runs`, one after
-    another is also within the training sets.
+    means over the classes of a fold if `by_class`.
 
     Raises
     ------
@@ -108,10 +109,11 @@ def nested_runs(
     depth = first_depth(problem, sources[0], TOLERANCE)
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
-    groups = problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
-    lists = [near.refitted or all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
+    depth = min(depth, *(near.max_depth for near in sources))
+    lists = [near.refitted or all_lists(near, depth, n_jobs) for near in sources]
     codes, n_k = problem.labels.codes, len(n_neighbors)
-    parts = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)] if by_class else [slice(None)]
+    part_of = codes if by_class else np.zeros_like(codes)
+    parts = [np.flatnonzero(part_of == part) for part in range(part_of.max() + 1)]
     weights = item_shares(problem, runs.n_folds)[:, : len(parts), None]  # without classes all are equal
     kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))
     inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
@@ -120,30 +122,23 @@ def nested_runs(
 
     @lru_cache(4)
     def split(block: int, fold: int) -> Split:
-        found = split_of(planes(block), runs, block, fold, inner, problem.labels)
-        return found if groups is None else found._replace(**group_digits(groups))
+        return split_of(planes(block), runs, block, fold, inner, problem.labels)
 
-    def counted(near: Neighbors, of_near: NeighborLists, some: Split) -> Array:
-        found = [right_answers(near, of_near, rows, some, codes, n_neighbors) for rows in parts]
+    def counted(near: Neighbors, given: NeighborLists, some: Split) -> Array:
+        found = [right_answers(near, given, rows, some, codes, n_neighbors) for rows in parts]
         return np.stack(found, axis=1)
-
-    def refitted(refit: Callable[[int], Neighbors], groups: Array, some: Split, run: int) -> Array:
-        bits = np.zeros(BITS // 64, np.uint64)
-        bits[run // 64] = np.uint64(1) << np.uint64(run % 64)
-        alone = some._replace(train=some.train & bits, test=some.test & bits)
-        near = refit(groups[alone.test.any(axis=1).argmax()])
-        found: Array = counted(near, all_lists(near, min(depth, near.max_depth), 1), alone)[run]
-        return found
 
     def one(piece: tuple[int, ...]) -> None:
         block, fold, at = piece
         rows, near, some = runs.rows(block), lists[at], split(block, fold)
-        n_runs = rows.stop - rows.start
         if isinstance(near, NeighborLists):
-            found = counted(sources[at], near, some)[:n_runs]
+            found = counted(sources[at], near, some)[: rows.stop - rows.start]
         else:  # distances that are fitted to labels, for every training set anew
-            assert groups is not None
-            found = np.stack([refitted(near, groups, some, run) for run in range(n_runs)])
+            assert inner.groups is not None
+            tested = inner.groups[(runs.folds(block) == 0).argmax(axis=1)]
+            anew = enumerate(map(near, tested.tolist()))
+            each = (counted(other, all_lists(other, depth, 1), some)[run].copy() for run, other in anew)
+            found = np.stack(list(each))
         mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
         with np.errstate(invalid="ignore"):
             shares = np.nanmean(found[:, :, :-1, :-1] / found[:, :, :-1, -1:], axis=1)
@@ -154,24 +149,6 @@ def nested_runs(
     one(pieces[0])  # compiles
     for_each(one, pieces[1:], n_jobs)
     return NestedRuns(inside.argmax(axis=2), inside.max(axis=2), outer)
-
-
-def group_runs(groups: Array, tested: Array) -> Runs:
-    """Runs that test one group each."""
-
-    def planes(block: int) -> Planes:
-        some = tested[block * BITS :][:BITS, None]
-        return pack((groups == some).astype(np.int32), False)
-
-    return Runs(len(tested), np.zeros(1, np.int64), planes)
-
-
-def group_digits(groups: Array) -> dict[str, Any]:
-    """The digits of inner folds that are the groups."""
-    n_digits = int(groups.max()).bit_length()
-    folds = word_rows(len(groups) * n_digits)
-    folds[:] = -((groups[:, None] >> np.arange(n_digits)) & 1).reshape(-1, 1).astype(np.uint64)
-    return {"folds": folds, "n_digits": n_digits}
 
 
 def split_of(
@@ -204,23 +181,21 @@ def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) ->
         with np.errstate(over="ignore"):  # without compilation, random numbers overflow
             state = scramble(np.array([seed], np.uint64))
             draw_inner(train, strata, inner.n_folds, inner.shuffled, folds, state)
+    elif inner.groups is not None:
+        digits = inner.groups[:, None] >> np.arange(inner.n_digits) & 1
+        folds[:] = -digits.reshape(-1, 1).astype(np.uint64)
     return folds
 
 
 def right_answers(
-    neighbors: Neighbors,
-    lists: NeighborLists,
-    rows: Array | slice,
-    split: Split,
-    codes: Array,
-    n_neighbors: list[int],
+    neighbors: Neighbors, lists: NeighborLists, asked: Array, split: Split, codes: Array, ks: list[int]
 ) -> Array:
     """Right answers of every K in 512 runs, (512, n_folds + 1, n_K + 1): the last fold is the test set.
 
-    Only these rows are asked; the last column is their number. Lists that are too short for some run are
-    searched deeper.
+    Only some samples are `asked`; the last column is their number. Lists that are too short for some run
+    are searched deeper.
     """
-    grid, order = np.unique(n_neighbors, return_inverse=True)
+    grid, order = np.unique(ks, return_inverse=True)
     shape = split.n_folds + 1, len(grid) + 1
     n_levels = neighbors.n_items.bit_length()
     counters = word_rows(shape[0] * shape[1] * n_levels)
@@ -233,7 +208,6 @@ def right_answers(
         count_nested(rows, split, codes, grid, counters, room, slots, is_open)
         return is_open
 
-    asked, depth = np.arange(neighbors.n_items)[rows], lists.items.shape[1]
-    left = deepened(walk, neighbors, asked, lists.cut(rows, depth), False)
+    left = deepened(walk, neighbors, asked, lists.cut(asked, lists.items.shape[1]), False)
     check_lists_end_late(left, neighbors, int(grid[-1]))
     return spread(counters, shape, n_levels)[:, :, [*order, -1]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,13 +17,12 @@ from .._formatting import plain, plain_fields
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import as_reals, check_choice, check_integer, check_random_state
-from ..designs import LeaveGroupsOut
 from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
-from ..runs import draw_runs
+from ..runs import draw_runs, given_runs
 from ..scorings import UNIT, controlled_mean
-from ._nested import Inner, group_runs, nested_runs
+from ._nested import Inner, nested_runs
 
 SCALINGS = ("raw", "standardized", "min-max")
 RUNS_A_CONTROL = 20
@@ -213,21 +212,21 @@ def tuned_score(
     for k in ks:
         check_integer("n_neighbors", k, 1)
     tables = X if isinstance(X, list) and any(isinstance(one, Neighbors) for one in X) else [X]
-    metrics, scalings = as_list("metric", metric), as_list("scaling", scaling)
-    kinds = list(product(tables, metrics, scalings))
+    kinds = list(product(tables, as_list("metric", metric), as_list("scaling", scaling)))
     sources = [as_neighbors(samples(table, name), one, None) for table, one, name in kinds]
     if len({near.n_items for near in sources}) > 1:
         msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
         raise ValueError(msg)
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
-    groups = problem.design.codes if isinstance(problem.design, LeaveGroupsOut) else None
+    groups = problem.left_out
     for near in sources:
         warn_label_leakage(near, problem.smallest_train, groups)
-    if groups is None:
-        runs, are_all = draw_runs(problem, n_runs, rng), False
+    if are_all := groups is not None and n_runs > groups.max():
+        kind = np.zeros(1, np.int64)
+        runs = given_runs([((groups == group) - 1, kind) for group in range(groups.max() + 1)])
     else:
-        drawn = rng.permutation(groups.max() + 1)[:n_runs]
-        runs, are_all = group_runs(groups, drawn), len(drawn) > groups.max()
+        runs = draw_runs(problem, n_runs, rng)
+    split = replace(split, groups=groups)
     found = nested_runs(problem, sources, ks, split, runs, average == "class", n_jobs)
     right = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)
     scores = right[..., 0].sum(axis=1)
@@ -264,8 +263,7 @@ def tuned_score(
     return TunedScore(
         score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
         score + optimism, optimism, optimism_std_error,
-        split.in_words() if groups is None else "leave-one-group-out", repr(problem.design),
-        time.perf_counter() - started,
+        split.in_words(), repr(problem.design), time.perf_counter() - started,
     )  # fmt: skip
 
 
@@ -294,10 +292,8 @@ def samples(X: Any, scaling: str) -> Any:
     return X if scaling == "raw" else scaled(X, scaling)
 
 
-def tuned_problem(
-    y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner, average: str
-) -> ScoringProblem:
-    """The problem of the largest K.
+def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: str) -> ScoringProblem:
+    """The problem of the largest K, `k`.
 
     Raises
     ------
@@ -305,10 +301,10 @@ def tuned_problem(
         If the training sets, or those within them, are too small, or the design is not served.
     """
     check_choice("average", average, ("pooled", "class"))
-    problem = validate_problem(y, n_items, "knn", cv, "index", average, {"n_neighbors": n_neighbors})
-    design = problem.design
-    groups = design.sizes if isinstance(design, LeaveGroupsOut) and design.p == 1 else None
-    others = design.leaves_groups and (groups is None or len(groups) < 3)
+    problem = validate_problem(y, n_items, "knn", cv, "index", average, {"n_neighbors": k})
+    design, groups = problem.design, problem.left_out
+    sizes = np.zeros(3, int) if groups is None else np.sort(np.bincount(groups))
+    others = design.leaves_groups and (groups is None or len(sizes) < 3)
     if others or design.item_weights(problem.labels, "pooled") is not None:
         msg = (
             "cv must be a design of single samples that count alike, such as KFold(5), or leave out one of "
@@ -320,11 +316,9 @@ def tuned_problem(
         raise ValueError(msg)
     least = problem.smallest_train
     check_integer("inner", inner.n_folds, 1, least, "the size of the smallest training set")
-    left_out = 1 if inner.n_folds == 1 else -(-least // inner.n_folds)
-    if groups is not None:
-        left_out = int(np.sort(groups)[-2])
+    left_out = max(int(sizes[-2]), 1 if inner.n_folds == 1 else -(-least // inner.n_folds))
     limit = "the size of the smallest training set without the samples left out of it"
-    check_integer("n_neighbors", n_neighbors, 1, least - left_out, limit)
+    check_integer("n_neighbors", k, 1, least - left_out, limit)
     return problem
 
 
