@@ -14,7 +14,7 @@ import numpy as np
 from .._labels import EncodedLabels, as_targets, encode_labels, encode_together, labels_of, single_class
 from .._typing import Array
 from .._validation import check_choice, check_integer, check_real
-from ..designs import Design, GroupTrainingSets, TrainingSets, as_design
+from ..designs import Design, GroupTrainingSets, LeaveGroupsOut, TrainingSets, as_design
 from ..kernel import DECIDES, Constraints, Labels, Score, Task, Variant, constraints_for
 from ..variants import get_variant
 
@@ -82,6 +82,12 @@ class ScoringProblem:
     def leaves_groups(self) -> bool:
         """Return True if whole groups of samples are left out."""
         return self.design.leaves_groups
+
+    @property
+    def left_out(self) -> Array | None:
+        """The groups, int64 (n_items,), if a single one is left out; otherwise None."""
+        design = self.design
+        return design.codes if isinstance(design, LeaveGroupsOut) and design.p == 1 else None
 
     @property
     def smallest_train(self) -> int:

@@ -19,9 +19,10 @@ from .._labels import EncodedLabels, encode_labels
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_choice, check_integer
+from ..designs import encode_groups
 from ..neighbors import Neighbors, nearest_of
-from ._search import MixedTable
-from ._statistics import Statistics, divided_numbers, scales_left_out, squared_distances
+from ._search import MixedTable, TableOfGroups
+from ._statistics import Statistics, divided_numbers, scales_left_out, squared_distances, statistics_of
 from ._tables import Schema, Table, learn, read
 
 QUERY_BYTES = 2**22
@@ -367,22 +368,49 @@ class HVDM(MixedDistance):
 
     def _statistics(self, table: Table, labels: EncodedLabels | None) -> Statistics:
         assert labels is not None
-        self.classes_ = labels.classes
-        exponents, divided, starts = divided_numbers(table)
-        both = [scales_left_out(column) for column in divided]
-        self._scales_ = np.array([[whole for whole, _ in both]]).reshape(1, len(both))
-        scales, left_out = self._scales_, np.zeros(0, np.int64)
-        if self.leave_one_out == "exact":
-            each = np.array([without for _, without in both]).reshape(len(both), table.n_items)
-            scales, left_out = np.ascontiguousarray(each.T), labels.codes
-        counts = np.zeros((starts[-1], len(labels.classes)))
-        for start, codes in zip(starts, table.codes, strict=False):
-            known = codes > 0
-            np.add.at(counts, (start + codes[known] - 1, labels.codes[known]), 1)
-        return Statistics(exponents, scales, starts, counts, left_out)
+        self.classes_, self._codes_ = labels.classes, labels.codes
+        whole = statistics_of(table, labels.codes, len(labels.classes))
+        self._scales_ = whole.scales
+        if self.leave_one_out == "fixed":
+            return whole
+        each = [scales_left_out(column) for column in divided_numbers(table)[1]]
+        scales = np.ascontiguousarray(np.reshape(each, (len(each), table.n_items)).T)
+        return replace(whole, scales=scales, left_out=labels.codes)
 
     def _for_new_rows(self) -> Statistics:
         return replace(self._statistics_, scales=self._scales_, left_out=np.zeros(0, np.int64))
+
+    def neighbors(self, n_neighbors: int | None = None, groups: Any = None) -> Neighbors:
+        """Return the neighbor orders of the fitted samples; no sample is its own neighbor.
+
+        Parameters
+        ----------
+        n_neighbors : int, optional
+            The largest depth of the lists, 1 to n_items - 1. Default: as deep as a score needs.
+        groups : array of shape (n_items,), optional
+            The group of every sample, such as its patient. The distances of a sample are then those of a
+            fit to the samples of all other groups: exactly the training set of ``LeaveGroupsOut(groups)``,
+            whatever `leave_one_out` is. Default: see `leave_one_out`.
+
+        Returns
+        -------
+        Neighbors
+            Ties are exact: equal differences give distances that are equal to the last bit.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not as above.
+        """
+        if groups is None:
+            return super().neighbors(n_neighbors)
+        self._check_fitted()
+        codes = encode_groups(groups)[1]
+        if len(codes) != self.n_items_:
+            msg = f"groups must have one label for each of the {self.n_items_} samples, got {len(codes)}"
+            raise ValueError(msg)
+        table = TableOfGroups(self._table_, self._codes_, codes)
+        return Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")
 
     def _fitted_to_labels(self) -> str:
         if not self.categories_:

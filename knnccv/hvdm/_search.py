@@ -33,13 +33,14 @@ from ..neighbors import (
     Engine,
     MatrixProduct,
     NeighborLists,
+    Neighbors,
     ProductSearch,
     Source,
     check_comparison,
     longest_short_list,
     shuffled,
 )
-from ._statistics import Statistics, prepare_row, rounded, shifted, squared_distances
+from ._statistics import Statistics, prepare_row, rounded, shifted, squared_distances, statistics_of
 from ._tables import Table
 
 MAX_FACTORS = 512
@@ -99,6 +100,47 @@ class MixedTable(Source):
     def to_distance(self, values: Array) -> Array:
         """Distances from their squares."""
         return np.sqrt(values)
+
+
+class TableOfGroups(MixedTable):
+    """A table whose distances, for each tested sample, are fitted to the samples of other groups.
+
+    Parameters
+    ----------
+    table : Table
+        The samples.
+    labels, groups : int64 ndarray of shape (n_items,)
+        Numbers of their classes and groups.
+    without : int, optional
+        A group that is always left out.
+    """
+
+    description = "hvdm"
+
+    def __init__(self, table: Table, labels: Array, groups: Array, without: int = -1) -> None:
+        self.table, self.labels, self.groups, self.without = table, labels, groups, without
+        self.n_items = table.n_items
+        self.max_depth = table.n_items - 1
+
+    def engines(self) -> tuple[Engine, ...]:
+        """Brute force."""
+        return (BruteForce(self.n_items, self.compare),)
+
+    def refitted(self, group: int) -> Neighbors:
+        """The neighbors if the statistics leave out another group as well."""
+        return Neighbors(TableOfGroups(self.table, self.labels, self.groups, group))
+
+    def compare(self, rows: Array) -> Array:
+        """Squared distances from some rows, float64 (n_rows, n_items)."""
+        values, groups = np.empty((len(rows), self.n_items)), self.groups[rows]
+        for group in np.unique(groups):
+            at, known = groups == group, (self.groups != group) & (self.groups != self.without)
+            part = Table(self.table.numbers[:, known], self.table.codes[:, known])
+            statistics = statistics_of(part, self.labels[known], int(self.labels.max()) + 1)
+            scaled = statistics.scaled(self.table)
+            values[at] = squared_distances(statistics, scaled, scaled, rows[at])
+        check_comparison(values, rows, self.description)
+        return values
 
 
 @dataclass(frozen=True)

@@ -233,8 +233,19 @@ def prepare_row(row, codes, columns, shares, table):
     return columns.scales[row if len(columns.scales) > 1 else 0]
 
 
-def scales_left_out(numbers: Array) -> tuple[Array, Array]:
-    """Compute ``1 / (4 σ)`` of a column, for all samples and without each sample; 0 if σ is 0 or undefined.
+def statistics_of(table: Table, labels: Array, n_classes: int) -> Statistics:
+    """The statistics of all samples of an unscaled table; `labels` int64 (n_items,) are class numbers."""
+    exponents, divided, starts = divided_numbers(table)
+    scales = np.array([_scale(column[~np.isnan(column)]) for column in divided])[None]
+    counts = np.zeros((starts[-1], n_classes))
+    for start, codes in zip(starts, table.codes, strict=False):
+        known = codes > 0
+        np.add.at(counts, (start + codes[known] - 1, labels[known]), 1)
+    return Statistics(exponents, scales, starts, counts, np.zeros(0, np.int64))
+
+
+def scales_left_out(numbers: Array) -> Array:
+    """Compute ``1 / (4 σ)`` of a column without each sample; 0 if σ is 0 or undefined.
 
     Parameters
     ----------
@@ -243,7 +254,6 @@ def scales_left_out(numbers: Array) -> tuple[Array, Array]:
 
     Returns
     -------
-    float64 ndarray of shape ()
     float64 ndarray of shape (n_items,)
         Leaving out a sample with a missing value changes nothing.
     """
@@ -253,7 +263,7 @@ def scales_left_out(numbers: Array) -> tuple[Array, Array]:
     without = np.full(len(numbers), whole)
     if whole > 0:
         without[known] = _without_each(values)
-    return np.array(whole), without
+    return without
 
 
 def shifted(values: Array) -> Array:

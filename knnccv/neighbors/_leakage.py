@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
+from .._typing import Array
 from ._neighbors import Neighbors
 
 
@@ -11,7 +14,7 @@ class SupervisedDistanceWarning(UserWarning):
     """Distances were fitted to the labels of all samples, including the labels to be predicted."""
 
 
-def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
+def warn_label_leakage(neighbors: Neighbors, smallest_train: int, groups: Array | None = None) -> None:
     """Warn if the distances use more labels than the training sets, so that the score is optimistic.
 
     Parameters
@@ -21,6 +24,8 @@ def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
     smallest_train : int
         Size of the smallest training set. If it has all samples but the tested one, distances that leave
         out the label of the tested sample use exactly the labels of the training set.
+    groups : int64 ndarray of shape (n_items,), optional
+        The groups that are left out one by one. Distances that were fitted without each of these are exact.
 
     Warns
     -----
@@ -28,6 +33,9 @@ def warn_label_leakage(neighbors: Neighbors, smallest_train: int) -> None:
     """
     fitted = neighbors.fitted_to_labels
     if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
+        return
+    without = neighbors.fitted_without
+    if groups is not None and without is not None and np.array_equal(without, groups):
         return
     what = (
         "the tested sample's own label is left out, but more labels are used than any training set has"

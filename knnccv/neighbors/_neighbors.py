@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, overload
 
@@ -44,6 +44,10 @@ class Neighbors:
     fitted_to_labels : str
         Empty, unless the distances were fitted to labels of the samples: "exact" if the distances of a
         tested sample leave its own label out, "fixed" otherwise. See `knnccv.hvdm`.
+    fitted_without : int64 ndarray of shape (n_items,), or None
+        The groups, if the distances of a tested sample were fitted to the samples of other groups.
+    refitted : callable, or None
+        ``refitted(group)``: the same, fitted without another group as well.
 
     Examples
     --------
@@ -74,6 +78,8 @@ class Neighbors:
         self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
+        self.fitted_without: Array | None = getattr(source, "groups", None)
+        self.refitted: Callable[[int], Neighbors] | None = getattr(source, "refitted", None)
         self.copies_told = False  # whether the caller warns of copies of rows itself
         self._source = source
         self._engines: tuple[Engine, ...] = tuple(source.engines())

@@ -147,7 +147,7 @@ def complete_cv(
     )
     check_method(problem, sampling.method, exact)
     check_distances(problem, neighbors, sampling.method)
-    warn_label_leakage(neighbors, problem.smallest_train)
+    warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
         targets = problem.values if problem.values.size else problem.labels.codes
         warn_copies(neighbors, targets, callers_level() + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ..driver import Rows, ScoringProblem, all_lists, first_depth
 from ..kernel.words import word_rows
 from ..neighbors import NeighborLists, Neighbors
-from ..runs import Planes, Runs, check_lists_end_late, deepened, pack, spread
+from ..runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
 from ..sampled import scramble
 from ._nested_walk import Split, count_nested, draw_inner
 
@@ -33,11 +33,14 @@ class Inner:
         The number of folds; 1 leaves one sample out after another.
     stratified, shuffled : bool
         As scikit-learn's StratifiedKFold or KFold deal the samples, with or without ``shuffle=True``.
+    groups : int64 ndarray of shape (n_items,), optional
+        With a single fold, leaves out these groups, one after another, instead of samples.
     """
 
     n_folds: int = 1
     stratified: bool = False
     shuffled: bool = True
+    groups: Array | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, inner: Any) -> Inner:
@@ -61,13 +64,13 @@ class Inner:
 
     @property
     def n_digits(self) -> int:
-        """The binary digits of the number of a fold; none if one sample is left out."""
-        return (self.n_folds - 1).bit_length()
+        """The binary digits of the number of a fold, or a group; none if one sample is left out."""
+        return int(self.n_folds - 1 if self.groups is None else self.groups.max()).bit_length()
 
     def in_words(self) -> str:
         """The split in words."""
         if self.n_folds == 1:
-            return "leave-one-out"
+            return "leave-one-out" if self.groups is None else "leave-one-group-out"
         return f"{'stratified ' if self.stratified else ''}{self.n_folds}-fold cross-validation"
 
 
@@ -75,7 +78,8 @@ class NestedRuns(NamedTuple):
     """What nested runs found; the candidates are numbers of neighbors, list by list.
 
     ``chosen`` (n_runs, n_folds) is the candidate of the best inner score, the first of equals; ``best`` the
-    inner score, ``outer`` (n_runs, n_folds, n_candidates) the share of right answers in the test set.
+    inner score, ``outer`` (n_runs, n_folds, n_candidates) the part of the score of the run that comes from
+    the test set: its right answers, by their weights.
     """
 
     chosen: Array
@@ -89,11 +93,13 @@ def nested_runs(
     n_neighbors: list[int],
     inner: Inner,
     runs: Runs,
+    by_class: bool,
     n_jobs: int | None,
 ) -> NestedRuns:
     """Score all candidates inside and outside of every training set of the runs, and choose.
 
-    ``problem`` has the largest K. Every source of neighbors with every K is a candidate.
+    ``problem`` has the largest K. Every source of neighbors with every K is a candidate. Inner scores are
+    means over the classes of a fold if `by_class`.
 
     Raises
     ------
@@ -103,8 +109,13 @@ def nested_runs(
     depth = first_depth(problem, sources[0], TOLERANCE)
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
-    lists = [all_lists(near, min(depth, near.max_depth), n_jobs) for near in sources]
+    depth = min(depth, *(near.max_depth for near in sources))
+    lists = [near.refitted or all_lists(near, depth, n_jobs) for near in sources]
     codes, n_k = problem.labels.codes, len(n_neighbors)
+    part_of = codes if by_class else np.zeros_like(codes)
+    parts = [np.flatnonzero(part_of == part) for part in range(part_of.max() + 1)]
+    weights = item_shares(problem, runs.n_folds)[:, : len(parts), None]  # without classes all are equal
+    kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))
     inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
     planes = lru_cache(4)(runs.planes)
@@ -113,15 +124,26 @@ def nested_runs(
     def split(block: int, fold: int) -> Split:
         return split_of(planes(block), runs, block, fold, inner, problem.labels)
 
+    def counted(near: Neighbors, given: NeighborLists, some: Split) -> Array:
+        found = [right_answers(near, given, rows, some, codes, n_neighbors) for rows in parts]
+        return np.stack(found, axis=1)
+
     def one(piece: tuple[int, ...]) -> None:
         block, fold, at = piece
-        rows = runs.rows(block)
-        found = right_answers(sources[at], lists[at], split(block, fold), codes, n_neighbors)
-        right = found[: rows.stop - rows.start]
-        shares = right[:, :, :-1] / right[:, :, -1:]
+        rows, near, some = runs.rows(block), lists[at], split(block, fold)
+        if isinstance(near, NeighborLists):
+            found = counted(sources[at], near, some)[: rows.stop - rows.start]
+        else:  # distances that are fitted to labels, for every training set anew
+            assert inner.groups is not None
+            tested = inner.groups[(runs.folds(block) == 0).argmax(axis=1)]
+            anew = enumerate(map(near, tested.tolist()))
+            each = (counted(other, all_lists(other, depth, 1), some)[run].copy() for run, other in anew)
+            found = np.stack(list(each))
         mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
-        inside[mine] = shares[:, :-1].swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-        outer[mine] = shares[:, -1]
+        with np.errstate(invalid="ignore"):
+            shares = np.nanmean(found[:, :, :-1, :-1] / found[:, :, :-1, -1:], axis=1)
+        inside[mine] = shares.swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
+        outer[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold]]).sum(axis=1)
 
     pieces = list(np.ndindex(runs.n_blocks, runs.n_folds, len(sources)))
     one(pieces[0])  # compiles
@@ -159,17 +181,21 @@ def inner_folds(inner: Inner, train: Array, labels: EncodedLabels, seed: int) ->
         with np.errstate(over="ignore"):  # without compilation, random numbers overflow
             state = scramble(np.array([seed], np.uint64))
             draw_inner(train, strata, inner.n_folds, inner.shuffled, folds, state)
+    elif inner.groups is not None:
+        digits = inner.groups[:, None] >> np.arange(inner.n_digits) & 1
+        folds[:] = -digits.reshape(-1, 1).astype(np.uint64)
     return folds
 
 
 def right_answers(
-    neighbors: Neighbors, lists: NeighborLists, split: Split, codes: Array, n_neighbors: list[int]
+    neighbors: Neighbors, lists: NeighborLists, asked: Array, split: Split, codes: Array, ks: list[int]
 ) -> Array:
     """Right answers of every K in 512 runs, (512, n_folds + 1, n_K + 1): the last fold is the test set.
 
-    The last column is the number of samples. Lists that are too short for some run are searched deeper.
+    Only some samples are `asked`; the last column is their number. Lists that are too short for some run
+    are searched deeper.
     """
-    grid, order = np.unique(n_neighbors, return_inverse=True)
+    grid, order = np.unique(ks, return_inverse=True)
     shape = split.n_folds + 1, len(grid) + 1
     n_levels = neighbors.n_items.bit_length()
     counters = word_rows(shape[0] * shape[1] * n_levels)
@@ -182,6 +208,6 @@ def right_answers(
         count_nested(rows, split, codes, grid, counters, room, slots, is_open)
         return is_open
 
-    left = deepened(walk, neighbors, np.arange(neighbors.n_items), lists, False)
+    left = deepened(walk, neighbors, asked, lists.cut(asked, lists.items.shape[1]), False)
     check_lists_end_late(left, neighbors, int(grid[-1]))
     return spread(counters, shape, n_levels)[:, :, [*order, -1]]

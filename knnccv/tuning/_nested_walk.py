@@ -37,8 +37,8 @@ class Split(NamedTuple):
     """One fold of 512 runs, and the inner folds of its training sets.
 
     ``train`` and ``test`` (n_items, 8) are the runs in which a sample trains, and is tested. ``folds``
-    (n_items * n_digits, 8) are the digits of the number of its inner fold, of which there are `n_folds`;
-    without digits it is one, and one sample after another is left out.
+    (n_items * n_digits, 8) are the digits of the number of its inner fold, of which `n_folds` are counted
+    apart; without digits one sample after another is left out.
     """
 
     train: Array
@@ -150,7 +150,7 @@ def count_nested(rows, split, codes, grid, counters, room, slots, is_open):
         store(right, n_columns - 1, all_bits())
         for fold in range(split.n_folds + 1):
             mask = load(split.train if fold < split.n_folds else split.test, own)
-            if n_digits and fold < split.n_folds:
+            if split.n_folds > 1 and fold < split.n_folds:
                 mask = both(mask, equals(split.folds, own * n_digits, n_digits, fold))
             for at in range(n_columns):
                 place = (fold * n_columns + at) * n_levels

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from .._validation import as_reals, check_choice, check_integer, check_random_st
 from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
-from ..runs import draw_runs
+from ..runs import draw_runs, given_runs
 from ..scorings import UNIT, controlled_mean
 from ._nested import Inner, nested_runs
 
@@ -51,7 +52,8 @@ class TunedScore:
     std_error : float
         The standard error of `score`: the randomness of the runs that were drawn, not that of the samples.
     scores : float64 ndarray of shape (n_runs,)
-        The score of every run: the mean over its test sets of the share of right answers.
+        The score of every run: the mean over its test sets of the share of right answers; for balanced
+        accuracy and groups the sum over the right answers of weights with which the mean run has `score`.
     choices : dict of Candidate to float
         The share of the training sets in which each candidate is chosen, in the order in which they are
         tried. A candidate is a named tuple (n_neighbors, metric, scaling).
@@ -134,6 +136,7 @@ def tuned_score(
     metric: Any = "euclidean",
     scaling: str | Sequence[str] = "raw",
     inner: Any = "loo",
+    average: str = "pooled",
     n_runs: int = 1000,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -146,24 +149,29 @@ def tuned_score(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
-        The samples.
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors or list of them
+        The samples; or their neighbors, to choose among the distances of a list.
     y : array of shape (n_items,)
         Class labels.
     n_neighbors : int or sequence of int, default 1 to 31
         The K to choose from. The smallest label wins a tied vote; of tied neighbors the first in the data
         is nearer, as in scikit-learn.
     cv : int or design, default 5
-        The outer splits; an integer is that number of stratified folds.
+        The outer splits; an integer is that number of stratified folds. ``LeaveGroupsOut(groups)`` leaves
+        out one group after another, and so does the choice within each training set.
     metric : str, callable or list of them, default "euclidean"
         The metrics to choose from, as for `complete_cv`.
     scaling : {"raw", "standardized", "min-max"} or list of them, default "raw"
         The scalings of the columns to choose from. Columns are scaled once, by all samples.
     inner : {"loo"}, int, KFold or StratifiedKFold, default "loo"
         How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
-        anew in every training set; their mean score counts.
+        anew in every training set; their mean score counts. Groups are left out whole instead.
+    average : {"pooled", "class"}, default "pooled"
+        What has equal weight, in the score and in the choice: the samples (accuracy), or the classes
+        (balanced accuracy; within a training set of the classes that its fold, or it, has).
     n_runs : int, default 1000
-        Random runs. Blocks of 512 are computed together.
+        Random runs. Blocks of 512 are computed together. If single groups are left out, there is one for
+        each of so many random groups; without standard error, all of them if there are no more.
     random_state : int, numpy Generator or None, default 0
         Seed of the splits.
     n_jobs : int, optional
@@ -203,43 +211,59 @@ def tuned_score(
     ks = as_list("n_neighbors", n_neighbors)
     for k in ks:
         check_integer("n_neighbors", k, 1)
-    kinds = [(one, each) for one in as_list("metric", metric) for each in as_list("scaling", scaling)]
-    sources = [as_neighbors(samples(X, name), one, None) for one, name in kinds]
-    problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split)
+    tables = X if isinstance(X, list) and any(isinstance(one, Neighbors) for one in X) else [X]
+    kinds = list(product(tables, as_list("metric", metric), as_list("scaling", scaling)))
+    sources = [as_neighbors(samples(table, name), one, None) for table, one, name in kinds]
+    if len({near.n_items for near in sources}) > 1:
+        msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
+        raise ValueError(msg)
+    problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
+    groups = problem.left_out
     for near in sources:
-        warn_label_leakage(near, problem.smallest_train)
-    found = nested_runs(problem, sources, ks, split, draw_runs(problem, n_runs, rng), n_jobs)
+        warn_label_leakage(near, problem.smallest_train, groups)
+    if are_all := groups is not None and n_runs > groups.max():
+        kind = np.zeros(1, np.int64)
+        runs = given_runs([((groups == group) - 1, kind) for group in range(groups.max() + 1)])
+    else:
+        runs = draw_runs(problem, n_runs, rng)
+    split = replace(split, groups=groups)
+    found = nested_runs(problem, sources, ks, split, runs, average == "class", n_jobs)
     right = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)
-    scores = right[..., 0].mean(axis=1)
+    scores = right[..., 0].sum(axis=1)
     n_candidates = len(ks) * len(sources)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
-    controls = np.argsort(-shares, kind="stable")[: min(MOST_CONTROLS, n_runs // RUNS_A_CONTROL)]
+    n_controls = 0 if are_all else min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)
+    controls = np.argsort(-shares, kind="stable")[:n_controls]
     exact = [
         complete_cv(
-            sources[at // len(ks)], y, "knn", problem.design, ties="index", n_jobs=n_jobs,
+            sources[at // len(ks)], y, "knn", problem.design, ties="index", n_jobs=n_jobs, average=average,
             n_neighbors=ks[at % len(ks)],
         )
         for at in controls.tolist()
     ]  # fmt: skip
     known = np.array([one.truncation_bound <= EXACT for one in exact], bool)
-    values = found.outer.mean(axis=1)[:, controls[known]]
+    values = found.outer.sum(axis=1)[:, controls[known]]
     expected = np.array([one.score for one in exact])[known]
     inside = found.best.mean(axis=1)
     # Where one candidate is always chosen, the controls explain all, but other runs may choose another one.
     # One whose scores differ by much more than they vary is not among them.
-    less = (right - found.outer).mean(axis=1)
+    less = (right - found.outer).sum(axis=1)
     other = np.minimum(np.sqrt((less**2).mean(axis=0)), 4 * less.std(axis=0)).max()
     other += np.std(scores - scores[0])
     effect = 0.0 if n_candidates == 1 and len(expected) else float(other) or None
     score, std_error, _ = controlled_mean(scores, values, expected, effect=effect)
     effect = float(other + np.std(inside - inside[0])) or UNIT
     optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected, effect=effect)
-    names = [one if isinstance(one, str) else repr(one) for one, _ in kinds]
-    candidates = [Candidate(k, names[at], kinds[at][1]) for at in range(len(kinds)) for k in ks]
+    if are_all:
+        std_error = optimism_std_error = 0.0
+    if tables is X or isinstance(X, Neighbors):
+        kinds = [(near, near.metric, "raw") for near in sources]
+    names = [one if isinstance(one, str) else repr(one) for _, one, _ in kinds]
+    candidates = [Candidate(k, names[at], kinds[at][2]) for at in range(len(kinds)) for k in ks]
     return TunedScore(
         score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
-        score + optimism, optimism, optimism_std_error, split.in_words(), repr(problem.design),
-        time.perf_counter() - started,
+        score + optimism, optimism, optimism_std_error,
+        split.in_words(), repr(problem.design), time.perf_counter() - started,
     )  # fmt: skip
 
 
@@ -268,24 +292,33 @@ def samples(X: Any, scaling: str) -> Any:
     return X if scaling == "raw" else scaled(X, scaling)
 
 
-def tuned_problem(y: Any, n_items: int, n_neighbors: int, cv: Any, inner: Inner) -> ScoringProblem:
-    """The problem of the largest K.
+def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: str) -> ScoringProblem:
+    """The problem of the largest K, `k`.
 
     Raises
     ------
     ValueError, TypeError
         If the training sets, or those within them, are too small, or the design is not served.
     """
-    problem = validate_problem(y, n_items, "knn", cv, "index", "pooled", {"n_neighbors": n_neighbors})
-    design = problem.design
-    if design.leaves_groups or design.item_weights(problem.labels, "pooled") is not None:
-        msg = f"cv must be a design of single samples that count alike, such as KFold(5), got {design!r}"
+    check_choice("average", average, ("pooled", "class"))
+    problem = validate_problem(y, n_items, "knn", cv, "index", average, {"n_neighbors": k})
+    design, groups = problem.design, problem.left_out
+    sizes = np.zeros(3, int) if groups is None else np.sort(np.bincount(groups))
+    others = design.leaves_groups and (groups is None or len(sizes) < 3)
+    if others or design.item_weights(problem.labels, "pooled") is not None:
+        msg = (
+            "cv must be a design of single samples that count alike, such as KFold(5), or leave out one of "
+            f"three groups or more, got {design!r}"
+        )
+        raise ValueError(msg)
+    if groups is not None and inner.n_folds > 1:
+        msg = f"leave out inner: within training sets one group after another is left out, got {inner!r}"
         raise ValueError(msg)
     least = problem.smallest_train
     check_integer("inner", inner.n_folds, 1, least, "the size of the smallest training set")
-    left_out = 1 if inner.n_folds == 1 else -(-least // inner.n_folds)
+    left_out = max(int(sizes[-2]), 1 if inner.n_folds == 1 else -(-least // inner.n_folds))
     limit = "the size of the smallest training set without the samples left out of it"
-    check_integer("n_neighbors", n_neighbors, 1, least - left_out, limit)
+    check_integer("n_neighbors", k, 1, least - left_out, limit)
     return problem
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import pickle
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,16 @@ from seeds import over_seeds
 from sklearn.base import clone
 
 import knnccv
-from knnccv import LeaveOut, Neighbors, Subsample, complete_cv, loo_curve, monte_carlo_cv, surface
+from knnccv import (
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    Subsample,
+    complete_cv,
+    loo_curve,
+    monte_carlo_cv,
+    surface,
+)
 from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 from knnccv.hvdm._tables import learn, read  # a column's codes show in no distance
 
@@ -55,6 +65,38 @@ def test_distances_are_the_written_out_sums(seeds):
         assert (np.sort(items) == np.arange(len(rows))).all(), seed
         assert (distances == np.take_along_axis(found.T, items, axis=1)).all(), seed
         assert (np.lexsort((items, distances), axis=1) == np.arange(len(rows))).all(), seed
+
+
+@over_seeds(3, 20)
+def test_groups_are_left_out_as_by_a_fit_to_the_others(seeds):
+    """Also values that occur in one group only, and training sets without some class or number."""
+    for seed in seeds:
+        rows, labels, nominal = mixed_table(seed, n_items=12)
+        groups = np.random.default_rng(seed).permutation(np.arange(12) % 4)
+        hvdm = HVDM(nominal=nominal).fit(rows, labels)
+        near, cells, y = hvdm.neighbors(groups=groups), np.array(rows, object), np.array(labels)
+        for group in range(4):
+            train, test = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
+            other = HVDM(nominal=nominal).fit(cells[train], y[train])
+            items, distances = other.kneighbors(cells[test], len(train))
+            mine, far = (one[test] for one in near.kneighbors(11))
+            outside = groups[mine] != group
+            assert (mine[outside].reshape(items.shape) == train[items]).all(), seed
+            assert (far[outside].reshape(items.shape) == distances).all(), seed
+
+
+def test_only_the_design_that_leaves_out_these_groups_is_exact():
+    rows, labels, _ = mixed_table(3, n_items=12)
+    hvdm, groups = HVDM(nominal=[0]).fit([[row[0]] for row in rows], labels), np.arange(12) // 3
+    near = hvdm.neighbors(groups=groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        complete_cv(pickle.loads(pickle.dumps(near)), labels, "nn", LeaveGroupsOut(groups))
+    for design in (LeaveGroupsOut(groups, 2), LeaveGroupsOut(np.arange(12) // 2), Subsample(0.5)):
+        with pytest.warns(SupervisedDistanceWarning, match="more labels are used than any training set"):
+            complete_cv(near, labels, "nn", design)
+    with pytest.raises(ValueError, match="groups must have one label for each of the 12 samples, got 11"):
+        hvdm.neighbors(groups=groups[1:])
 
 
 @over_seeds(10, 30)

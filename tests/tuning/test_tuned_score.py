@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 from problems import drawn_folds
 from seeds import over_seeds
+from sklearn import metrics
 from sklearn import model_selection as ms
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv, tuned_score
+from knnccv import (
+    KFold,
+    LeaveGroupsOut,
+    LeaveOut,
+    Neighbors,
+    StratifiedKFold,
+    Subsample,
+    complete_cv,
+    tuned_score,
+)
 from knnccv.driver import validate_problem
+from knnccv.hvdm import HEOM, HVDM
 from knnccv.runs import Planes, pack, unpack
 from knnccv.tuning import Inner
 
@@ -44,7 +55,10 @@ INNERS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:The least populated class")
+SCORES = {"pooled": metrics.accuracy_score, "class": metrics.balanced_accuracy_score}
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class", "ignore:y_pred contains classes")
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
 @over_seeds(1, 5)
 def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
@@ -88,6 +102,116 @@ def plain_run(X, y, ks, splits):
         rows.append(max(found, key=lambda one: one[0]))
     inside, outside, chosen = zip(*rows, strict=True)
     return np.mean(outside), np.mean(inside), chosen
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class", "ignore:y_pred contains classes")
+@over_seeds(2, 6)
+def test_balanced_accuracy_is_that_of_grid_searches(seeds):
+    """Within training sets the mean over inner folds; outside that of all test sets together."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.repeat([0, 1, 2], [25, 9, 6]))
+        X, ks = rng.normal(size=(40, 2)) + 0.7 * y[:, None], [5, 1, 2, 8]
+        design = [KFold(3), StratifiedKFold(4)][seed % 2]
+        found, splits = one_run(X, y, ks, design, seed, inner=Inner(4, True, False), average="class")
+        search = ms.GridSearchCV(
+            KNeighborsClassifier(),
+            {"n_neighbors": ks},
+            cv=ms.StratifiedKFold(4),
+            scoring="balanced_accuracy",
+        )
+        answers, inside = np.empty_like(y), []
+        for train, test in splits:
+            answers[test] = search.fit(X[train], y[train]).predict(X[test])
+            inside.append(search.best_score_)
+        assert found.score == pytest.approx(SCORES["class"](y, answers), abs=1e-14), f"seed {seed}"
+        assert found.inner_score == pytest.approx(np.mean(inside)), f"seed {seed}"
+
+
+def nested_groups(X, y, groups, ks, score):
+    """By scikit-learn: the score, the inner score, and the K that each left-out group's others choose."""
+    rule, out = KNeighborsClassifier, ms.LeaveOneGroupOut()
+    answers, inside, chosen = np.empty_like(y), [], []
+    for train, test in out.split(X, y, groups):
+        how = {"groups": groups[train], "cv": out}
+        found = [score(y[train], ms.cross_val_predict(rule(k), X[train], y[train], **how)) for k in ks]
+        inside.append(max(found))
+        chosen.append(ks[int(np.argmax(found))])
+        answers[test] = rule(chosen[-1]).fit(X[train], y[train]).predict(X[test])
+    return score(y, answers), np.mean(inside), chosen
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes")
+@pytest.mark.parametrize("average", SCORES)
+@over_seeds(2, 20)
+def test_groups_are_left_out_inside_and_outside_as_by_scikit_learn(average, seeds):
+    """Groups and classes of unequal size; some classes are in one group only."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        groups, ks = rng.integers(0, rng.integers(3, 9), 50), [5, 1, 3, 8]
+        y = rng.integers(0, 4, 50) * rng.integers(0, 2, 50)
+        y[groups == 0] += 1
+        X = rng.normal(size=(9, 2))[groups] + rng.normal(size=(50, 2)) + 0.8 * y[:, None]
+        found = tuned_score(X, y, ks, LeaveGroupsOut(np.char.mod("p%d", groups)), average=average)
+        score, inside, chosen = nested_groups(X, y, groups, ks, SCORES[average])
+        assert found.score == pytest.approx(score, abs=1e-13), f"seed {seed}"
+        assert (found.std_error, found.optimism_std_error) == (0, 0)
+        assert found.inner_score == pytest.approx(inside), f"seed {seed}"
+        for candidate, share in found.choices.items():
+            assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen))
+
+
+def test_of_many_groups_some_are_drawn():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 600, 900)
+    y = rng.integers(0, 2, 600)[groups]
+    X, design = rng.normal(size=(900, 2)) + y[:, None], LeaveGroupsOut(groups)
+    every = tuned_score(X, y, KS, design)
+    far = []
+    for seed in range(20):
+        some = tuned_score(X, y, KS, design, n_runs=60, random_state=seed)
+        far.append((some.score - every.score) / some.std_error)
+    assert every.n_runs == len(np.unique(groups))
+    assert every.std_error == 0 < some.std_error < 0.05
+    assert max(map(abs, far)) < 4
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes")
+@over_seeds(1, 4)
+def test_distances_fitted_to_labels_are_fitted_within_each_training_set(seeds):
+    """HVDM, for each pair of groups that are left out, beside a distance that knows no labels."""
+
+    def answers(fit, y, train, test, k):
+        lists = fit(nominal=[1]).fit(X[train], y[train]).kneighbors(X[test], k)[0]
+        return [np.bincount(y[train][each]).argmax() for each in lists]
+
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        groups, y, ks = rng.integers(0, 6, 36), rng.integers(0, 3, 36), [1, 4]
+        X = np.array([[a, f"c{a + b}"] for a, b in zip(y, rng.integers(0, 5, 36), strict=True)], object)
+        X[:, 0] += np.round(rng.normal(size=36), 1)
+        X[::9, 1] = X[::7, 0] = None
+        told, chosen = np.empty_like(y), []
+        for g in np.unique(groups):
+            train, test, found = np.flatnonzero(groups != g), np.flatnonzero(groups == g), {}
+            for k in ks:
+                inside = np.empty_like(y)
+                for h in np.unique(groups[train]):
+                    inner = groups[train] == h
+                    inside[train[inner]] = answers(HVDM, y, train[~inner], train[inner], k)
+                found[k] = SCORES["class"](y[train], inside[train])
+            chosen.append(max(found, key=found.get))
+            told[test] = answers(HVDM, y, train, test, chosen[-1])
+        near, design = HVDM(nominal=[1]).fit(X, y).neighbors(groups=groups), LeaveGroupsOut(groups)
+        alone = tuned_score(near, y, ks, design, average="class")
+        assert alone.score == pytest.approx(SCORES["class"](y, told), abs=1e-13), f"seed {seed}"
+        for candidate, share in alone.choices.items():
+            assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen))
+        other = HEOM(nominal=[1]).fit(X).neighbors()
+        both = tuned_score([other, near], y, ks, design, average="class")
+        assert [one.metric for one in both.choices] == ["heom", "heom", "hvdm", "hvdm"]
+        pair = [tuned_score(one, y, ks, design, average="class").inner_score for one in (other, near)]
+        assert both.inner_score >= max(pair)
 
 
 @over_seeds(2, 6)
@@ -208,12 +332,19 @@ def test_a_score_that_is_always_right_is_certain():
 
 def test_one_candidate_has_the_exact_score_and_no_optimism_but_that_of_smaller_sets():
     X, y = data()
-    found = tuned_score(X, y, 3, KFold(4), n_runs=600)
-    exact = complete_cv(X, y, "knn", KFold(4), n_neighbors=3, ties="index")
-    assert found.score == pytest.approx(exact.score)
-    assert found.std_error < 1e-12
-    assert found.choices == {(3, "euclidean", "raw"): 1.0}
-    assert abs(found.optimism) < 0.02
+    unequal = (np.arange(48) % 5 == 0).astype(int)
+    for labels, design, average in (
+        (y, KFold(4), "pooled"),
+        (unequal, KFold(5), "class"),
+        (unequal, Subsample(0.7), "class"),
+    ):
+        found = tuned_score(X, labels, 3, design, n_runs=600, average=average)
+        exact = complete_cv(X, labels, "knn", design, n_neighbors=3, ties="index", average=average)
+        assert found.score == pytest.approx(exact.score)
+        assert found.std_error < 2e-12
+        assert found.std == pytest.approx(float(exact.split_std()), rel=0.15)
+        assert found.choices == {(3, "euclidean", "raw"): 1.0}
+        assert abs(found.optimism) < 0.02
 
 
 def test_metrics_and_scalings_are_candidates_in_order():
