@@ -168,7 +168,7 @@ def weighted(names, repeats=10):
         learner, score, folds = KNeighborsClassifier, plain.accuracy, RepeatedStratifiedKFold
         if name == "diabetes":
             learner, score, folds = KNeighborsRegressor, plain.neg_mean_squared_error, RepeatedKFold
-        cv, per_run = folds(n_splits=5, n_repeats=400 * repeats, random_state=2), 5
+        cv, per_run = folds(n_splits=5, n_runs=400 * repeats, random_state=2), 5
         if number % 2 == 0:
             cv, per_run = ShuffleSplit(2000 * repeats, test_size=0.25, random_state=1), 1
         k = (5, 9)[number // 2 % 2]
@@ -207,7 +207,7 @@ def noise(_, repeats=10):
     for seed in range(2 * repeats):
         X, y = np.random.default_rng(seed).normal(size=(50, 5000)), np.repeat([0, 1], 25)
         taken, found = cpu(selection.select_features, X, y, n_jobs=1)
-        honest = found.honest(n_repeats=2, random_state=seed, n_jobs=1).score
+        honest = found.honest(n_runs=2, random_state=seed, n_jobs=1).score
         scores.append((found.inner_score, honest, taken))
     inner, honest, taken = np.transpose(scores)
     error = honest.std(ddof=1) / math.sqrt(len(scores))
@@ -235,7 +235,7 @@ def columns(names, repeats=10):
             chosen = [np.isin(np.arange(X.shape[1]), exact.columns), other.get_support()]
             factors = [np.ones(X.shape[1]), *chosen, weighed.weights]
             reached = [model.fit(train * each, y_train).score(test * each, y_test) for each in factors]
-            honest = exact.honest(n_repeats=1, random_state=seed, n_jobs=1).score
+            honest = exact.honest(n_runs=1, random_state=seed, n_jobs=1).score
             sizes = [each.sum() for each in chosen]
             rows.append((*reached, exact.inner_score, honest, *sizes, exact_s, other_s, weigh_s))
         rows = np.array(rows)

@@ -23,7 +23,7 @@ def main() -> None:
     liver = fetch_liver_disorders()
     question = {"variant": "nn", "cv": Subsample(172), "ties": "random"}
     exact = complete_cv(liver.X, liver.y, **question).score
-    runs = monte_carlo_cv(liver.X, liver.y, **question, n_repeats=N_RUNS, random_state=0).scores
+    runs = monte_carlo_cv(liver.X, liver.y, **question, n_runs=N_RUNS, random_state=0).scores
 
     mpl.rcParams.update({"font.size": 9})
     figure, axes = plt.subplots(figsize=(7.2, 2.9), layout="constrained")

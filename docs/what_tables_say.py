@@ -46,7 +46,7 @@ def sysu():
         exact = expected_retrieval(*sharp[:3], gallery, *sharp[3:], scores=SCORES, jackknife="identity")
         runs = [
             sampled_retrieval(
-                *data[:3], gallery, *data[3:], scores=SCORES, n_repeats=TRIALS, random_state=seed
+                *data[:3], gallery, *data[3:], scores=SCORES, n_runs=TRIALS, random_state=seed
             )
             for seed, data in enumerate((sharp, blurred))
         ]
@@ -61,7 +61,7 @@ def sysu():
                     exact[name].score,
                     runs[0].std(name),
                     runs[0].standard_error(name, 10),
-                    exact[name].standard_error,
+                    exact[name].standard_error(),
                 )
             )
             print(
@@ -109,7 +109,7 @@ def episodes(n_items=12_000, n_blocks=100):
         print(f"  one episode scatters by {100 * runs[0].std:.2f} points:")
         for n in (600, 10_000):
             print(f"  {n} episodes: ±{196 * runs[0].std / n**0.5:.2f}")
-        print(f"  other classes: standard error {100 * exact[0].standard_error:.2f}")
+        print(f"  other classes: standard error {100 * exact[0].standard_error():.2f}")
         print(
             f"  a model that is better by {100 * difference.difference:.2f} points (standard error "
             f"{100 * difference.standard_error:.2f} over classes) loses in {100 * wrong:.0f} % of pairs"

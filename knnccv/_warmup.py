@@ -93,7 +93,7 @@ def _steps() -> list[Callable[[], object]]:
     return [
         *steps,
         lambda: complete_cv(X, few, "nn", KFold(2), method="sampled", n_draws=2),
-        lambda: screened_cv(X, few, lambda *_: [0], KFold(2), n_repeats=1),
+        lambda: screened_cv(X, few, lambda *_: [0], KFold(2), n_runs=1),
         lambda: expected_episodes(TIED, LABELS[2], shots, 1),
         lambda: expected_episodes(TIED, LABELS[2], shots, 2),
         lambda: sampled_episodes(TIED, LABELS[2], shots, n_episodes=2, n_query=1),
@@ -142,7 +142,7 @@ def _steps_of(name: str) -> list[Callable[[], object]]:
     steps: list[Callable[[], object]] = []
     for cv in designs:
         steps += [partial(scores, cv, y, y is LABELS[3]) for y in LABELS.values()]
-        steps.append(partial(monte_carlo_cv, X, LABELS[3][:8], rule, cv, n_repeats=1, **parameters))
+        steps.append(partial(monte_carlo_cv, X, LABELS[3][:8], rule, cv, n_runs=1, **parameters))
     # Kernels come after these: once they are compiled the first ones of the chains are not called.
     return [*steps, kernels, ties, curves, groups]
 
@@ -187,7 +187,7 @@ def _warm_gallery(gallery: Gallery) -> None:
         for rank in ("image", "identity"):
             expected_retrieval(distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank)
             sampled_retrieval(
-                distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_repeats=2
+                distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_runs=2
             )
 
 
@@ -198,7 +198,7 @@ def _warm_retrieval() -> None:
     expected_retrieval(distances, ids[:3], ids)
     expected_retrieval(near, ids[:3], ids, Gallery(per_identity=1))
     expected_retrieval(distances, ids[:3], ids, Gallery(shots=2), jackknife="identity")
-    sampled_retrieval(distances, ids[:3], ids, Gallery(n_identities=2), n_repeats=2)
+    sampled_retrieval(distances, ids[:3], ids, Gallery(n_identities=2), n_runs=2)
 
 
 def _retrieval() -> tuple[Array, Array]:

@@ -253,7 +253,7 @@ def _compare_decisions(case: _Case) -> int:
 
 def _compare_run(case: _Case) -> None:
     """Compare the kernel with the naive scorer for one random training set."""
-    found = case.ask(monte_carlo_cv, "pooled", n_repeats=1, random_state=0).score
+    found = case.ask(monte_carlo_cv, "pooled", n_runs=1, random_state=0).score
     fold = draw_runs(case.problem, 1, np.random.default_rng(0)).all_folds()[0]
     training = tuple(np.flatnonzero(fold < 0).tolist())
     scores = [case.naive(training, x) for x in np.flatnonzero(fold >= 0).tolist()]

@@ -135,7 +135,7 @@ def partial(function, *arguments, **more):
 
 
 ESTIMATOR = KNeighborsClassifier(3)
-RUNS = {"n_repeats": 4, "random_state": 0}
+RUNS = {"n_runs": 4, "random_state": 0}
 FAIR = {
     "complete_cv exact": partial(complete_cv, "nn", Subsample(50), exact=True),
     "complete_cv HEOM": lambda X, y, n_jobs: complete_cv(HEOM().fit(X).neighbors(), y, n_jobs=n_jobs),
@@ -171,9 +171,9 @@ DRAWN = {
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
     "condense": partial(condense),
-    "condensed_cv": partial(condensed_cv, outer=2, n_repeats=1, random_state=0),
+    "condensed_cv": partial(condensed_cv, outer=2, n_runs=1, random_state=0),
     "sampled_episodes": partial(sampled_episodes, Episodes(2, 2), n_episodes=70, n_query=2, random_state=0),
-    "sampled_retrieval": retrieval(sampled_retrieval, n_repeats=5),
+    "sampled_retrieval": retrieval(sampled_retrieval, n_runs=5),
     "Neighbors.kneighbors": lambda X, _, n_jobs: Neighbors.from_data(X).kneighbors(5, n_jobs=n_jobs),
     "rib.loo_votes": lambda X, y, n_jobs: rib.loo_votes(Neighbors.from_data(X), y, n_jobs=n_jobs),
     "rib.RIBClassifier": fitted,

@@ -53,7 +53,7 @@ def test_types_of_json():
 def test_dictionaries_have_the_numbers_of_the_attributes():
     exact = complete_cv(X, Y, "knn", 4, n_neighbors=3, exact=True)
     sampled = complete_cv(X, Y, "knn", 4, method="sampled", n_draws=20)
-    one, runs = (monte_carlo_cv(X, Y, "nn", 4, n_repeats=n, random_state=0) for n in (1, 5))
+    one, runs = (monte_carlo_cv(X, Y, "nn", 4, n_runs=n, random_state=0) for n in (1, 5))
     a, b = complete_cv(X, Y, "nn", 4), complete_cv(X, Y, "knn", 4)
     interval, spread, drawn_runs = a.confidence_interval(0.9), a.split_std(), a.runs(30)
     curves, drawn = surface(X, Y, [1, 3], [8, 16]), surface(X, Y, [1, 3], [8, 16], scoring="f1", n_runs=64)
@@ -73,7 +73,7 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
         (curves, {"scores": curves.scores.tolist()}),
         (drawn, {"exact": False, "std_error": drawn.std_error.tolist()}),
         (tuned, {"score": tuned.score, "n_runs": 20}),
-        (test, {"p_value": test.p_value}),
+        (test, {"pvalue": test.pvalue}),
         (drawn_runs, {"scores": drawn_runs.scores.tolist(), "confusions": drawn_runs.confusions.tolist()}),
         (few, {"per_class": {str(k): v for k, v in few.per_class.items()}, "standard_error": None}),
         (some, {"n_episodes": 10, "std": some.std, "r2": None}),

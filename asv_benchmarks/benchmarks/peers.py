@@ -57,7 +57,7 @@ class OwnSampler(MonteCarlo):
             "knn",
             StratifiedKFold(5),
             n_neighbors=5,
-            n_repeats=50,
+            n_runs=50,
             random_state=0,
             n_jobs=1,
         )

@@ -145,7 +145,7 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
         if repeats and by_distance:
             print_notes([f"variant {rule.name} has no random runs beside its score"])
         elif repeats:
-            answer.runs = timed(monte_carlo_cv, n_repeats=repeats)
+            answer.runs = timed(monte_carlo_cv, n_runs=repeats)
         if args.compare is not None:
             name, parameters_of_it = other_rule(args.compare)
             other = complete_cv(X, table.y, name, cv, **asked, **parameters_of_it)
@@ -176,7 +176,7 @@ def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
             mixed = Table("", np.column_stack([X, y]), y, ("", ""), "", False, categorical=(False, True))
             X, _ = data.neighbors_or_features(args, mixed, rule)
         complete_cv(X, y, rule, tiny, ties=args.ties)
-        monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_repeats=1)
+        monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_runs=1)
 
 
 @dataclass(eq=False)
@@ -385,7 +385,7 @@ class Answer:
         else:
             mean = f"{shown(runs.score)} ±"
             yield "  one run", f"{mean} {shown(runs.std)}  (mean ± standard deviation)"
-            yield "  their mean", f"{mean} {shown(runs.standard_error)}  (± standard error)"
+            yield "  their mean", f"{mean} {shown(runs.std_error)}  (± standard error)"
         off = self._difference(runs.score - self.found.score) + " points" * self.percent
         yield "  off by", f"{off} from the exact {self.found.measure}"
         yield "  time", f"{_seconds(runs.seconds)} in all (likewise)"

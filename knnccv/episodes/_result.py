@@ -120,14 +120,13 @@ class EpisodeScore(OfOtherClasses):
     seconds: float = 0.0
     certified: bool = True
 
-    @property
     def standard_error(self) -> float:
         """The jackknife standard error over classes; NaN without ``jackknife="class"``."""
         return math.nan if self.score_without is None else jackknife_error(self.score_without)
 
     def _jackknifed(self) -> tuple[float, float, Array | None, str]:
         target = "accuracy of episodes of other classes"
-        return self.score, self.standard_error, self.score_without, target
+        return self.score, self.standard_error(), self.score_without, target
 
     @property
     def per_class(self) -> dict[Any, float]:
@@ -154,7 +153,7 @@ class EpisodeScore(OfOtherClasses):
     def __repr__(self) -> str:
         error = ""
         if self.score_without is not None:
-            error = f", standard error {self.standard_error:.2g} over classes"
+            error = f", standard error {self.standard_error():.2g} over classes"
         return (
             f"<EpisodeScore {self.score:.6g}: {self.rule}, {self.episodes}, mean over all episodes of "
             f"{len(self.classes)} classes and {len(self.per_item)} samples{error}, {error_line(self)}, "
@@ -178,13 +177,14 @@ class EpisodeScore(OfOtherClasses):
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        names = "n_neighbors metric ties score error_bound standard_error tied per_class ways seconds"
+        names = "n_neighbors metric ties score error_bound tied per_class ways seconds"
         return {
             "n_items": len(self.per_item),
             "n_classes": len(self.classes),
             "n_way": plain(self.episodes.ways),
             "n_shot": plain(self.episodes.shots),
             **plain_fields(self, *names.split()),
+            "standard_error": plain(self.standard_error()),
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -135,7 +135,7 @@ class SampledEpisodes:
     score : float
         The estimate of the mean over all episodes: the mean accuracy, or with a control variate the
         adjusted mean.
-    standard_error : float
+    std_error : float
         Of ``score``, for other random episodes of the same classes and samples. It says nothing about
         other classes; for them see ``expected_episodes(..., jackknife="class")``.
     std : float
@@ -164,12 +164,12 @@ class SampledEpisodes:
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> found = sampled_episodes(wine.X, wine.y, Episodes(3, 1), n_episodes=50, random_state=0)
-    >>> found.accuracies.shape, 0 < found.standard_error < 0.05
+    >>> found.accuracies.shape, 0 < found.std_error < 0.05
     ((50,), True)
     """
 
     score: float
-    standard_error: float
+    std_error: float
     accuracies: Array
     r2: float
     exact_nearest: float
@@ -198,14 +198,14 @@ class SampledEpisodes:
             If the level is not in (0, 1).
         """
         target = "mean accuracy of all episodes of these samples"
-        return student_interval(self.score, self.standard_error, math.inf, confidence_level, target)
+        return student_interval(self.score, self.std_error, math.inf, confidence_level, target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate and its errors in types that JSON has.
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        found = plain_fields(self, "head", "n_query", "score", "standard_error", "std", "r2")
+        found = plain_fields(self, "head", "n_query", "score", "std_error", "std", "r2")
         return {"n_episodes": len(self.accuracies), **found}
 
     def __float__(self) -> float:
@@ -214,7 +214,7 @@ class SampledEpisodes:
     def __repr__(self) -> str:
         control = "" if math.isnan(self.r2) else f", control variate with R^2 {self.r2:.2f}"
         return (
-            f"<SampledEpisodes {self.score:.4f}, standard error {self.standard_error:.2g}: {self.head}, "
+            f"<SampledEpisodes {self.score:.4f}, standard error {self.std_error:.2g}: {self.head}, "
             f"{len(self.accuracies)} random {self.episodes} episodes of {self.n_query} queries per class, "
             f"standard deviation of one {self.std:.2g}{control}>"
         )
@@ -284,7 +284,7 @@ def sampled_episodes(
     >>> wine = load_wine()
     >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     >>> few = sampled_episodes(X, wine.y, Episodes(3, 1), random_state=0)
-    >>> bool(abs(few.score - expected_episodes(X, wine.y, Episodes(3, 1)).score) < 4 * few.standard_error)
+    >>> bool(abs(few.score - expected_episodes(X, wine.y, Episodes(3, 1)).score) < 4 * few.std_error)
     True
     """
     started = time.perf_counter()
@@ -337,7 +337,7 @@ def sampled_episodes(
         score, error, r2 = _controlled(accuracies, nearest, exact)
     return SampledEpisodes(
         score=score,
-        standard_error=error,
+        std_error=error,
         accuracies=accuracies,
         r2=r2,
         exact_nearest=exact,

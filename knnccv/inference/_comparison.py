@@ -263,7 +263,7 @@ def compare(
     these differences is the luck of the tested samples. It counts twice, since all differences depend on
     the same training samples, which they do not show: this allowance is that of Nadeau and Bengio's
     correction if half of the samples train, a convention, as there is no unbiased estimate (Bengio and
-    Grandvalet). The third part is the luck of the other's training sets, `PredictionScores.split_error`. In
+    Grandvalet). The third part is the luck of the other's training sets, `PredictionScores.std_error`. In
     simulations the standard error was 1.0 to 1.6 times the true one: see the guide.
 
     References
@@ -330,7 +330,7 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     variance = math.fsum(unit_deviations(ours - others, weights, codes) ** 2) * n_units / (n_units - 1)
     return Comparison(
         difference=sign * (scores[0] - scores[1]),
-        standard_error=math.sqrt(2 * variance + other.split_error**2),
+        standard_error=math.sqrt(2 * variance + other.std_error**2),
         degrees_of_freedom=n_units - 1,
         names=(terms.rule, other.name) if sign > 0 else (other.name, terms.rule),
         scores=scores if sign > 0 else (scores[1], scores[0]),

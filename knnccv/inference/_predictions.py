@@ -27,7 +27,7 @@ class PredictionScores:
         How many splits test each sample.
     split_scores : ndarray of shape (n_splits,)
         The score of every split.
-    split_error : float
+    std_error : float
         The standard error of their mean that is due to their training sets: from what their variance is
         more than single scores, drawn at random into the test sets, would make it. 0 for one split.
     labels : ndarray of shape (n_items,), or (n_items, n_outputs)
@@ -49,7 +49,7 @@ class PredictionScores:
     per_item: Array
     n_tested: Array
     split_scores: Array
-    split_error: float
+    std_error: float
     labels: Array
     measure: str
     loss: Array | None
@@ -154,5 +154,5 @@ def predictions_on(
     excess = 0.0
     if len(sizes) > 1:
         excess = split_scores.var(ddof=1) - scores.var(ddof=1) * np.mean(1 / np.array(sizes))
-    split_error = math.sqrt(max(excess, 0.0) / len(sizes))
-    return PredictionScores(per_item, n_tested, split_scores, split_error, labels, measure, matrix, name)
+    std_error = math.sqrt(max(excess, 0.0) / len(sizes))
+    return PredictionScores(per_item, n_tested, split_scores, std_error, labels, measure, matrix, name)

@@ -192,16 +192,16 @@ class ScreenedCV(RandomRuns):
 
     Attributes
     ----------
-    scores : ndarray of shape (n_repeats,)
+    scores : ndarray of shape (n_runs,)
         The score of every run: accuracy in [0, 1].
     score : float
         Their mean.
     std : float
-        Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
-    standard_error : float
-        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+        Their standard deviation (n_runs - 1 in the denominator); NaN for a single run.
+    std_error : float
+        ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
         not that of the samples.
-    n_repeats : int
+    n_runs : int
         The number of runs.
     n_train_sets : int
         The number of training sets from which features were selected: the folds of all runs.
@@ -220,7 +220,7 @@ class ScreenedCV(RandomRuns):
     >>> from knnccv import screened_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = screened_cv(wine.X, wine.y, lambda X, y: [6, 12], n_repeats=5, random_state=0)
+    >>> found = screened_cv(wine.X, wine.y, lambda X, y: [6, 12], n_runs=5, random_state=0)
     >>> round(found.score, 2)
     0.7
     """
@@ -234,15 +234,15 @@ class ScreenedCV(RandomRuns):
     seconds: float = 0.0
 
     @property
-    def n_repeats(self) -> int:
+    def n_runs(self) -> int:
         """The number of runs."""
         return len(self.scores)
 
     def __repr__(self) -> str:
         return (
             f"<ScreenedCV {self.score:.6g}{self._spread()}: {self.n_neighbors} nearest "
-            f"neighbor{'s' if self.n_neighbors > 1 else ''}, {self.n_repeats} random "
-            f"run{'s' if self.n_repeats > 1 else ''} of {self.design}, {self._selected()}>"
+            f"neighbor{'s' if self.n_neighbors > 1 else ''}, {self.n_runs} random "
+            f"run{'s' if self.n_runs > 1 else ''} of {self.design}, {self._selected()}>"
         )
 
     def _selected(self) -> str:
@@ -265,7 +265,7 @@ def screened_cv(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     average: Any = "pooled",
-    n_repeats: int = 50,
+    n_runs: int = 50,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -305,7 +305,7 @@ def screened_cv(
         See `Neighbors.from_data`.
     average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
         As for `complete_cv`: "pooled" is the mean of the scores of the folds, "class" balances the classes.
-    n_repeats : int, default 50
+    n_runs : int, default 50
         Number of random runs. One is enough for deterministic designs (`LeaveOut(1)`,
         `LeaveGroupsOut(p=1)`) with a deterministic `select`.
     random_state : int, numpy Generator or None
@@ -346,12 +346,12 @@ def screened_cv(
     ...     return np.argsort(-abs((y - y.mean()) @ X))[:100]
     >>> round(complete_cv(X[:, most_correlated(X, y)], y, "nn", 5).score, 2)
     0.99
-    >>> round(screened_cv(X, y, most_correlated, 5, n_repeats=20, random_state=0).score, 2)
+    >>> round(screened_cv(X, y, most_correlated, 5, n_runs=20, random_state=0).score, 2)
     0.43
     """
     started = time.perf_counter()
     check_pool(n_jobs, None, progress)
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_runs = check_integer("n_runs", n_runs, 1)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors) or (isinstance(metric, str) and metric == "precomputed"):
         given = f"{X!r}" if isinstance(X, Neighbors) else "metric 'precomputed'"
@@ -365,10 +365,10 @@ def screened_cv(
     k = int(n_neighbors)
     labels = question.labels
     every = question.design.every_split(labels)
-    runs = draw_runs(question, n_repeats, rng) if every is None else given_runs([every] * n_repeats)
+    runs = draw_runs(question, n_runs, rng) if every is None else given_runs([every] * n_runs)
     n_folds = runs.n_folds
-    kind_of = np.broadcast_to(runs.kinds, (n_repeats, n_folds))
-    right = np.zeros((n_repeats, n_folds, len(labels.classes)), np.int64)
+    kind_of = np.broadcast_to(runs.kinds, (n_runs, n_folds))
+    right = np.zeros((n_runs, n_folds, len(labels.classes)), np.int64)
     selected = np.zeros(data.shape[1], np.int64)
     counting = threading.Lock()
 
@@ -394,7 +394,7 @@ def screened_cv(
     added = right * item_shares(question, n_folds)[kind_of]
     return ScreenedCV(
         scores=np.array([math.fsum(run.ravel()) for run in added]),
-        n_train_sets=n_repeats * n_folds,
+        n_train_sets=n_runs * n_folds,
         selection_counts=selected if names_columns(select) else None,
         n_neighbors=k,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", repr(metric)),

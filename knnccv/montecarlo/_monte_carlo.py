@@ -25,15 +25,15 @@ class MonteCarloCV(RandomRuns):
 
     Attributes
     ----------
-    scores : ndarray of shape (n_repeats,)
+    scores : ndarray of shape (n_runs,)
         The score of every run; a run of a k-fold design is one whole partition into folds.
     score : float
         Their mean.
     std : float
-        Their standard deviation (n_repeats - 1 in the denominator): the variation between runs. NaN for a
+        Their standard deviation (n_runs - 1 in the denominator): the variation between runs. NaN for a
         single run.
-    standard_error : float
-        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+    std_error : float
+        ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
         not that of the samples.
     error_bound : float
         Bound of the error of the mean that is caused by neighbor lists which end before enough training
@@ -50,7 +50,7 @@ class MonteCarloCV(RandomRuns):
     >>> from knnccv import monte_carlo_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = monte_carlo_cv(wine.X, wine.y, "nn", n_repeats=20, random_state=0)
+    >>> found = monte_carlo_cv(wine.X, wine.y, "nn", n_runs=20, random_state=0)
     >>> round(found.score, 2), len(found.scores)
     (0.75, 20)
     """
@@ -71,8 +71,8 @@ class MonteCarloCV(RandomRuns):
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        found = plain_fields(self, "std", "standard_error", "scores", "seconds")
-        return {"n_repeats": len(self.scores), "mean": plain(self.score), **found}
+        found = plain_fields(self, "std", "std_error", "scores", "seconds")
+        return {"n_runs": len(self.scores), "mean": plain(self.score), **found}
 
     def __repr__(self) -> str:
         return (
@@ -89,7 +89,7 @@ def monte_carlo_cv(
     variant: str | Variant | type[Variant] = "knn",
     cv: Any = 5,
     *,
-    n_repeats: int = 50,
+    n_runs: int = 50,
     random_state: int | np.random.Generator | None = None,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
@@ -110,7 +110,7 @@ def monte_carlo_cv(
         another design is a single split, and with a test set a single training set from the pool. Every run
         is an unbiased estimate of the exact score for every `average`: if the test sets differ in size
         (`LeaveGroupsOut`), it is the sum of the scores divided by the mean size.
-    n_repeats : int, default 50
+    n_runs : int, default 50
         Number of random runs.
     random_state : int, numpy Generator or None
         Seed of the splits.
@@ -134,18 +134,18 @@ def monte_carlo_cv(
     >>> from knnccv import KFold, complete_cv, monte_carlo_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> few = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_repeats=100, random_state=0)
-    >>> abs(few.score - complete_cv(wine.X, wine.y, "nn", KFold(5)).score) < 4 * few.standard_error
+    >>> few = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_runs=100, random_state=0)
+    >>> abs(few.score - complete_cv(wine.X, wine.y, "nn", KFold(5)).score) < 4 * few.std_error
     True
     """
     started = time.perf_counter()
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_runs = check_integer("n_runs", n_runs, 1)
     check_pool(n_jobs, executor, progress)
     rng = check_random_state(random_state)
     neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
     question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, pool=pool)
     warn_label_leakage(neighbors, question.smallest_train)
-    runs = draw_runs(question, n_repeats, rng)
+    runs = draw_runs(question, n_runs, rng)
     sums, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
     result = MonteCarloCV(
         scores=sums,

@@ -32,10 +32,10 @@ class PermutationTest:
     ----------
     score : float
         The score of the data, as `complete_cv` gives it.
-    p_value : float
+    pvalue : float
         (1 + the number of permutations at least as good) / (1 + n_permutations). Scores that are equal up
         to their error bounds count as at least as good.
-    standard_error : float
+    std_error : float
         Of the p value, for other permutations: sqrt(p (1 - p) / (1 + n_permutations)).
     scores : ndarray of shape (n_permutations,)
         The scores of the permuted labels.
@@ -61,12 +61,12 @@ class PermutationTest:
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> found = permutation_test(wine.X, wine.y, "nn", n_permutations=19, random_state=0)
-    >>> round(found.p_value, 4)
+    >>> round(found.pvalue, 4)
     0.05
     """
 
     score: float
-    p_value: float
+    pvalue: float
     scores: Array
     is_loss: bool
     exchanged: str
@@ -78,13 +78,13 @@ class PermutationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has."""
-        names = ("score", "p_value", "standard_error", "null_mean", "null_std", "z", "is_loss", "exchanged")
+        names = ("score", "pvalue", "std_error", "null_mean", "null_std", "z", "is_loss", "exchanged")
         return plain_fields(self, *names, "variant", "parameters", "design", "measure", "scores", "seconds")
 
     @property
-    def standard_error(self) -> float:
+    def std_error(self) -> float:
         """Standard error of the p value, for other permutations."""
-        return math.sqrt(self.p_value * (1 - self.p_value) / (1 + len(self.scores)))
+        return math.sqrt(self.pvalue * (1 - self.pvalue) / (1 + len(self.scores)))
 
     @property
     def null_mean(self) -> float:
@@ -104,7 +104,7 @@ class PermutationTest:
 
     def __repr__(self) -> str:
         return (
-            f"<PermutationTest p = {self.p_value:.3g} ± {self.standard_error:.2g}: {self.measure} "
+            f"<PermutationTest p = {self.pvalue:.3g} ± {self.std_error:.2g}: {self.measure} "
             f"{self.score:.6g} of {self.variant}{_listed(self.parameters)} over {self.design}, "
             f"{self.null_mean:.6g} ± {self.null_std:.2g} with permuted {self.exchanged} "
             f"({len(self.scores)} permutations)>"
@@ -114,7 +114,7 @@ class PermutationTest:
 def permutation_test(
     X: Any,
     y: Any,
-    rule: str | Variant | type[Variant] = "knn",
+    variant: str | Variant | type[Variant] = "knn",
     cv: Any = 5,
     *,
     n_permutations: int = 999,
@@ -135,7 +135,7 @@ def permutation_test(
 
     Parameters
     ----------
-    X, y, rule, cv, metric, metric_params, average, ties, **parameters
+    X, y, variant, cv, metric, metric_params, average, ties, **parameters
         As for `complete_cv`. The distances must not be fitted to the labels. A rule without an exact kernel
         is sampled, with the same draws for all permutations.
     n_permutations : int, default 999
@@ -175,7 +175,7 @@ def permutation_test(
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> test = permutation_test(wine.X, wine.y, "knn", cv=5, n_permutations=99)
-    >>> round(test.score, 3), test.p_value, round(test.null_mean, 2)
+    >>> round(test.score, 3), test.pvalue, round(test.null_mean, 2)
     (0.696, 0.01, 0.35)
     """
     started = time.perf_counter()
@@ -189,11 +189,14 @@ def permutation_test(
         )
         raise ValueError(msg)
     sampling = check_sampling("auto", 1000, random_state)
-    problem = validate_problem(y, neighbors.n_items, rule, cv, ties, average, parameters, "auto")
+    problem = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, "auto")
     check_method(problem, "auto", exact=False)
     check_distances(problem, neighbors, "auto")
     if problem.score.is_loss is None or not problem.score.is_mean:
-        msg = f"part must be 'error', which is better if smaller, got {problem.parameters['part']!r}"
+        msg = (
+            "ask for a score of each training set that is better if it is smaller or larger, such as "
+            f"part='error' of regression: the {problem.score.name} is not"
+        )
         raise ValueError(msg)
     exchanged, blocks = exchangeable(problem, groups, strata)
     evaluation = NeighborEvaluation(problem, neighbors, TOL, False, n_jobs, sampling=sampling)
@@ -210,7 +213,7 @@ def permutation_test(
     n_good = int((better >= -(bounds + found.truncation_bound)).sum())
     return PermutationTest(
         score=found.score,
-        p_value=(1 + n_good) / (1 + n_permutations),
+        pvalue=(1 + n_good) / (1 + n_permutations),
         scores=scores,
         is_loss=problem.is_loss,
         exchanged=exchanged,

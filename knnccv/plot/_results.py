@@ -119,7 +119,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
 
     Parameters
     ----------
-    random : MonteCarloCV or array_like of shape (n_repeats,)
+    random : MonteCarloCV or array_like of shape (n_runs,)
         The random runs, or their scores.
     exact : CompleteCV or float
         The exact mean over all training sets of the design.
@@ -149,14 +149,14 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> design = knnccv.Subsample(0.5)
-    >>> few = knnccv.monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=50, random_state=0)
+    >>> few = knnccv.monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=50, random_state=0)
     >>> axes = knnccv.plot.luck(few, knnccv.complete_cv(wine.X, wine.y, "nn", design))
     >>> axes.get_xlabel()
     'accuracy of one random run'
     """
     scores = np.asarray(getattr(random, "scores", random), dtype=float)
     if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
-        msg = f"random must be a MonteCarloCV, or finite scores of shape (n_repeats,), got {random!r}"
+        msg = f"random must be a MonteCarloCV, or finite scores of shape (n_runs,), got {random!r}"
         raise ValueError(msg)
     value = float(exact)
     if not math.isfinite(value):
@@ -218,7 +218,7 @@ def cmc(
     ax: Axes | None = None,
     *,
     trials: Any = None,
-    n_repeats: int | None = None,
+    mean_of: int | None = None,
     max_rank: int | None = None,
     **kwargs: Any,
 ) -> Axes:
@@ -234,7 +234,7 @@ def cmc(
         The results of `knnccv.retrieval.sampled_retrieval`, under the names of `results`, for bands of
         plus and minus one standard deviation around the exact curves. Results without trials have no
         band.
-    n_repeats : int, optional
+    mean_of : int, optional
         The bands are those of the mean of this many random galleries, such as 10. They need no `trials` if
         galleries are drawn anew for every query (`Retrieval.cmc_std`). Default: 1 with `trials`, no bands
         otherwise.
@@ -268,7 +268,7 @@ def cmc(
     >>> ids = np.arange(40) % 8
     >>> distances = np.random.default_rng(0).random((40, 40)) + 0.5 * (ids[:, None] != ids)
     >>> result = expected_retrieval(distances, ids, ids, Gallery(per_identity=1), max_rank=8)
-    >>> axes = knnccv.plot.cmc(result, n_repeats=10)
+    >>> axes = knnccv.plot.cmc(result, mean_of=10)
     >>> axes.get_xlabel(), len(axes.lines[0].get_xdata())
     ('rank', 8)
     """
@@ -281,10 +281,10 @@ def cmc(
     for one in curves.values():
         check_fields("results", one, ("scores", "cmc", "cmc_std", "rank"), source)
     sampled = _trials(trials, curves, named)
-    if n_repeats is not None:
-        n_repeats = check_integer("n_repeats", n_repeats, 1)
+    if mean_of is not None:
+        mean_of = check_integer("mean_of", mean_of, 1)
     last = None if max_rank is None else check_integer("max_rank", max_rank, 1)
-    widths = {name: _width(name, one, sampled.get(name), n_repeats) for name, one in curves.items()}
+    widths = {name: _width(name, one, sampled.get(name), mean_of) for name, one in curves.items()}
     with canvas(ax) as axes:
         from matplotlib.ticker import MaxNLocator
 
@@ -302,8 +302,8 @@ def cmc(
         handles: list[Any] = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
         banded = any(width is not None for width in widths.values())
         if banded:
-            mean = (n_repeats or 1) > 1
-            of = f"the mean of {n_repeats} random galleries" if mean else "one random gallery"
+            mean = (mean_of or 1) > 1
+            of = f"the mean of {mean_of} random galleries" if mean else "one random gallery"
             handles.append(band_in_legend(f"± standard deviation of {of}"))
         if named or banded:
             axes.legend(handles=handles, loc="lower right", frameon=False, fontsize="small")
@@ -326,11 +326,11 @@ def _trials(trials: Any, curves: Mapping[str, Any], named: bool) -> dict[str, An
     return found
 
 
-def _width(name: str, result: Any, runs: Any, n_repeats: int | None) -> Array | None:
+def _width(name: str, result: Any, runs: Any, mean_of: int | None) -> Array | None:
     """Half the width of a band at every rank, or None."""
     if runs is None:
-        return None if n_repeats is None else np.asarray(result.cmc_std(n_repeats))
-    deviation = np.asarray(runs.std("cmc")) / np.sqrt(n_repeats or 1)
+        return None if mean_of is None else np.asarray(result.cmc_std(mean_of))
+    deviation = np.asarray(runs.std("cmc")) / np.sqrt(mean_of or 1)
     if len(deviation) < len(result.cmc):
         of = f" of {name!r}" if name else ""
         msg = f"trials{of} have {len(deviation)} ranks, the result has {len(result.cmc)}"

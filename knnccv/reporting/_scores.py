@@ -189,7 +189,7 @@ def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> flo
         study.y,
         study.rule,
         study.design,
-        n_repeats=n_runs,
+        n_runs=n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
         average=study.average,

@@ -118,7 +118,6 @@ class RetrievalScore(OfOtherIdentities):
     score_without: Array | None = None
     groups: IdentityGroups | None = None
 
-    @property
     def standard_error(self) -> Any:
         """The jackknife standard error over identities; NaN without ``jackknife="identity"``."""
         if self.score_without is None or self.groups is None:
@@ -131,14 +130,14 @@ class RetrievalScore(OfOtherIdentities):
         return self.name
 
     def _jackknifed(self) -> tuple[Any, Any, Array | None]:
-        return self.score, self.standard_error, self.score_without
+        return self.score, self.standard_error(), self.score_without
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score and its errors in types that JSON has.
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        error = None if self.score_without is None else plain(self.standard_error)
+        error = None if self.score_without is None else plain(self.standard_error())
         return {**plain_fields(self, "score", "error_bound"), "standard_error": error}
 
     def __float__(self) -> float:
@@ -302,14 +301,14 @@ class Retrieval:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
         return TrainingSetCount(1 if self.draws is None else self.draws.n_galleries())
 
-    def cmc_std(self, n_repeats: int = 1) -> Array:
+    def cmc_std(self, mean_of: int = 1) -> Array:
         """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.
 
         It is exact: the query's right item is found by rank r, or not, independently in every gallery.
 
         Parameters
         ----------
-        n_repeats : int, default 1
+        mean_of : int, default 1
             Galleries of each query whose mean is reported, such as 10.
 
         Returns
@@ -322,7 +321,7 @@ class Retrieval:
             If one gallery serves all queries: their luck is then correlated, and the formula that takes
             them for independent is wrong, as a rule too small. Or if nothing is drawn.
         """
-        check_integer("n_repeats", n_repeats, 1)
+        check_integer("mean_of", mean_of, 1)
         if not self.per_query:
             msg = (
                 f"cmc_std needs galleries that are drawn anew for every query, got {self.gallery!r}; "
@@ -331,7 +330,7 @@ class Retrieval:
             raise ValueError(msg)
         found = self["cmc"]
         shares = np.where(self.valid[:, None], found.per_item, 0.0)
-        deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / n_repeats)
+        deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / mean_of)
         return deviation
 
     def difference(self, other: Retrieval, name: str = "ap") -> RetrievalDifference:
@@ -439,7 +438,7 @@ class Retrieval:
             shown = [f"{f'rank-{r} ' * (r > 0)}{100 * x:.2f} %" for r, x in _shown(found, found.score)]
             luck = ""
             if found.groups is not None:
-                error, at = np.ravel(found.standard_error)[0], " at rank 1" * (np.ndim(found.score) > 0)
+                error, at = np.ravel(found.standard_error())[0], " at rank 1" * (np.ndim(found.score) > 0)
                 luck = f", standard error over identities {100 * error:.2f} points{at}"
             bound = bound_text(found.error_bound)
             lines.append(f"  {name}: {', '.join(shown)} (error at most {bound}){luck}")
@@ -467,7 +466,7 @@ class SampledRetrieval:
 
     Attributes
     ----------
-    trials : dict of str to ndarray of shape (n_repeats,), or (n_repeats, max_rank) for "cmc"
+    trials : dict of str to ndarray of shape (n_runs,), or (n_runs, max_rank) for "cmc"
         The score of every trial.
     protocol, gallery, mask : str
         What was evaluated, in words.
@@ -475,7 +474,7 @@ class SampledRetrieval:
     Examples
     --------
     >>> from knnccv.retrieval import Gallery, sampled_retrieval
-    >>> found = sampled_retrieval([[0.1, 0.4, 0.2]], [7], [7, 7, 8], Gallery(per_identity=1), n_repeats=20)
+    >>> found = sampled_retrieval([[0.1, 0.4, 0.2]], [7], [7, 7, 8], Gallery(per_identity=1), n_runs=20)
     >>> found.trials["ap"].shape
     (20,)
     """
@@ -493,9 +492,9 @@ class SampledRetrieval:
         """The standard deviation of one trial."""
         return self.trials[name].std(axis=0, ddof=1)
 
-    def standard_error(self, name: str, n_repeats: int = 10) -> Any:
-        """The standard deviation of a mean of `n_repeats` trials, such as that of published tables."""
-        return self.std(name) / np.sqrt(check_integer("n_repeats", n_repeats, 1))
+    def std_error(self, name: str, mean_of: int = 10) -> Any:
+        """The standard deviation of a mean of `mean_of` trials, such as that of published tables."""
+        return self.std(name) / np.sqrt(check_integer("mean_of", mean_of, 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mean and the scatter of every score in types that JSON has.
@@ -506,7 +505,7 @@ class SampledRetrieval:
             name: {
                 "mean": plain(self.mean(name)),
                 "std_of_one": plain(self.std(name)),
-                "std_of_mean_of_ten": plain(self.standard_error(name, 10)),
+                "std_of_mean_of_ten": plain(self.std_error(name, 10)),
             }
             for name in self.trials
         }

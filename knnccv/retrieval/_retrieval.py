@@ -95,7 +95,7 @@ def expected_retrieval(
     average : {"query", "identity"}, default "query"
         Mean over queries, or over the queries' identities of the mean of their queries.
     jackknife : {None, "identity"}, default None
-        "identity": ``r["ap"].standard_error``, the luck of having these identities and no others. Each
+        "identity": ``r["ap"].standard_error()``, the luck of having these identities and no others. Each
         identity in turn is left out: its queries, and its gallery items before anything is drawn. Left out
         are identities with scored queries, and those without if a query may find one of their items;
         neither junk that a mask always removes, nor identities without queries whose items are all in
@@ -148,7 +148,7 @@ def expected_retrieval(
     if isinstance(gallery, Gallery) and gallery.n_identities is not None:
         msg = (
             f"pass Gallery(n_identities={gallery.n_identities}, ...) to sampled_retrieval, which draws "
-            "random identities: s.mean(name) has the standard error s.standard_error(name, n_repeats)"
+            "random identities: s.mean(name) has the standard error s.std_error(name, mean_of)"
         )
         raise ValueError(msg)
     problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
@@ -269,7 +269,7 @@ def sampled_retrieval(
     ties: str = "random",
     always: Any = None,
     average: str = "query",
-    n_repeats: int = 200,
+    n_runs: int = 200,
     per_query: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -290,8 +290,8 @@ def sampled_retrieval(
         As in `expected_retrieval`.
     ties, always, average, n_jobs, progress
         As in `expected_retrieval`.
-    n_repeats : int, default 200
-        Number of trials. The standard deviation has a relative error of about ``1 / sqrt(2 n_repeats)``.
+    n_runs : int, default 200
+        Number of trials. The standard deviation has a relative error of about ``1 / sqrt(2 n_runs)``.
     per_query : bool, optional
         Whether a trial draws a gallery for every query, or one for all of them. Default: as `gallery` does.
     random_state : None, int or numpy Generator, default 0
@@ -304,7 +304,7 @@ def sampled_retrieval(
     Raises
     ------
     ValueError, TypeError
-        As `expected_retrieval`; or `n_repeats` is less than 2; a query has fewer identities to draw from
+        As `expected_retrieval`; or `n_runs` is less than 2; a query has fewer identities to draw from
         than `n_identities`; right items of a query are in `always` where shared galleries have random
         identities; or no query has its identity in the gallery of a trial.
 
@@ -330,7 +330,7 @@ def sampled_retrieval(
         check_bool("per_query", per_query)
         parts = [(replace(one, per_query=per_query), some) for one, some in parts]
         drawn = parts[0][0].words()
-    n_trials = check_integer("n_repeats", n_repeats, 2)
+    n_trials = check_integer("n_runs", n_runs, 2)
     rng = check_random_state(random_state)
     trials: dict[str, Array] = {}
     with one_bar(progress):

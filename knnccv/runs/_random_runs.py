@@ -50,7 +50,7 @@ class RandomRuns:
         return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
 
     @property
-    def standard_error(self) -> float:
+    def std_error(self) -> float:
         """Standard deviation of the mean."""
         return self.std / float(np.sqrt(len(self.scores)))
 
@@ -63,7 +63,7 @@ class RandomRuns:
     def _spread(self) -> str:
         if len(self.scores) == 1:
             return ""
-        return f" ± {self.standard_error:.2g} (standard error; one run ± {self.std:.2g})"
+        return f" ± {self.std_error:.2g} (standard error; one run ± {self.std:.2g})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class ScoredRuns(RandomRuns):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has."""
-        names = ("score", "std", "standard_error", "expected", "measure", "scores")
+        names = ("score", "std", "std_error", "expected", "measure", "scores")
         return plain_fields(self, *names, "classes", "confusions")
 
     def quantile(self, q: Any) -> Any:

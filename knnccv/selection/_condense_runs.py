@@ -28,21 +28,21 @@ class CondensedCV(RandomRuns):
 
     Attributes
     ----------
-    scores : ndarray of shape (n_repeats,)
+    scores : ndarray of shape (n_runs,)
         The score of every run: the mean over its tested samples, which the prototypes of the training set
         classify.
     score : float
         Their mean, an honest estimate for the whole procedure.
     std : float
-        Their standard deviation (n_repeats - 1 in the denominator); NaN for a single run.
-    standard_error : float
-        ``std / sqrt(n_repeats)``, the standard error of the mean. It measures the randomness of the splits,
+        Their standard deviation (n_runs - 1 in the denominator); NaN for a single run.
+    std_error : float
+        ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
         not that of the samples.
-    scores_of_all : ndarray of shape (n_repeats,)
+    scores_of_all : ndarray of shape (n_runs,)
         The scores of the same runs with all samples of the training sets.
-    inner_scores : ndarray of shape (n_repeats,)
+    inner_scores : ndarray of shape (n_runs,)
         The mean inner score of each run, `Condensed.score`, which is optimistic.
-    reductions : ndarray of shape (n_repeats,)
+    reductions : ndarray of shape (n_runs,)
         The mean share of the training samples that was removed, for each run.
 
     Examples
@@ -50,7 +50,7 @@ class CondensedCV(RandomRuns):
     >>> from knnccv.selection import condensed_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = condensed_cv(wine.X, wine.y, outer=2, n_repeats=1, random_state=0)
+    >>> found = condensed_cv(wine.X, wine.y, outer=2, n_runs=1, random_state=0)
     >>> found.inner_score > found.score
     True
     """
@@ -86,7 +86,7 @@ class CondensedCV(RandomRuns):
         return float((self.scores - self.scores_of_all).mean())
 
     @property
-    def difference_error(self) -> float:
+    def difference_std_error(self) -> float:
         """Standard error of `difference`, over the runs; NaN for a single one."""
         each = self.scores - self.scores_of_all
         return float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
@@ -108,7 +108,7 @@ def condensed_cv(
     cv: Any = None,
     *,
     outer: Any = 5,
-    n_repeats: int = 10,
+    n_runs: int = 10,
     random_state: Any = None,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
@@ -139,7 +139,7 @@ def condensed_cv(
         As in `condense`, for every training set.
     outer : int or design, default 5
         The runs: an integer is that number of stratified folds.
-    n_repeats : int, default 10
+    n_runs : int, default 10
         Number of random runs.
     random_state : int, numpy Generator or None
         Seed of the splits.
@@ -167,13 +167,13 @@ def condensed_cv(
     >>> from knnccv.selection import condensed_cv
     >>> wine = load_wine()
     >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
-    >>> runs = condensed_cv(X, wine.y, outer=2, n_repeats=2, random_state=0)
+    >>> runs = condensed_cv(X, wine.y, outer=2, n_runs=2, random_state=0)
     >>> bool(runs.inner_score > runs.score > 0.9)
     True
     """
     started = time.perf_counter()
     check_pool(n_jobs, None, progress)
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_runs = check_integer("n_runs", n_runs, 1)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):
         msg = f"condensed_cv needs the samples themselves, got {X!r}"
@@ -184,9 +184,9 @@ def condensed_cv(
     design = as_design(outer)
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
-    runs = draw_runs(outside, n_repeats, rng)
+    runs = draw_runs(outside, n_runs, rng)
     data = _Samples(X, metric, metric_params)
-    sums = np.zeros((5, n_repeats, runs.n_folds))
+    sums = np.zeros((5, n_runs, runs.n_folds))
 
     def one_fold(run: int, fold: int, train: Array, test: Array) -> None:
         y_train = labels.classes[labels.codes[train]]

@@ -55,7 +55,7 @@ class Searched:
         self,
         cv: Any = None,
         *,
-        n_repeats: int = N_REPEATS,
+        n_runs: int = N_REPEATS,
         random_state: Any = 0,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -69,7 +69,7 @@ class Searched:
         ----------
         cv : int or design, optional
             The design of the outer runs. Default: that of the search.
-        n_repeats : int, default 10
+        n_runs : int, default 10
             Random runs.
         random_state : int, numpy Generator or None, default 0
             Seed of the splits.
@@ -81,7 +81,7 @@ class Searched:
         Returns
         -------
         ScreenedCV, or MonteCarloCV for regression
-            Also kept as `nested`, from which `honest_score` and `honest_standard_error` are taken.
+            Also kept as `nested`, from which `honest_score` and `honest_std_error` are taken.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Searched:
             If an argument is not allowed, a training set is too small for the search, or the rule has no
             such runs (they exist for the accuracy of "nn" and "knn", and the error of "regression").
         """
-        options = {"n_repeats": n_repeats, "random_state": random_state, "progress": progress}
+        options = {"n_runs": n_runs, "random_state": random_state, "progress": progress}
         self.nested = self._runs(cv, n_jobs, **options)
         return self.nested
 
@@ -99,14 +99,14 @@ class Searched:
         return None if self.nested is None else self.nested.score
 
     @property
-    def honest_standard_error(self) -> float | None:
+    def honest_std_error(self) -> float | None:
         """The standard error of `honest_score`: the randomness of the splits, not that of the samples."""
-        return None if self.nested is None else self.nested.standard_error
+        return None if self.nested is None else self.nested.std_error
 
     def _scores_in_words(self) -> str:
         honest = "not computed: call honest()"
         if self.nested is not None:
-            error = f" ± {self.nested.standard_error:.2g}" if len(self.nested.scores) > 1 else " (one run)"
+            error = f" ± {self.nested.std_error:.2g}" if len(self.nested.scores) > 1 else " (one run)"
             honest = f"{self.nested.score:.6g}{error}"
         return (
             f"inner {self.measure} {self.inner_score:.6g} (OPTIMISTIC, the choice was made for it), "
@@ -137,7 +137,7 @@ class FeatureSelection(Searched):
         chosen for this score. Report `honest_score`.
     nested : RandomRuns or None
         The runs of the honest score; None until `honest` has computed them.
-    honest_score, honest_standard_error : float or None
+    honest_score, honest_std_error : float or None
         Mean and standard error of these runs.
     measure, metric, design, average
         The name of the score, and the arguments.
@@ -187,7 +187,7 @@ class WeightSearch(Searched):
         Passes over all columns, including the last one, which changed nothing.
     converged : bool
         Whether the last pass changed nothing; False if `max_cycles` ended the search.
-    inner_score, nested, honest_score, honest_standard_error, measure, metric, design, average, n_scored, \
+    inner_score, nested, honest_score, honest_std_error, measure, metric, design, average, n_scored, \
 seconds
         As in `FeatureSelection`.
 
@@ -290,17 +290,17 @@ class Reruns:
         )
 
     def _regression(
-        self, cv: Any, n_repeats: int, random_state: Any, n_jobs: int | None, progress: bool
+        self, cv: Any, n_runs: int, random_state: Any, n_jobs: int | None, progress: bool
     ) -> MonteCarloCV:
         """Mean squared errors of runs; of tied training samples the first in the data is nearer."""
         check_pool(n_jobs, None, progress)
-        n_repeats = check_integer("n_repeats", n_repeats, 1)
+        n_runs = check_integer("n_runs", n_runs, 1)
         rng = check_random_state(random_state)
         X, old, targets = self.X, self.problem, self.problem.targets
         question = validate_problem(targets, len(X), old.variant, cv, "index", old.average, old.parameters)
         k = question.variant.n_nearest(**question.parameters)
-        runs = draw_runs(question, n_repeats, rng)
-        errors = np.zeros((n_repeats, runs.n_folds))
+        runs = draw_runs(question, n_runs, rng)
+        errors = np.zeros((n_runs, runs.n_folds))
 
         def run_fold(run: int, fold: int, train: Array, test: Array) -> None:
             features, _ = screened(self.search, X, targets, train, test)

@@ -122,7 +122,7 @@ def select_features(
     array([ 6,  9, 12])
     >>> chosen.scores.round(3)
     array([0.765, 0.925, 0.953])
-    >>> round(chosen.honest(n_repeats=2).score, 2)
+    >>> round(chosen.honest(n_runs=2).score, 2)
     0.93
     """
     started = time.perf_counter()
@@ -159,7 +159,7 @@ def select_features(
         n_features=len(table),
     )
     if nested:
-        result.honest(n_repeats=nested, random_state=random_state, progress=progress)
+        result.honest(n_runs=nested, random_state=random_state, progress=progress)
     return result
 
 
@@ -270,7 +270,7 @@ def search_weights(
         converged=converged,
     )
     if nested:
-        result.honest(n_repeats=nested, random_state=random_state, progress=progress)
+        result.honest(n_runs=nested, random_state=random_state, progress=progress)
     return result
 
 

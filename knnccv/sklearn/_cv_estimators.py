@@ -295,7 +295,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         cv : splitter of scikit-learn, optional
             The outer splits. Default: 5 shuffled folds, stratified for a classifier, or of `groups`.
         **options
-            Further arguments of `expected_score`, such as ``n_repeats=20``, the number of runs of the outer
+            Further arguments of `expected_score`, such as ``n_runs=20``, the number of runs of the outer
             splits, and ``random_state``, their seed.
 
         Returns

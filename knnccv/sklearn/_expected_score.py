@@ -37,6 +37,8 @@ from ._scoring import for_sklearn, is_costs, several
 from ._splitters import FromPool
 
 METHODS = ("exact", "mc", "auto")
+N_FITS = 20
+"""The default number of runs of scikit-learn."""
 FEWEST_CONTROLLED = 10
 """The number of runs of scikit-learn from which a control variate pays."""
 
@@ -47,7 +49,6 @@ class _Options(TypedDict, total=False):
     cv: Any
     groups: Any
     method: str
-    n_repeats: int
     n_draws: int
     n_runs: int | None
     random_state: Any
@@ -90,7 +91,6 @@ def expected_score(
     scoring: Any = None,
     groups: Any = None,
     method: str = "auto",
-    n_repeats: int = 20,
     n_draws: int = 1000,
     n_runs: int | None = None,
     random_state: Any = None,
@@ -149,17 +149,15 @@ def expected_score(
         `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` over
         ``n_neighbors`` or ``metric`` is scored by `knnccv.tuned_score`. All else runs scikit-learn, as
         "mc"; the exact accuracy of steps that are fitted once serves as control variate.
-        "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_repeats`
+        "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_runs`
         reseeded copies of the splitter, for any estimator and scoring.
-    n_repeats : int, default 20
-        Number of runs of scikit-learn, where it runs.
     n_draws : int, default 1000
         Number of training sets that "auto" draws for a sample; `std_error` falls with its square root, or
         faster.
     n_runs : int, optional
-        Number of random runs of knnccv. Default: 5,000 if votes can be counted, 1,000 if columns are scaled
-        within the folds or weights differ and for a grid search, 200 if scikit-learn has to score
-        predictions.
+        Number of random runs, where the score is their mean. Default: 5,000 if votes can be counted, 1,000
+        if columns are scaled within the folds or weights differ and for a grid search, 200 if scikit-learn
+        has to score predictions, and 20 if it has to fit the estimator.
     random_state : int, numpy Generator or RandomState, or None
         Seed of the draws and the runs.
     transductive : bool, default False
@@ -227,7 +225,6 @@ def expected_score(
     from sklearn.base import is_classifier
     from sklearn.model_selection import check_cv
 
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
     check_pool(None, None, progress)
     check_choice("method", method, METHODS)
     _check_options(average, tol, n_draws, n_runs, transductive)
@@ -257,11 +254,11 @@ def expected_score(
     request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
     with one_bar(progress):
         if scorings is None:
-            found = _score(request, scoring, method, n_repeats, n_runs)
+            found = _score(request, scoring, method, n_runs)
             warn_of_ties([found], request)
             return found
         every = {
-            name: _score(request, one, method, n_repeats, n_runs, f" of {name!r}")
+            name: _score(request, one, method, n_runs, f" of {name!r}")
             for name, one in scorings.items()
         }
     warn_of_ties(every.values(), request)
@@ -274,12 +271,12 @@ def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transducti
     check_tol(tol)
     check_n_draws(n_draws)
     if n_runs is not None:
-        check_integer("n_runs", n_runs, 2)
+        check_integer("n_runs", n_runs, 1)
     check_bool("transductive", transductive)
 
 
 def _score(
-    request: Request, scoring: Any, method: str, n_repeats: int, n_runs: int | None, which: str = ""
+    request: Request, scoring: Any, method: str, n_runs: int | None, which: str = ""
 ) -> ExpectedScore:
     """Compute the expected score by the `method`; `which` names the scoring if there are several.
 
@@ -312,8 +309,9 @@ def _score(
             why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
         elif hasattr(request.prepared.estimator, "_as_grid_search"):
             why_not = "the rule is chosen within every training set"
-    control = control_once(request) if method == "auto" and n_repeats >= FEWEST_CONTROLLED else None
-    return sample(request, scoring, n_repeats, why_not, control)
+    n_fits = n_runs or N_FITS
+    control = control_once(request) if method == "auto" and n_fits >= FEWEST_CONTROLLED else None
+    return sample(request, scoring, n_fits, why_not, control)
 
 
 def scores_of(

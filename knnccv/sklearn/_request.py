@@ -58,8 +58,6 @@ class ExpectedScore(ScoredHalves):
         The splitter.
     explanation : str
         A sentence about the computation.
-    n_repeats : int
-        The number of averaged runs of scikit-learn; 0 if `exact`.
     result : CompleteCV, tuple of CompleteCV, or None
         The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
     n_draws : int
@@ -90,7 +88,6 @@ class ExpectedScore(ScoredHalves):
     ties: str | None = None
     design: str
     explanation: str
-    n_repeats: int = 0
     result: Any = None
     n_draws: int = 0
     n_runs: int = 0
@@ -198,7 +195,7 @@ class ExpectedScore(ScoredHalves):
         if not self.exact:
             what = f"an estimate from drawn training sets, n_draws={self.n_draws}"
             if not self.n_draws:
-                what = f"the mean of sampled runs, n_repeats={self.n_repeats or self.n_runs}"
+                what = f"the mean of sampled runs, n_runs={self.n_runs}"
             msg = (
                 f"{population} an exact score, but this is {what}: take method='exact' where it is "
                 "possible (scalers: with transductive=True), or knnccv.complete_cv; std_error is the luck "

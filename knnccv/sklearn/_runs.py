@@ -60,7 +60,7 @@ def run_all(request: Request, scoring: Any, law: GroupLaw) -> ExpectedScore:
 
 
 def sample(
-    request: Request, scoring: Any, n_repeats: int, why: str, control: SplitControl | None = None
+    request: Request, scoring: Any, n_runs: int, why: str, control: SplitControl | None = None
 ) -> ExpectedScore:
     """Return the mean score of reseeded runs of scikit-learn, or its score if all runs are the same.
 
@@ -85,9 +85,9 @@ def sample(
         except InexactError:  # the splitter draws random numbers without a `random_state`
             cv = copy.deepcopy(cv)
     rng = np.random.default_rng(request.seed)
-    sums, sizes = np.empty((2, n_repeats))
+    sums, sizes = np.empty((2, n_runs))
     runs = []
-    for run in counted(range(n_repeats), n_repeats):
+    for run in counted(range(n_runs), n_runs):
         seed = int(rng.integers(2**31 - 1))
         splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
         scores, weights = _run(request, scoring, splits)
@@ -96,13 +96,13 @@ def sample(
     score = float(sums.sum() / sizes.sum())
     # The standard error of a ratio of two means; for equal sizes, that of a mean.
     residuals = (sums - score * sizes) / sizes.mean()
-    error = float(residuals.std(ddof=1) / np.sqrt(n_repeats)) if n_repeats > 1 else float("nan")
-    number = f"{n_repeats} run{'s' if n_repeats > 1 else ''}"
+    error = float(residuals.std(ddof=1) / np.sqrt(n_runs)) if n_runs > 1 else float("nan")
+    number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
     if control is not None and (sizes == sizes[0]).all():
         score, error, _ = controlled_mean(sums / sizes, control(runs)[:, None], [0.0])
         how += "; corrected by the exact score of steps that are fitted once"
-    return request.answer(score, how, std_error=error, n_repeats=n_repeats, **INEXACT)
+    return request.answer(score, how, std_error=error, n_runs=n_runs, **INEXACT)
 
 
 def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array, Array]:

@@ -197,10 +197,10 @@ def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bo
         y = np.repeat([0, 1], N_SAMPLES // 2)
         kept = X[:, select(X, y)]
         errors[0, number] = complete_cv(kept, y, "nn", FOLDS, n_jobs=1).score
-        one = monte_carlo_cv(kept, y, "nn", FOLDS, n_repeats=1, random_state=rng, n_jobs=1)
+        one = monte_carlo_cv(kept, y, "nn", FOLDS, n_runs=1, random_state=rng, n_jobs=1)
         errors[1, number] = one.score
         for way, folds in enumerate((FOLDS, StratifiedKFold(FOLDS.n_splits)), start=2):
-            right = screened_cv(X, y, select, folds, n_repeats=N_REPEATS[quick], random_state=rng, n_jobs=1)
+            right = screened_cv(X, y, select, folds, n_runs=N_REPEATS[quick], random_state=rng, n_jobs=1)
             errors[way, number] = right.score
         ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
         while len(np.unique(y[ten])) < 2:  # constant labels have no correlation
@@ -280,7 +280,7 @@ def planar(number: int, n_new: int, n_jobs: int | None = None) -> Planar:
     n_train = len(y) - len(y) // FOLDS.n_splits
     expected = 1 - surface(X, y, NUMBERS, n_train, n_jobs=n_jobs).scores[:, 0]
     # The same partitions for all numbers of neighbors.
-    same: dict[str, Any] = {"n_repeats": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
+    same: dict[str, Any] = {"n_runs": N_CURVES, "random_state": SEED, "n_jobs": n_jobs}
     runs = [monte_carlo_cv(X, y, "knn", FOLDS, n_neighbors=k, **same) for k in NUMBERS.tolist()]
     curves = np.array([1 - run.scores for run in runs]).T
     points, _ = distribution.draw(np.random.default_rng([SEED, N_MEANS, number, 1]), n_new // 2)

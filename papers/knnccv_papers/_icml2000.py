@@ -226,7 +226,7 @@ def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int
         return [0]
 
     # `screened_cv` shows the training sets of its runs. The same seed draws them again below.
-    again: dict[str, Any] = {"n_repeats": n_draws, "n_jobs": 1}
+    again: dict[str, Any] = {"n_runs": n_draws, "n_jobs": 1}
     rngs = [np.random.default_rng(seed) for _ in range(2)]
     screened_cv(np.arange(len(y))[:, None], y, noted, design, random_state=rngs[0], **again)
     holdouts = monte_carlo_cv(X, y, block.rule, design, random_state=rngs[1], **again, **block.parameters)
@@ -248,7 +248,7 @@ def _ask(block: Block, method: str, drawn: DrawnSet, n_trials: int, rng: Any) ->
         else (drawn.X, drawn.y, design_of(method, drawn.y))
     )
     started = time.perf_counter()
-    runs = monte_carlo_cv(X, y, block.rule, design, n_repeats=n_trials, random_state=rng, **asked)
+    runs = monte_carlo_cv(X, y, block.rule, design, n_runs=n_trials, random_state=rng, **asked)
     return runs.scores, time.perf_counter() - started
 
 

@@ -68,7 +68,7 @@ def _run(experiment: Mapping[str, Any], quick: bool) -> tuple[Mapping[str, Cell]
 
     def trials(number: int) -> Any:
         return knnccv.monte_carlo_cv(
-            data.X, data.y, ties=ties, n_repeats=number, random_state=SEED, **asked
+            data.X, data.y, ties=ties, n_runs=number, random_state=SEED, **asked
         )
 
     numbers, n_calls = _numbers(experiment), N_CALLS[quick]

@@ -103,7 +103,7 @@ def _measure(data: Dataset, n_neighbors: int, quick: bool) -> Found:
     exact = partial(complete_cv, data.X, data.y, "knn", N_FOLDS, n_neighbors=n_neighbors)
     answer = exact()
     random = monte_carlo_cv(
-        data.X, data.y, "knn", N_FOLDS, n_neighbors=n_neighbors, n_repeats=N_RUNS[quick], random_state=SEED
+        data.X, data.y, "knn", N_FOLDS, n_neighbors=n_neighbors, n_runs=N_RUNS[quick], random_state=SEED
     )
     return Found(
         data.X.shape,

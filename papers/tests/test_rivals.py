@@ -123,7 +123,7 @@ def test_scores_without_spread():
     assert (none.pvalue, none.low, none.high) == (1, 0, 0)
     assert math.isnan(none.statistic)
     X = np.concatenate([np.arange(20.0), 1000 + np.arange(20.0)])[:, None]
-    found = rivals.nested_cv(X, np.repeat([0, 1], 20), 1, n_folds=4, n_repeats=2)
+    found = rivals.nested_cv(X, np.repeat([0, 1], 20), 1, n_folds=4, n_runs=2)
     assert (found.estimate, found.low, found.high) == (1, 1, 1)
 
 
@@ -138,7 +138,7 @@ class Nearest:
         return self.y[gaps.argmin(axis=1)]
 
 
-def directly(X, y, n_folds, n_repeats, seed):
+def directly(X, y, n_folds, n_runs, seed):
     """Algorithm 1 for 1-NN, one training set for each pair of outer and inner fold."""
     rng = np.random.default_rng(seed)
     n = len(y)
@@ -154,7 +154,7 @@ def directly(X, y, n_folds, n_repeats, seed):
         return (model.predict(X[tested]) != y[tested]).astype(float)
 
     a, b, inner = [], [], []
-    for _ in range(n_repeats):
+    for _ in range(n_runs):
         folds = draw()
         for j, outer in enumerate(folds):
             found = [errors([outer, fold], fold) for k, fold in enumerate(folds) if k != j]
@@ -162,7 +162,7 @@ def directly(X, y, n_folds, n_repeats, seed):
             a.append((np.mean(found) - out.mean()) ** 2)
             b.append(out.var(ddof=1) / len(out))
             inner.extend(np.concatenate(found))
-    plain = [np.mean([errors([fold], fold) for fold in draw()]) for _ in range(-(-n_repeats // 5))]
+    plain = [np.mean([errors([fold], fold) for fold in draw()]) for _ in range(-(-n_runs // 5))]
     mse = max(np.mean(a) - np.mean(b), 0)
     deviation, n_inner = np.std(inner, ddof=1), n * (n_folds - 1) // n_folds
     inflation = np.clip(np.sqrt(mse) / (deviation / np.sqrt(n_inner)), 1, np.sqrt(n_folds))
@@ -177,7 +177,7 @@ def test_nested_cross_validation_directly(n, n_folds):
     y[X[:, 0] > 0.3] = 1
     expected, error, inflation = directly(X, y, n_folds, 6, 1)
     for data, rule in ((X, 1), (Neighbors.from_data(X), 1), (X, Nearest())):
-        found = rivals.nested_cv(data, y, rule, n_folds=n_folds, n_repeats=6, random_state=1)
+        found = rivals.nested_cv(data, y, rule, n_folds=n_folds, n_runs=6, random_state=1)
         assert found.estimate == pytest.approx(expected, rel=1e-12)
         assert found.standard_error == pytest.approx(error, rel=1e-12)
         assert found.inflation == pytest.approx(inflation, rel=1e-12)
@@ -188,7 +188,7 @@ def test_nested_cross_validation_directly(n, n_folds):
 def test_votes_equal_a_classifier():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 3)), np.array(list("bac"))[rng.integers(0, 3, 60)]
-    options = {"n_folds": 5, "n_repeats": 3}
+    options = {"n_folds": 5, "n_runs": 3}
     votes = rivals.nested_cv(X, y, 7, **options)
     fitted = rivals.nested_cv(X, y, KNeighborsClassifier(7), **options)
     assert votes == fitted

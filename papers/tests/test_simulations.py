@@ -86,7 +86,7 @@ class TestElementsOfStatisticalLearning:
             how = {"n_neighbors": int(_esl.NUMBERS[i])}
             exact = complete_cv(plane.X, plane.y, "knn", KFold(5), **how)
             assert plane.expected[i] == pytest.approx(100 * (1 - exact.score), abs=1e-4)
-            how |= {"n_repeats": 5, "random_state": _esl.SEED}
+            how |= {"n_runs": 5, "random_state": _esl.SEED}
             few = monte_carlo_cv(plane.X, plane.y, "knn", KFold(5), **how)
             np.testing.assert_allclose(plane.curves[:, i], 100 * (1 - few.scores))
         points, labels = plane.distribution.draw(np.random.default_rng(5), 20_000)

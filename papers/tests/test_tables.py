@@ -47,7 +47,7 @@ class TestTechnicalReport:
     @slow
     def test_the_spread_of_a_mean_of_trials(self, quick):
         data = fetch_liver_disorders()
-        how = {"ties": "index", "n_repeats": 250, "random_state": _tr1999.SEED, "rank": 5}
+        how = {"ties": "index", "n_runs": 250, "random_state": _tr1999.SEED, "rank": 5}
         scores = monte_carlo_cv(data.X, data.y, "rank", Subsample(172), **how).scores
         lines = {(line.part, line.quantity): line for line in quick("tr-table1")[0].lines}
         ones, tens = (lines["Experiment 2", f"S-{n}"] for n in (1, 10))

@@ -111,13 +111,13 @@ def patients(gap=""):
 def check_same(question, features, y, table, asked):
     """The JSON and the text of a question have the numbers of `complete_cv` and of `monte_carlo_cv`."""
     exact = complete_cv(features, y, **asked)
-    runs = monte_carlo_cv(features, y, n_repeats=3, random_state=7, **asked)
+    runs = monte_carlo_cv(features, y, n_runs=3, random_state=7, **asked)
     answer = numbers(f"{question} --repeats 3 --seed 7", table)
     for name in ("score", "error_bound", "measure", "ties", "design", "variant"):
         assert answer[name] == getattr(exact, name), (question, name)
     assert str(answer["n_train_sets"]) == str(exact.n_train_sets), question
     assert answer["random_runs"]["scores"] == runs.scores.tolist(), question
-    assert answer["random_runs"]["standard_error"] == runs.standard_error
+    assert answer["random_runs"]["std_error"] == runs.std_error
     assert answer["n_items"] == len(y)
     text = knnccv(f"{question} --repeats 3 --seed 7", table)
     percent = "accuracy" in exact.measure
@@ -130,7 +130,7 @@ def check_same(question, features, y, table, asked):
     for part in (
         f"{100 * exact.score:.4f} %  ({exact.score:.12f}" if percent else f"{exact.score:.10g}",
         f"{shown(runs.score)} ± {shown(runs.std)}  (mean ± standard deviation)",
-        f"{shown(runs.score)} ± {shown(runs.standard_error)}  (± standard error)",
+        f"{shown(runs.score)} ± {shown(runs.std_error)}  (± standard error)",
         f"{off} from the exact {exact.measure}",
     ):
         assert part in text, (question, part)
@@ -187,7 +187,7 @@ def test_mixed_tables_are_measured_by_heom_whatever_marks_their_gaps():
         table = patients(gap)
         answer = numbers(f"{question} --repeats 3 --seed 7", table)
         assert answer["score"] == complete_cv(near, OUTCOME).score
-        runs = monte_carlo_cv(near, OUTCOME, n_repeats=3, random_state=7)
+        runs = monte_carlo_cv(near, OUTCOME, n_runs=3, random_state=7)
         assert answer["random_runs"]["scores"] == runs.scores.tolist()
         assert (answer["categorical_features"], answer["n_missing"]) == (["ward"], 7)
         assert f" 7 missing values ({gap or 'empty'}: 7)\n" in knnccv(question, table)
@@ -522,7 +522,7 @@ def test_a_test_set_is_scored_by_samples_of_the_table():
         asked = {**asked, "test": (both[12:], labels)}
         exact, runs = (
             complete_cv(*given, **asked),
-            monte_carlo_cv(*given, n_repeats=3, random_state=0, **asked),
+            monte_carlo_cv(*given, n_runs=3, random_state=0, **asked),
         )
         answer = numbers(question, pool, test=test)
         assert (answer["score"], answer["n_items"], answer["n_test"]) == (exact.score, 12, 5), options

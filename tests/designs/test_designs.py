@@ -296,8 +296,8 @@ def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_ave
     assert ours.score == complete_cv(X, y, "knn", same, n_neighbors=3, average="item").score
     assert ours.n_train_sets == 15 * 10 * 5
     design = RebalancedLeaveOneOut()
-    runs = monte_carlo_cv(X, y, "knn", design, n_repeats=4000, random_state=0, n_neighbors=3)
-    assert abs(runs.score - ours.score) < 4 * runs.standard_error
+    runs = monte_carlo_cv(X, y, "knn", design, n_runs=4000, random_state=0, n_neighbors=3)
+    assert abs(runs.score - ours.score) < 4 * runs.std_error
     fold, kinds = design.draw(encoded(y), np.random.default_rng(0))
     assert sorted(y[fold == 0]) == ["a", "b", "c"]
     assert kinds.tolist() == [0]

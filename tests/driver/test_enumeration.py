@@ -143,7 +143,7 @@ def test_runs_without_groups_are_classifications_of_their_splits(seeds):
         for question in questions(seed, SETTINGS, 6, pairs, case):
             design, asked = question.design, {"ties": question.ties, **question.parameters}
             few = monte_carlo_cv(
-                case.distances, case.y, question.rule, design, metric="precomputed", n_repeats=4,
+                case.distances, case.y, question.rule, design, metric="precomputed", n_runs=4,
                 random_state=seed, **asked,
             )  # fmt: skip
             n_tested = Fraction(8 * design.p, len(set(design.groups)))
@@ -320,9 +320,9 @@ def test_runs_are_unbiased():
     for variant, p in [("nn", 4), ("knn", 1), ("rank", 1), ("knn", 3), ("rank", 3)]:
         for average in ("pooled", "item", "class"):
             asked = X, y, variant, LeaveGroupsOut(groups, p)
-            few = monte_carlo_cv(*asked, n_repeats=3000, random_state=0, average=average)
+            few = monte_carlo_cv(*asked, n_runs=3000, random_state=0, average=average)
             exact = complete_cv(*asked, average=average)
-            assert abs(few.score - exact.score) < 5 * few.standard_error
+            assert abs(few.score - exact.score) < 5 * few.std_error
             assert few.error_bound == 0
 
 

@@ -330,8 +330,8 @@ def test_many_votes_neither_vanish_nor_overflow():
     near = Neighbors.from_data(X)
     found = complete_cv(near, y, "knn", Subsample(750), n_neighbors=750)
     assert np.isfinite(found.per_item).all()
-    runs = monte_carlo_cv(near, y, "knn", Subsample(750), n_neighbors=750, n_repeats=20, random_state=0)
-    assert abs(runs.score - found.score) <= 5 * runs.standard_error + 1e-3  # rough error of 20 runs
+    runs = monte_carlo_cv(near, y, "knn", Subsample(750), n_neighbors=750, n_runs=20, random_state=0)
+    assert abs(runs.score - found.score) <= 5 * runs.std_error + 1e-3  # rough error of 20 runs
 
 
 def test_weights_of_thinned_votes():

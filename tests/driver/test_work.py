@@ -204,7 +204,7 @@ def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
                 for chain in (chain_of, without_first_kernels):
                     monkeypatch.setattr("knnccv.driver._part.chain_of", chain)
                     exact = complete_cv(X, y, rule, design, **parameters)
-                    runs = monte_carlo_cv(X, y, rule, design, n_repeats=3, random_state=0, **parameters)
+                    runs = monte_carlo_cv(X, y, rule, design, n_runs=3, random_state=0, **parameters)
                     found.append((exact, runs))
                 (one, few), (other, others) = found
                 check_alike(one, other)
@@ -217,7 +217,7 @@ def test_a_subclass_with_kernels_of_its_own_has_no_light_ones(design):
     own = "stratified" if isinstance(design, StratifiedKFold) else "fixed"
     changed = type("Changed", (KNN,), {"name": "changed", own: staticmethod(always_half)})
     assert (complete_cv(X, y, changed, design).per_item == 0.5).all()
-    assert (monte_carlo_cv(X, y, changed, KFold(4), n_repeats=2).scores == 0.5).all() == (own == "fixed")
+    assert (monte_carlo_cv(X, y, changed, KFold(4), n_runs=2).scores == 0.5).all() == (own == "fixed")
 
 
 NEEDS = """
@@ -300,7 +300,7 @@ def ask(X, y, **arguments):
     if what == "surface":
         return surface(X, y, range(1, 31), [0.5], **arguments).scores
     if what == "monte carlo":
-        return monte_carlo_cv(X, y, "knn", 5, n_repeats=20, random_state=0, **arguments).scores
+        return monte_carlo_cv(X, y, "knn", 5, n_runs=20, random_state=0, **arguments).scores
     return complete_cv(X, y, "knn", 5, **arguments).per_item
 
 # Compiled first: the compiler's callbacks swallow a signal.
@@ -379,7 +379,7 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     assert "with 2 workers: some 200 samples have up to 199 tied neighbors" in told
     assert "cv=KFold(5) or Subsample(160) fixes" in told
     assert "tol=" not in told  # the group must be seen to its end in any case
-    told_by(lambda: monte_carlo_cv(X, y, "knn", 5, n_repeats=2, random_state=0))
+    told_by(lambda: monte_carlo_cv(X, y, "knn", 5, n_runs=2, random_state=0))
     told, _ = told_by(lambda: surface(X, y, [1, 3], [0.3, 0.5], stratified=True))
     assert "at most about" in told
     told_by(lambda: surface(X, y, [1, 3], [0.3, 0.5]))

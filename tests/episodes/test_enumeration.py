@@ -289,7 +289,7 @@ def test_the_bias_of_the_jackknife_is_that_of_a_u_statistic(n_classes):
     for kinds in itertools.product(range(3), repeat=n_classes):
         X, y = of_kinds(kinds)
         r = expected_episodes(X, y, Episodes(2, 1), jackknife="class", n_jobs=1)
-        found.append([r.score, r.standard_error**2])
+        found.append([r.score, r.standard_error()**2])
     scores, squares = np.array(found).T
     assert scores.mean() == pytest.approx(kernel.mean(), abs=1e-13)
     assert scores.var() == pytest.approx(one + both, rel=1e-10)

@@ -33,8 +33,8 @@ def test_the_mean_of_many_is_the_exact_score():
             data, y, episodes, n_episodes=4000, n_query=5, metric=metric, random_state=1, n_jobs=2
         )
         exact = expected_episodes(data, y, episodes, metric=metric, n_jobs=1)
-        assert few.standard_error == pytest.approx(few.std / math.sqrt(4000))
-        assert abs(few.score - exact.score) < 4 * few.standard_error
+        assert few.std_error == pytest.approx(few.std / math.sqrt(4000))
+        assert abs(few.score - exact.score) < 4 * few.std_error
         low, high = few.confidence_interval(0.9999)
         assert low < exact.score < high
     assert exact.tied > len(y) / 2
@@ -65,16 +65,16 @@ def test_prototypes_against_enumeration():
         sampled_episodes(X, y, Episodes(3, 2), n_episodes=5000, control_variate=controlled, **options)
         for controlled in (False, True)
     )
-    assert abs(plain.score - exact) < 4 * plain.standard_error
+    assert abs(plain.score - exact) < 4 * plain.std_error
     assert math.isnan(plain.r2)
-    assert abs(few.score - exact) < 4 * few.standard_error
+    assert abs(few.score - exact) < 4 * few.std_error
     assert 0.1 < few.r2 < 1
     # Two coefficients are fitted, so n - 2 degrees of freedom are left.
     for n in (6, 5000):
         found = sampled_episodes(X, y, Episodes(3, 2), n_episodes=n, control_variate=True, **options)
         expected = math.sqrt((1 - found.r2) * found.accuracies.var() / (n - 2))
         assert 0 < found.r2 < 1
-        assert found.standard_error == pytest.approx(expected, rel=1e-12)
+        assert found.std_error == pytest.approx(expected, rel=1e-12)
     assert few.exact_nearest == expected_episodes(X, y, Episodes(3, 2), n_jobs=1).score
 
 
@@ -108,7 +108,7 @@ def test_the_paired_difference_of_two_embeddings():
     )
     for r in (one, other):
         squares = (r.score_without - r.score_without.mean()) ** 2
-        assert r.standard_error == pytest.approx(math.sqrt(7 / 8 * squares.sum()))
+        assert r.standard_error() == pytest.approx(math.sqrt(7 / 8 * squares.sum()))
     found = one.difference(other)
     assert float(found) == one.score - other.score
     without = one.score_without - other.score_without
@@ -116,7 +116,7 @@ def test_the_paired_difference_of_two_embeddings():
     assert found.per_item == pytest.approx(one.per_item - other.per_item)
     alone = expected_episodes(X, y, Episodes(3, 1), n_jobs=1)
     assert math.isnan(alone.difference(other).standard_error)
-    assert math.isnan(alone.standard_error)
+    assert math.isnan(alone.standard_error())
     for deleted in (0, 5):
         kept = y != deleted
         rest = expected_episodes(X[kept], y[kept], Episodes(3, 1), n_jobs=1)
@@ -146,7 +146,7 @@ def test_the_jackknife_tells_the_luck_of_the_classes():
         X = centers[y] + 0.7 * rng.normal(size=(len(y), 4))
         found = expected_episodes(X, y, Episodes(3, 1), jackknife="class", all_ways=False, n_jobs=1)
         scores.append(found.score)
-        errors.append(found.standard_error)
+        errors.append(found.standard_error())
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(scores, ddof=1), rel=0.2)
 
 
@@ -155,13 +155,13 @@ def test_intervals_of_exact_and_of_sampled_episodes():
     asked = wine.y, Episodes(2, 1)
     one, two = (expected_episodes(X, *asked, jackknife="class") for X in (wine.X, wine.X[:, :3]))
     gap, drawn = one.difference(two), sampled_episodes(wine.X, *asked, n_episodes=60, random_state=0)
-    for found, value, n_free in (
-        (one, one.score, 2),
-        (gap, gap.difference, 2),
-        (drawn, drawn.score, np.inf),
+    for found, value, error, n_free in (
+        (one, one.score, one.standard_error(), 2),
+        (gap, gap.difference, gap.standard_error, 2),
+        (drawn, drawn.score, drawn.std_error, np.inf),
     ):
         interval = found.confidence_interval(0.9)
-        assert tuple(interval) == pytest.approx(t.interval(0.9, n_free, value, found.standard_error))
+        assert tuple(interval) == pytest.approx(t.interval(0.9, n_free, value, error))
         assert interval.confidence_level == 0.9
     with pytest.raises(ValueError, match=r"^pass jackknife='class' for a confidence interval"):
         expected_episodes(wine.X, *asked).confidence_interval()

@@ -120,7 +120,7 @@ def complete(X=DATA, y=LABELS, variant="nn", cv=None, **more):
 
 
 def sampled(X=DATA, y=LABELS, variant="nn", cv=None, **more):
-    return monte_carlo_cv(X, y, variant, cv, **{"n_repeats": 3, "random_state": 0, **more})
+    return monte_carlo_cv(X, y, variant, cv, **{"n_runs": 3, "random_state": 0, **more})
 
 
 def short(**more):

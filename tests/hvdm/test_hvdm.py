@@ -212,7 +212,7 @@ def test_scores_warn_about_label_leakage():
         for ask in (
             lambda near: complete_cv(near, labels, "knn", Subsample(40)),
             lambda near: complete_cv(near, labels, "knn", knnccv.LeaveGroupsOut(np.arange(60) // 2)),
-            lambda near: monte_carlo_cv(near, labels, "nn", Subsample(40), n_repeats=2),
+            lambda near: monte_carlo_cv(near, labels, "nn", Subsample(40), n_runs=2),
             lambda near: surface(near, labels, [1, 3], [20, 59], "confidence"),
         ):
             with pytest.warns(SupervisedDistanceWarning, match="labels of all samples") as caught:

@@ -428,7 +428,7 @@ def test_predictions_on_all_splits_score_what_the_exact_result_says(kind):
     first, second = compare(result, other), compare(other, result)
     gap = result.per_item - other.per_item
     mean = result.weights @ gap
-    variance = 2 * 9 / 8 * (result.weights**2 @ (gap - mean) ** 2) + other.split_error**2
+    variance = 2 * 9 / 8 * (result.weights**2 @ (gap - mean) ** 2) + other.std_error**2
     assert first.difference == -second.difference == pytest.approx(mean)
     assert first.standard_error == second.standard_error == pytest.approx(math.sqrt(variance))
     assert first.names == second.names[::-1]
@@ -438,7 +438,7 @@ def test_predictions_on_all_splits_score_what_the_exact_result_says(kind):
     sums = np.bincount(groups, result.weights * (gap - mean))
     by_group = compare(result, other, groups=groups)
     assert by_group.standard_error == pytest.approx(
-        math.sqrt(2 * 5 / 4 * (sums**2).sum() + other.split_error**2)
+        math.sqrt(2 * 5 / 4 * (sums**2).sum() + other.std_error**2)
     )
     assert by_group.degrees_of_freedom == 4
 
@@ -454,7 +454,7 @@ def test_samples_that_no_split_tests_are_left_out_of_both_scores():
         found = compare(result, other)
     assert found.scores == pytest.approx((result.per_item[:12].mean(), 11 / 12))
     two = predictions_on([(None, [0, 1]), (None, [2, 3])], [y[:2], 1 - y[2:4]], y)
-    assert two.split_error == pytest.approx(math.sqrt((0.5 - 1 / 6) / 2))
+    assert two.std_error == pytest.approx(math.sqrt((0.5 - 1 / 6) / 2))
     pool = complete_cv(X, y, "nn", Subsample(10), test=(X[:7], y[:7]))
     assert compare(pool, predictions_on([(None, range(7))], [y[:7]], y[:7])).scores[1] == 1
 

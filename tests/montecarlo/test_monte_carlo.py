@@ -52,7 +52,7 @@ def test_every_run_is_the_classification_of_its_split(seeds):
                 continue
             for design in designs[: 4 if stratified else 3]:
                 for ties in get_variant(variant).tie_rules:
-                    asked = {"metric": "precomputed", "ties": ties, "n_repeats": 6, "random_state": seed}
+                    asked = {"metric": "precomputed", "ties": ties, "n_runs": 6, "random_state": seed}
                     few = monte_carlo_cv(case.distances, y, variant, design, **asked, **parameters)
                     drawn = validate_problem(y, n_items, variant, design, ties, "pooled", parameters)
                     runs = draw_runs(drawn, 6, np.random.default_rng(seed))
@@ -91,10 +91,10 @@ def test_runs_are_unbiased(design):
         targets = X @ [1.0, -2.0] + y if variant == "regression" else y
         exact = complete_cv(X, targets, variant, design, average=average)
         assert exact.tied > 0
-        few = monte_carlo_cv(X, targets, variant, design, n_repeats=400, random_state=1, average=average)
-        assert abs(few.score - exact.score) < 4 * few.standard_error + 1e-12
+        few = monte_carlo_cv(X, targets, variant, design, n_runs=400, random_state=1, average=average)
+        assert abs(few.score - exact.score) < 4 * few.std_error + 1e-12
         assert few.std > 0
-        assert few.standard_error == pytest.approx(few.scores.std(ddof=1) / np.sqrt(400))
+        assert few.std_error == pytest.approx(few.scores.std(ddof=1) / np.sqrt(400))
         assert few.error_bound == 0
 
 
@@ -121,21 +121,21 @@ def test_short_lists_show_in_the_bound():
 def test_runs_that_average_ties_do_not_prefer_earlier_rows():
     """All samples are equal: with "index" the first rows decide, with "random" all rows do."""
     X, y = np.zeros((20, 1)), np.arange(20) < 5
-    fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_repeats=500, random_state=0)
+    fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_runs=500, random_state=0)
     assert fair.ties == "random"
     share = (5 * 4 + 15 * 14) / (20 * 19)
-    assert abs(fair.score - share) < 5 * fair.standard_error
-    index = monte_carlo_cv(X, y, "nn", Subsample(10), ties="index", n_repeats=500, random_state=0)
-    assert abs(index.score - share) > 5 * index.standard_error
-    backwards = monte_carlo_cv(X, y[::-1], "nn", Subsample(10), ties="index", n_repeats=500, random_state=0)
-    assert abs(backwards.score - index.score) > 5 * index.standard_error
+    assert abs(fair.score - share) < 5 * fair.std_error
+    index = monte_carlo_cv(X, y, "nn", Subsample(10), ties="index", n_runs=500, random_state=0)
+    assert abs(index.score - share) > 5 * index.std_error
+    backwards = monte_carlo_cv(X, y[::-1], "nn", Subsample(10), ties="index", n_runs=500, random_state=0)
+    assert abs(backwards.score - index.score) > 5 * index.std_error
 
 
 def test_one_run_has_no_spread():
     X, y = data()
-    one = monte_carlo_cv(X, y, "nn", 4, n_repeats=1, random_state=0)
+    one = monte_carlo_cv(X, y, "nn", 4, n_runs=1, random_state=0)
     assert np.isnan(one.std)
-    assert np.isnan(one.standard_error)
+    assert np.isnan(one.std_error)
     assert float(one) == one.scores[0]
 
 
@@ -187,10 +187,10 @@ def test_scores_are_those_of_complete_cv(rule, cv, options):
         assert test.score == found.score
         sign = -1 if rule == "regression" or "loss" in options or options.get("score") else 1
         n_good = sum(sign * score >= sign * found.score - 1e-10 for score in test.scores)
-        assert test.p_value == (1 + n_good) / 7
+        assert test.pvalue == (1 + n_good) / 7
         assert test.is_loss == (sign < 0)
         assert test.z == pytest.approx(sign * (found.score - test.scores.mean()) / test.scores.std(ddof=1))
-        assert test.standard_error == pytest.approx(np.sqrt(test.p_value * (1 - test.p_value) / 7))
+        assert test.std_error == pytest.approx(np.sqrt(test.pvalue * (1 - test.pvalue) / 7))
 
 
 def test_lists_that_are_too_short_for_other_labels_are_deepened():
@@ -266,14 +266,14 @@ def test_p_values_of_noise_are_uniform():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(16, 2)), rng.permutation(np.repeat([0, 1], 8))
         test = permutation_test(X, y, "nn", 4, n_permutations=4, random_state=seed, n_jobs=1)
-        counts[round(5 * test.p_value) - 1] += 1
+        counts[round(5 * test.pvalue) - 1] += 1
     assert ((counts - 80) ** 2 / 80).sum() < 18.5  # probability 0.001
 
 
 def test_equal_scores_count_as_good():
     """All samples are alike, so every permutation has the same score up to rounding."""
     test = permutation_test(np.zeros((12, 1)), [0, 1, 1] * 4, "knn", Subsample(7), n_permutations=30)
-    assert test.p_value == 1
+    assert test.pvalue == 1
     assert test.null_std < 1e-12
 
 
@@ -283,5 +283,5 @@ def test_a_difference_is_found():
     X = rng.normal(size=(60, 2)) + 2 * y[:, None]
     for rule, cv in (("knn", 5), ("regression", KFold(5))):
         test = permutation_test(X, y, rule, cv, n_permutations=99)
-        assert test.p_value == 0.01
+        assert test.pvalue == 0.01
         assert test.z > 5

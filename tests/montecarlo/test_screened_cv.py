@@ -93,7 +93,7 @@ def test_runs_are_those_of_a_literal_loop(design):
     for seed in seeds(3):
         X, y = small_integers(seed)
         k = (1, 2, 4)[seed % 3]
-        asked = {"n_neighbors": k, "n_repeats": 5, "random_state": seed, "n_jobs": 2}
+        asked = {"n_neighbors": k, "n_runs": 5, "random_state": seed, "n_jobs": 2}
         result = screened_cv(X, y, two_smallest_sums, design, **asked)
         runs = iter(drawn_folds(design, y, 5, seed))
         total, n_sets = Counter(), 0
@@ -106,8 +106,8 @@ def test_runs_are_those_of_a_literal_loop(design):
         assert result.n_train_sets == n_sets
         np.testing.assert_array_equal(result.selection_counts, [total[c] for c in range(6)])
         assert result.score == pytest.approx(result.scores.mean())
-        assert result.n_repeats == 5
-        assert result.standard_error == pytest.approx(result.scores.std(ddof=1) / np.sqrt(5))
+        assert result.n_runs == 5
+        assert result.std_error == pytest.approx(result.scores.std(ddof=1) / np.sqrt(5))
 
 
 class TwoFaced:
@@ -137,7 +137,7 @@ class TwoFaced:
 def test_steps_are_fitted_in_every_fold_as_in_a_pipeline(step, cv, k, metric):
     X, y = gaussian(seed=1, n_classes=3)
     X = X * np.arange(1, 41)
-    asked = {"n_neighbors": k, "metric": metric, "n_repeats": 3, "random_state": 7}
+    asked = {"n_neighbors": k, "metric": metric, "n_runs": 3, "random_state": 7}
     found = screened_cv(X, y, step, cv, **asked)
     vote = KNeighborsClassifier(k, algorithm="brute", metric=metric)
     design = StratifiedKFold(5) if cv == 5 else cv
@@ -165,14 +165,14 @@ def test_with_all_columns_runs_are_those_of_monte_carlo_cv():
     ]
     for design in designs:
         for average in AVERAGES[: 1 if isinstance(design, LeaveGroupsOut) else 3]:
-            asked = {"n_neighbors": 3, "average": average, "n_repeats": 9, "random_state": 2}
+            asked = {"n_neighbors": 3, "average": average, "n_runs": 9, "random_state": 2}
             found = screened_cv(X, y, everything, design, **asked)
             twin = monte_carlo_cv(X, y, "knn", design, ties="index", **asked)
             np.testing.assert_allclose(found.scores, twin.scores, rtol=0, atol=1e-13)
     for design, n_sets in ((LeaveOut(1), 61), (KFold(61), 61), (LeaveGroupsOut(groups), 16)):
         same = LeaveOut(1) if n_sets == 61 else design
         exact = complete_cv(X, y, "knn", same, n_neighbors=3, ties="index")
-        found = screened_cv(X, y, everything, design, n_neighbors=3, n_repeats=2)
+        found = screened_cv(X, y, everything, design, n_neighbors=3, n_runs=2)
         np.testing.assert_allclose(found.scores, exact.score, rtol=0, atol=1e-14)
         assert found.n_train_sets == 2 * n_sets
 
@@ -188,32 +188,32 @@ def test_the_selector_sees_the_training_items_only():
         y_train[:] = "z"
         return [0, 2]
 
-    first = screened_cv(X, y, note, KFold(3), n_repeats=2, random_state=0, n_jobs=1)
+    first = screened_cv(X, y, note, KFold(3), n_runs=2, random_state=0, n_jobs=1)
     runs = iter(drawn_folds(KFold(3), y, 2, 0))
     training = [train for _ in range(2) for train, _ in folds_of(KFold(3), y, runs)]
     assert len(seen) == 6
     for (rows, labels), train in zip(seen, training, strict=True):
         np.testing.assert_array_equal(rows, X[train])
         assert labels == y[train].tolist()
-    again = screened_cv(X, y, lambda *_: [0, 2], KFold(3), n_repeats=2, random_state=0)
+    again = screened_cv(X, y, lambda *_: [0, 2], KFold(3), n_runs=2, random_state=0)
     np.testing.assert_array_equal(first.scores, again.scores)
 
 
 def test_seeds_blocks_and_ways_to_name_columns(monkeypatch):
     X, y = gaussian(50, 60, seed=3)
-    one = screened_cv(X, y, two_smallest_sums, random_state=5, n_repeats=4)
-    assert (screened_cv(X, y, two_smallest_sums, random_state=6, n_repeats=4).scores != one.scores).any()
+    one = screened_cv(X, y, two_smallest_sums, random_state=5, n_runs=4)
+    assert (screened_cv(X, y, two_smallest_sums, random_state=6, n_runs=4).scores != one.scores).any()
     ways = [
         lambda *_: [3, 0, 4],
         lambda *_: np.array([0, 3, 4], np.uint8),
         lambda *_: np.isin(np.arange(60), [0, 3, 4]),
         lambda *_: (0, 3, 4),
     ]
-    named = [screened_cv(X, y, way, n_repeats=3, random_state=0).scores.tolist() for way in ways]
+    named = [screened_cv(X, y, way, n_runs=3, random_state=0).scores.tolist() for way in ways]
     assert named == [named[0]] * 4
     three_rows = 8 * 40 * 3
     monkeypatch.setattr("knnccv.montecarlo._feature_selection.BLOCK_BYTES", three_rows)
-    blocks = screened_cv(X, y, two_smallest_sums, random_state=np.random.default_rng(5), n_repeats=4)
+    blocks = screened_cv(X, y, two_smallest_sums, random_state=np.random.default_rng(5), n_runs=4)
     np.testing.assert_array_equal(blocks.scores, one.scores)
 
 
@@ -231,7 +231,7 @@ class Fitted:
 def test_selectors_are_copied_and_results_are_numbers(capsys):
     X, y = gaussian(20, 4)
     selector = Fitted()
-    found = screened_cv(X, y, selector, n_repeats=2, random_state=0, n_neighbors=3, progress=True)
+    found = screened_cv(X, y, selector, n_runs=2, random_state=0, n_neighbors=3, progress=True)
     assert "10/10" in capsys.readouterr().err
     assert not hasattr(selector, "support_")
     np.testing.assert_array_equal(found.selection_counts, [10, 10, 0, 0])
@@ -239,13 +239,13 @@ def test_selectors_are_copied_and_results_are_numbers(capsys):
     assert f"{found:.3f}" == f"{found.score:.3f}"
     assert f"{found}" == repr(found)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).scores, found.scores)
-    assert np.isnan(screened_cv(X, y, lambda *_: [1], LeaveOut(), n_repeats=1).standard_error)
+    assert np.isnan(screened_cv(X, y, lambda *_: [1], LeaveOut(), n_runs=1).std_error)
 
 
 def test_errors_of_selectors_name_run_and_fold():
     X, y = gaussian(50, 4)
     for n_jobs in (1, 2):
         with pytest.raises(ZeroDivisionError) as caught:
-            screened_cv(X, y, lambda *_: 1 / 0, KFold(5), n_repeats=2, n_jobs=n_jobs)
+            screened_cv(X, y, lambda *_: 1 / 0, KFold(5), n_runs=2, n_jobs=n_jobs)
         (note,) = caught.value.__notes__
         assert note.startswith("select failed on the 40 training samples of run 0, fold ")

@@ -344,7 +344,7 @@ def test_every_function_takes_sparse_data(metric):
     X, y = data("counts"), np.random.default_rng(0).integers(0, 3, 90)
     vote = neighbors.KNeighborsClassifier(3, metric=metric)
     options = {"metric": metric}
-    runs = {"n_repeats": 3, "random_state": 0, **options}
+    runs = {"n_runs": 3, "random_state": 0, **options}
     one, other = (
         [
             *(

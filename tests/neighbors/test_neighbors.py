@@ -309,7 +309,7 @@ def test_results_of_approximate_neighbors_promise_nothing():
         assert "approximate" in repr(near)
         for ask in (
             lambda near: complete_cv(near, Y, "nn", Subsample(60), ties=ties),  # noqa: B023
-            lambda near: monte_carlo_cv(near, Y, "nn", KFold(5), n_repeats=3, random_state=0, ties=ties),  # noqa: B023
+            lambda near: monte_carlo_cv(near, Y, "nn", KFold(5), n_runs=3, random_state=0, ties=ties),  # noqa: B023
         ):
             expected, found = ask(claimed), ask(near)
             assert found.score == expected.score

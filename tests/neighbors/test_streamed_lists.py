@@ -107,7 +107,7 @@ def test_all_computations_read_them(how, tmp_path):
         lambda near: near.kneighbors(9)[0],
         lambda near: near.kneighbors(9)[1],
         lambda near: complete_cv(near, Y, "knn", StratifiedKFold(5)).per_item,
-        lambda near: monte_carlo_cv(near, Y, "knn", 5, n_repeats=3, random_state=0).scores,
+        lambda near: monte_carlo_cv(near, Y, "knn", 5, n_runs=3, random_state=0).scores,
         lambda near: surface(near, Y, [1, 3], [0.5, 0.8]).scores,
         lambda near: ask(near).confusion(),
     ):
@@ -521,7 +521,7 @@ def test_scores_of_ties_are_those_of_a_matrix(metric, ties):
         people = ids[:40], ids[40:], gallery, cameras[:40], cameras[40:]
         maps.append([expected_retrieval(of, *people, **asked)["ap"].score for of in sources])
     asked["jackknife"] = "identity"
-    errors = [expected_retrieval(of, *people, **asked)["ap"].standard_error for of in sources[:2]]
+    errors = [expected_retrieval(of, *people, **asked)["ap"].standard_error() for of in sources[:2]]
     asked = {"variant": "nn", "cv": Subsample(30), "test": ids[:40], "ties": ties}
     scores = [complete_cv(distances, ids[40:], metric="precomputed", **asked).score]
     scores += [complete_cv(of, ids[40:], **asked).score for of in sources[1:]]

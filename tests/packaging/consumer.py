@@ -29,8 +29,8 @@ print(result.influence().total[0], result.to_dict()["score"])
 designs: list[kc.Design] = [kc.KFold(5), kc.Subsample(100), kc.StratifiedSubsample(0.5), kc.LeaveOut(1)]
 assert_type([float(kc.complete_cv(X, y, "nn", one)) for one in designs], list[float])
 difference = kc.compare(kc.complete_cv(X, y, "nn", kc.KFold(10)), result)
-drawn = kc.monte_carlo_cv(X, y, "knn", kc.Subsample(0.5), n_repeats=5, random_state=0)
-assert_type([difference.difference, difference.pvalue, drawn.score, drawn.standard_error], list[float])
+drawn = kc.monte_carlo_cv(X, y, "knn", kc.Subsample(0.5), n_runs=5, random_state=0)
+assert_type([difference.difference, difference.pvalue, drawn.score, drawn.std_error], list[float])
 
 near = kc.Neighbors.from_data(X, metric="manhattan")
 surface = kc.surface(near, y, range(1, 31), [0.5, 100])

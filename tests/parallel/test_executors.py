@@ -231,8 +231,8 @@ def check_everything(executor):
     expected = complete_cv(tied, y[:150], "knn", 5, metric="manhattan")
     found = complete_cv(tied, y[:150], "knn", 5, metric=lambda a, b: abs(a - b).sum(), executor=executor)
     assert_same(found, expected)
-    one = monte_carlo_cv(X, y, "nn", 5, n_repeats=7, random_state=3, n_jobs=1)
-    two = monte_carlo_cv(X, y, "nn", 5, n_repeats=7, random_state=3, executor=executor)
+    one = monte_carlo_cv(X, y, "nn", 5, n_runs=7, random_state=3, n_jobs=1)
+    two = monte_carlo_cv(X, y, "nn", 5, n_runs=7, random_state=3, executor=executor)
     assert one.scores.tobytes() == two.scores.tobytes()
     near, other = Neighbors.from_data(X), Neighbors.from_data(X)
     for design in (KFold(5), Subsample(20)):  # the second one asks deeper than what is kept
@@ -408,7 +408,7 @@ class TestCluster:
         memory, held = Neighbors.from_lists(*lists), in_dask(700, 7, cluster.persist)
         questions = [
             lambda near, **more: (
-                monte_carlo_cv(near, y, "knn", 5, n_repeats=3, random_state=0, **more).scores
+                monte_carlo_cv(near, y, "knn", 5, n_runs=3, random_state=0, **more).scores
             ),
             lambda near, **more: complete_cv(near, y, "knn", StratifiedKFold(5), **more).per_item,
             lambda near, **more: surface(near, y, [1, 3], [0.5, 0.8], **more).scores,
@@ -583,7 +583,7 @@ def test_the_bar_counts_samples(where, monkeypatch, capfd):
     complete_cv(X, y, "knn", KFold(5), **where)
     assert not shown
     complete_cv(X, y, "knn", KFold(5), progress=True, **where)
-    monte_carlo_cv(X, y, "confidence", KFold(5), n_repeats=2, progress=True, **where)
+    monte_carlo_cv(X, y, "confidence", KFold(5), n_runs=2, progress=True, **where)
     assert [(bar.n, bar.total, bar.disable) for bar in shown] == [(700, 700, True)] * 2  # closed
     assert "700/700" in shown[0].paper.getvalue()
     assert "item" in shown[0].paper.getvalue()

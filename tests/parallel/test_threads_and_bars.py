@@ -40,19 +40,19 @@ RANDOM = {"random_state": 0}
 
 BARS = {
     "retrieval": partial(expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, jackknife="identity"),
-    "retrieval-sampled": partial(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_repeats=5),
+    "retrieval-sampled": partial(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_runs=5),
     "episodes": partial(expected_episodes, X, Y, Episodes(2, 2), jackknife="class", exact=True),
     "episodes-votes": partial(expected_episodes, X, Y, Episodes(2, 2), 3),
     "episodes-sampled": partial(
         sampled_episodes, X, Y, Episodes(2, 2), head="prototype", control_variate=True, n_query=3, **RANDOM
     ),
-    "condensed": partial(condensed_cv, X, Y, outer=2, n_repeats=2, **RANDOM),
+    "condensed": partial(condensed_cv, X, Y, outer=2, n_runs=2, **RANDOM),
     "bootstrap": partial(bootstrap_score, X, Y, n_neighbors=3),
     "sklearn": partial(expected_score, ODD, X, Y, cv=SHUFFLED, scoring=["accuracy", "neg_brier_score"]),
     "sklearn-groups": partial(
         expected_score, ODD, X, Y, cv=GroupShuffleSplit(1, test_size=2), groups=GROUPS
     ),
-    "sklearn-runs": partial(expected_score, RADIUS, X, Y, cv=SHUFFLED, method="mc", n_repeats=3, **RANDOM),
+    "sklearn-runs": partial(expected_score, RADIUS, X, Y, cv=SHUFFLED, method="mc", n_runs=3, **RANDOM),
     "sklearn-listed": partial(expected_score, RADIUS, X, Y, cv=LeaveOneOut(), method="mc"),
 }
 COUNTERS = {
@@ -252,7 +252,7 @@ def galleries(monkeypatch):
     monkeypatch.setattr(_retrieval, "AT_ONCE", 1)
     between = Neighbors.between(MANY[::2], MANY[1::2])
     ids = np.arange(160) // 4
-    return slow, lambda: sampled_retrieval(between, ids, ids, n_repeats=3, n_jobs=2)
+    return slow, lambda: sampled_retrieval(between, ids, ids, n_runs=3, n_jobs=2)
 
 
 def test_an_error_ends_the_other_pieces_and_is_the_one_raised():

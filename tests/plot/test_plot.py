@@ -181,13 +181,13 @@ class TestRealResults:
 
     def test_runs_and_ties(self):
         wine, design = load_wine(), Subsample(0.5)
-        runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=40, random_state=0)
+        runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=40, random_state=0)
         exact = complete_cv(wine.X, wine.y, "nn", design)
         axes = plot.luck(runs, exact, density=True)
         assert axes.lines[-1].get_xdata()[0] == exact.score
         assert sum(bar.get_height() * bar.get_width() for bar in axes.containers[0]) == pytest.approx(1)
         assert axes.get_ylabel() == "density"
-        runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=3, loss=1 - np.eye(3))
+        runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=3, loss=1 - np.eye(3))
         assert plot.luck(runs, 0.3).get_xlabel() == "expected loss of one random run"
         result = complete_cv(wine.X, wine.y, "confidence", Subsample(40), score="brier")
         assert plot.tie_report(result.tie_report()).get_ylabel() == "Brier score"
@@ -196,11 +196,11 @@ class TestRealResults:
         ids = np.arange(30) % 6
         distances = np.random.default_rng(0).random((30, 30)) + 0.3 * (ids[:, None] != ids)
         exact = expected_retrieval(distances, ids, ids, Gallery(per_identity=1), max_rank=6)
-        runs = sampled_retrieval(distances, ids, ids, Gallery(per_identity=1), max_rank=6, n_repeats=5)
+        runs = sampled_retrieval(distances, ids, ids, Gallery(per_identity=1), max_rank=6, n_runs=5)
         axes = plot.cmc(exact, trials=runs)
         assert axes.lines[0].get_ydata().tolist() == exact.cmc.tolist()
         assert band(axes)[1] == pytest.approx(np.maximum(exact.cmc - runs.std("cmc"), 0).tolist())
-        low = band(plot.cmc(exact, n_repeats=10))[1]
+        low = band(plot.cmc(exact, mean_of=10))[1]
         assert low == pytest.approx((exact.cmc - exact.cmc_std(10)).tolist())
 
 

@@ -107,7 +107,7 @@ def test_a_rule_says_that_its_score_is_a_loss():
     X = rng.normal(size=(24, 1)) + 2.5 * y[:, None]
     asked = {"cv": LeaveOut(1), "n_permutations": 99}
     p_right, p_wrong = (permutation_test(X, y, rule, **asked) for rule in (Right, Wrong))
-    assert p_wrong.p_value == p_right.p_value <= 0.05
+    assert p_wrong.pvalue == p_right.pvalue <= 0.05
     assert p_wrong.z == pytest.approx(p_right.z)
     good, bad = (complete_cv(X, y, rule, LeaveOut(1)) for rule in (Right, Wrong))
     assert good.score == pytest.approx(1 - bad.score)

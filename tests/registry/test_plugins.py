@@ -123,8 +123,8 @@ from knnccv_kth import Kth
 
 def close(design):
     exact = complete_cv(X, y, "kth", design)
-    drawn = monte_carlo_cv(X, y, "kth", design, n_repeats=400, random_state=1)
-    return abs(exact.score - drawn.score) / drawn.standard_error
+    drawn = monte_carlo_cv(X, y, "kth", design, n_runs=400, random_state=1)
+    return abs(exact.score - drawn.score) / drawn.std_error
 
 def refused(**parameters):
     try:
@@ -174,7 +174,7 @@ from knnccv.runs._trials import score_trials
 from knnccv_kth import kth_fixed
 
 complete_cv(X, y, "kth", Subsample(40))
-monte_carlo_cv(X, y, "kth", Subsample(40), n_repeats=2, random_state=0)
+monte_carlo_cv(X, y, "kth", Subsample(40), n_runs=2, random_state=0)
 
 def report(function):
     stats = function.stats

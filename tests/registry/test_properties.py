@@ -206,7 +206,7 @@ def test_warm_compiles_everything():
         "                for cv in (KFold(3), StratifiedKFold(3)):\n"
         f"                    for name in {sorted(set(BUILT_IN) - {'regression'})}:\n"
         "                        complete_cv(X, y, name, cv)\n"
-        "                        monte_carlo_cv(X, y, name, cv, n_repeats=1)\n"
+        "                        monte_carlo_cv(X, y, name, cv, n_runs=1)\n"
         "                surface(X, y, n_neighbors=3, train_sizes=0.5)\n"
         "            complete_cv(X, X[:, 0], 'regression', KFold(3))\n"
         "assert compiling.functions == 0, compiling.functions\n"

@@ -205,14 +205,14 @@ def test_runs_of_scikit_learn_have_the_expected_score(folds):
         peer = RadiusNeighborsClassifier(radius, outlier_label=label)
         ask = partial(expected_score, peer, X, y, cv=folds, scoring=scoring)
         with pytest.warns(UserWarning, match="not in training") if label == -1 else nothing():
-            runs = ask(method="mc", n_repeats=30, random_state=0)
+            runs = ask(method="mc", n_runs=30, random_state=0)
         exact = ask()
         assert exact.exact, (label, scoring)
         assert abs(exact.score - runs.score) < 4 * runs.std_error, (label, scoring)
     if folds is FOLDS:
         ask = partial(expected_score, RadiusNeighborsRegressor(9.0), X, X, cv=folds)
         ask = partial(ask, scoring="neg_mean_squared_error")
-        exact, runs = ask(), ask(method="mc", n_repeats=25, random_state=0)
+        exact, runs = ask(), ask(method="mc", n_runs=25, random_state=0)
         assert exact.exact
         assert abs(exact.score - runs.score) < 4 * runs.std_error
 

@@ -108,10 +108,10 @@ def test_regression_is_scikit_learns():
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     for k in (1, 4):
         runs = monte_carlo_cv(
-            X, y, "regression", Subsample(40), n_neighbors=k, n_repeats=200, random_state=0
+            X, y, "regression", Subsample(40), n_neighbors=k, n_runs=200, random_state=0
         )
         exact = complete_cv(X, y, "regression", Subsample(40), n_neighbors=k)
-        assert abs(runs.score - exact.score) < 5 * runs.standard_error
+        assert abs(runs.score - exact.score) < 5 * runs.std_error
         alone = complete_cv(X, y, "regression", LeaveOut(1), n_neighbors=k)
         predicted = KNeighborsRegressor(k).fit(X, y).predict(None)
         np.testing.assert_allclose(alone.prediction, predicted, rtol=1e-12)

@@ -140,7 +140,7 @@ def test_a_large_gallery_without_a_draw():
     distances = rng.random((2, 3000))
     forms = tuple(random_forms(rng))
     r = expected_retrieval(distances, [0, 1], ids, scores=forms)
-    s = sampled_retrieval(distances, [0, 1], ids, scores=forms, n_repeats=2)
+    s = sampled_retrieval(distances, [0, 1], ids, scores=forms, n_runs=2)
     rankings = [ids[np.argsort(row)].tolist() for row in distances]
     for form in forms:
         values = [float(of_form(form, False)(ranking, q)) for q, ranking in enumerate(rankings)]

@@ -186,7 +186,7 @@ def test_queries_that_are_gallery_items(with_itself):
             cut = expected_retrieval(near, ids, ids, exclude=exclude, scores=SCORES)
             brackets(full, cut, (depth, exclude))
             assert depth == 8 or cut["ap"].score == full["ap"].score
-    sampled_retrieval(one, ids, ids, n_repeats=2)  # complete lists serve
+    sampled_retrieval(one, ids, ids, n_runs=2)  # complete lists serve
 
 
 def test_memory_mapped_lists_are_read_when_asked(tmp_path):

@@ -260,7 +260,7 @@ def check_mean(variant, parameters, design, ties, average):
     result = complete_cv(X.round(), y, variant, design, ties=ties, average=average, **parameters)
     assert result.tied > 10
     runs = result.runs(4000, random_state=1)
-    assert abs(runs.score - result.score) < 5 * runs.standard_error
+    assert abs(runs.score - result.score) < 5 * runs.std_error
     assert runs.expected == result.score
     assert (runs.confusions is None) == (variant in ("rank", "confidence"))
     if runs.confusions is not None and average == "pooled":

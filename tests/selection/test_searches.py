@@ -225,20 +225,20 @@ def test_the_honest_score_repeats_the_search_in_every_training_set():
     options = {"n_neighbors": 3, "n_features": 2, "n_jobs": 1}
     found = select_features(X, y, **options)
     assert found.honest_score is None
-    runs = found.honest(n_repeats=3, random_state=4, n_jobs=1)
+    runs = found.honest(n_runs=3, random_state=4, n_jobs=1)
 
     def select(X_train, y_train):
         return select_features(X_train, y_train, **options).columns
 
-    same = screened_cv(X, y, select, 5, n_neighbors=3, n_repeats=3, random_state=4, n_jobs=1)
+    same = screened_cv(X, y, select, 5, n_neighbors=3, n_runs=3, random_state=4, n_jobs=1)
     assert runs.scores.tolist() == same.scores.tolist()
-    assert (found.honest_score, found.honest_standard_error) == (runs.score, runs.standard_error)
+    assert (found.honest_score, found.honest_std_error) == (runs.score, runs.std_error)
     assert f"honest accuracy {runs.score:.6g}" in repr(found)
     assert found.inner_score > 0.75 > found.honest_score
     nested = select_features(X, y, nested=3, random_state=4, **options)
     assert nested.honest_score == found.honest_score
     again = pickle.loads(pickle.dumps(found))
-    assert again.honest(n_repeats=3, random_state=4, n_jobs=2).scores.tolist() == runs.scores.tolist()
+    assert again.honest(n_runs=3, random_state=4, n_jobs=2).scores.tolist() == runs.scores.tolist()
 
 
 def test_the_honest_score_of_weights_repeats_the_search():
@@ -246,16 +246,16 @@ def test_the_honest_score_of_weights_repeats_the_search():
     X, y = rng.normal(size=(24, 5)), np.repeat([0, 1], 12)
     options = {"n_neighbors": 3, "max_cycles": 2, "n_jobs": 1}
     found = search_weights(X, y, **options)
-    runs = found.honest(n_repeats=3, random_state=4, n_jobs=1)
+    runs = found.honest(n_runs=3, random_state=4, n_jobs=1)
     estimator = FeatureWeights(**options)
-    same = screened_cv(X, y, estimator, 5, n_neighbors=3, n_repeats=3, random_state=4, n_jobs=1)
+    same = screened_cv(X, y, estimator, 5, n_neighbors=3, n_runs=3, random_state=4, n_jobs=1)
     assert runs.scores.tolist() == same.scores.tolist()
     assert found.inner_score > found.honest_score
     line = make_pipeline(StandardScaler(), estimator)
-    assert 0 < screened_cv(X, y, line, 3, n_neighbors=3, n_repeats=1, random_state=0).score < 1
+    assert 0 < screened_cv(X, y, line, 3, n_neighbors=3, n_runs=1, random_state=0).score < 1
     error = search_weights(X, X[:, 2], "regression", **options)
     plain = search_weights(X, X[:, 2], "regression", nested=2, **options)
-    assert plain.honest_score == error.honest(n_repeats=2, random_state=0).score > error.inner_score
+    assert plain.honest_score == error.honest(n_runs=2, random_state=0).score > error.inner_score
 
 
 def test_the_honest_error_of_a_regression_is_that_of_plain_loops():
@@ -263,7 +263,7 @@ def test_the_honest_error_of_a_regression_is_that_of_plain_loops():
     X = rng.normal(size=(23, 5))
     y = X[:, 1] + 0.3 * rng.normal(size=23)
     found = select_features(X, y, "regression", 4, n_neighbors=3, n_features=2, n_jobs=1)
-    runs = found.honest(n_repeats=2, random_state=7, n_jobs=1)
+    runs = found.honest(n_runs=2, random_state=7, n_jobs=1)
     expected = []
     for fold_of in drawn_folds(KFold(4), np.zeros(23), 2, 7):
         errors = []
@@ -299,7 +299,7 @@ def test_the_estimator_selects_what_the_function_does():
         == select_features(X, y, n_neighbors=3, n_features=2, loss=costs, n_jobs=1).inner_score
     )
     line = make_pipeline(StandardScaler(), selector)
-    assert screened_cv(X, y, line, 4, n_neighbors=3, n_repeats=1, random_state=0).score > 0.5
+    assert screened_cv(X, y, line, 4, n_neighbors=3, n_runs=1, random_state=0).score > 0.5
 
 
 @pytest.mark.parametrize(

@@ -252,10 +252,10 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
         y, scoring, splitter = y + X[:, 0], "neg_mean_squared_error", PLAIN
     for cv in (splitter, ShuffleSplit(3, test_size=0.3, train_size=50)):
         asked = {"cv": cv, "scoring": scoring, "random_state": 0}
-        found = expected_score(make_pipeline(Step(), rule), X, y, n_repeats=12, **asked)
+        found = expected_score(make_pipeline(Step(), rule), X, y, n_runs=12, **asked)
         exact = expected_score(rule, X, y, **asked)
-        plain = expected_score(rule, X, y, method="mc", n_repeats=12, **asked)
-        assert (found.n_repeats, found.exact) == (12, False)
+        plain = expected_score(rule, X, y, method="mc", n_runs=12, **asked)
+        assert (found.n_runs, found.exact) == (12, False)
         if rule.weights == "uniform":
             assert found.score == pytest.approx(exact.score, rel=1e-12)
             assert found.std_error < 3 * plain.std_error / np.sqrt(12)  # one other run of twelve
@@ -268,11 +268,11 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
 def test_the_corrected_error_of_runs_of_scikit_learn_is_honest():
     X, y = uneven(120)
     asked = {"estimator": make_pipeline(StandardScaler(), PCA(2), KNN(5)), "X": X, "y": y, "cv": FOLDS}
-    answers = [expected_score(n_repeats=6, random_state=seed, **asked) for seed in range(40)]
+    answers = [expected_score(n_runs=6, random_state=seed, **asked) for seed in range(40)]
     scores = np.array([each.score for each in answers])
     stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
     assert 0.7 < stated / scores.std(ddof=1) < 1.4
-    plain = expected_score(n_repeats=75, method="mc", random_state=99, **asked)
+    plain = expected_score(n_runs=75, method="mc", random_state=99, **asked)
     error = np.hypot(scores.std(ddof=1) / np.sqrt(40), plain.std_error)
     assert abs(scores.mean() - plain.score) < 4 * error
 
@@ -360,9 +360,9 @@ def test_comparisons():
 
 def test_scores_without_halves():
     found = exact_score(THREE, X, Y, cv=FIVE_FOLDS)
-    sampled = exact_score(THREE, X, Y, cv=FIVE_FOLDS, method="mc", n_repeats=2, random_state=0)
+    sampled = exact_score(THREE, X, Y, cv=FIVE_FOLDS, method="mc", n_runs=2, random_state=0)
     for result, text in (
-        (sampled, "n_repeats=2: take method='exact'"),
+        (sampled, "n_runs=2: take method='exact'"),
         (exact_score(THREE, X, Y, cv=KFold(5)), "take a splitter with shuffle=True"),
         (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
     ):

@@ -305,9 +305,9 @@ def test_the_tuned_score_repeats_the_choice():
     splits = list(ms.StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
     wanted = [clone(model).fit(X[train], Y[train]).score(X[test], Y[test]) for train, test in splits]
     assert model.tuned_score(X, Y, cv=splits).score == pytest.approx(np.mean(wanted))
-    found = model.tuned_score(X, Y, n_repeats=2, random_state=5)
-    assert found.score == model.tuned_score(X, Y, n_repeats=2, random_state=5).score
-    assert (found.n_repeats, found.exact, found.std_error > 0) == (2, False, True)
+    found = model.tuned_score(X, Y, n_runs=2, random_state=5)
+    assert found.score == model.tuned_score(X, Y, n_runs=2, random_state=5).score
+    assert (found.n_runs, found.exact, found.std_error > 0) == (2, False, True)
     plain = KNeighborsClassifierCV([1, 3, 7], cv=ms.LeaveOneOut(), metric=["euclidean", "chebyshev"])
     runs = plain.tuned_score(X, Y, random_state=2)
     nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)
@@ -317,8 +317,8 @@ def test_the_tuned_score_repeats_the_choice():
 @pytest.mark.slow
 def test_the_tuned_score_of_costs_and_values():
     costs = KNeighborsClassifierCV([1, 3], scoring=np.array([[0, 5], [1, 0]]))
-    assert costs.tuned_score(X, Y, n_repeats=2).score < 0 > costs.fit(X, Y).best_score_
-    real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_repeats=2)
+    assert costs.tuned_score(X, Y, n_runs=2).score < 0 > costs.fit(X, Y).best_score_
+    real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_runs=2)
     assert real.score < 0
 
 
@@ -327,8 +327,8 @@ def test_an_estimator_that_chooses_is_scored_behind_a_scaler():
     X, y = datasets.load_iris(return_X_y=True)
     rule = make_pipeline(StandardScaler(), KNeighborsClassifierCV([1, 5]))
     cv = ms.KFold(3, shuffle=True)
-    found = expected_score(rule, X, y, cv=cv, n_repeats=2, random_state=0)
-    assert found.n_repeats == 2
+    found = expected_score(rule, X, y, cv=cv, n_runs=2, random_state=0)
+    assert found.n_runs == 2
     assert 0.85 < found.score < 1.0
 
 

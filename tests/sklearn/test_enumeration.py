@@ -272,7 +272,7 @@ def test_the_error_of_few_runs_of_scikit_learn_is_that_of_a_mean():
         return seen[-1]
 
     asked = {"cv": ms.ShuffleSplit(1, test_size=10), "scoring": scoring, "method": "mc"}
-    found = expected_score(KNN(1), X, y, n_repeats=4, n_jobs=1, **asked)
+    found = expected_score(KNN(1), X, y, n_runs=4, n_jobs=1, **asked)
     assert found.std_error == pytest.approx(np.std(seen, ddof=1) / np.sqrt(4))
 
 
@@ -618,9 +618,9 @@ ESTIMATES = {
     "weighted": (KNN(3, weights="distance"), STRATA, ["f1", "roc_auc"], {}),
     "weighted by a function": (KNN(3, weights=fading), FOLDS, ["accuracy"], {}),
     "scaled": (make_pipeline(StandardScaler(), KNN(3)), STRATA, ["accuracy", "f1"], {}),
-    "fitted": (make_pipeline(PCA(1), KNN(3)), STRATA, ["accuracy"], {"n_repeats": 30}),
+    "fitted": (make_pipeline(PCA(1), KNN(3)), STRATA, ["accuracy"], {"n_runs": 30}),
     "tuned": (ms.GridSearchCV(KNN(), {"n_neighbors": [1, 2]}, cv=ms.KFold(2)), FOLDS, ["accuracy"], {}),
-    "by scikit-learn": (KNN(1), PART, ["accuracy"], {"method": "mc", "n_repeats": 40}),
+    "by scikit-learn": (KNN(1), PART, ["accuracy"], {"method": "mc", "n_runs": 40}),
     "regression": (KNR(2), FOLDS, ["r2", "neg_root_mean_squared_error"], {}),
     "weighted regression": (KNR(3, weights=fading), FOLDS, ["neg_mean_squared_error"], {"n_draws": 200}),
 }
@@ -713,7 +713,7 @@ def test_pipelines_and_tables_have_test_sets():
     other = surface(X, y, 3, 10, stratified=True, test=(Z, t), scoring="f1_macro", random_state=1)
     error = np.hypot(found.std_error, other.std_error.item())
     assert abs(found.score - other.scores.item()) < 5 * error < 0.01
-    asked = {"cv": cv, "random_state": 1, "n_repeats": 2}
+    asked = {"cv": cv, "random_state": 1, "n_runs": 2}
     found = expected_score(scaled, frames[0], pd.Series(y), test=(frames[1], pd.Series(t)), **asked)
     scores = [
         scaled.fit(X[train], y[train]).score(Z, t)

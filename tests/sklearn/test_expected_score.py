@@ -32,7 +32,7 @@ def test_seeds_and_random_states_of_the_caller_do_not_matter_and_are_unchanged(m
         scores = set()
         for given in (state, None, 0, 1, np.random):
             cv = make(3, random_state=given, **options)
-            found = expected_score(KNN(1), X, Y, cv=cv, method=method, n_repeats=2, random_state=0)
+            found = expected_score(KNN(1), X, Y, cv=cv, method=method, n_runs=2, random_state=0)
             scores.add(found.score)
             assert cv.random_state is given
         assert len(scores) == 1, make
@@ -66,12 +66,12 @@ def test_splits_that_are_always_the_same_are_run():
 def test_a_splitter_with_random_numbers_of_its_own_is_copied():
     coin = Coin()
     state = coin.rng.bit_generator.state
-    assert expected_score(KNN(3), X, Y, cv=coin, n_repeats=30).std_error > 0
+    assert expected_score(KNN(3), X, Y, cv=coin, n_runs=30).std_error > 0
     assert coin.rng.bit_generator.state == state
 
 
 def test_a_single_run_has_no_standard_error_and_costs_of_runs_are_those_of_closed_forms():
-    assert np.isnan(expected_score(KNN(1), X, Y, cv=FOLDS, method="mc", n_repeats=1).std_error)
+    assert np.isnan(expected_score(KNN(1), X, Y, cv=FOLDS, method="mc", n_runs=1).std_error)
     names, costs = np.array(["b", "a"])[Y], [[0, 4], [2, 1]]
     asked = {"cv": ms.LeaveOneOut(), "scoring": costs}
     runs = expected_score(KNN(3), X, names, method="mc", **asked)
@@ -87,7 +87,7 @@ def test_pooled_runs_weigh_folds_by_their_size():
     for average in ("folds", "pooled"):
         asked = {"cv": ms.GroupShuffleSplit(3, test_size=1), "groups": groups, "average": average}
         exact.append(exact_score(KNN(1), few, y, **asked).score)
-        found = expected_score(KNN(1), few, y, method="mc", n_repeats=30, random_state=0, **asked)
+        found = expected_score(KNN(1), few, y, method="mc", n_runs=30, random_state=0, **asked)
         assert abs(found.score - exact[-1]) < 4 * found.std_error
     assert abs(exact[0] - exact[1]) > 0.01
 
@@ -240,6 +240,6 @@ def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
 
 def test_other_classifiers_after_a_scaler_are_run():
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1, random_state=0))
-    found = expected_score(pipeline, X, Y, cv=FOLDS, n_repeats=2, random_state=0)
+    found = expected_score(pipeline, X, Y, cv=FOLDS, n_runs=2, random_state=0)
     assert not found.exact
-    assert found.n_repeats == 2
+    assert found.n_runs == 2

@@ -112,11 +112,11 @@ def test_functions_of_scikit_learn_have_no_noise():
     )
     assert test[:, 0].tolist() == pytest.approx([exact(k, Subsample(0.7)) for k in (1, 4, 9)], abs=1e-14)
     assert (train == test).all()
-    score, permuted, p_value = ms.permutation_test_score(
+    score, permuted, pvalue = ms.permutation_test_score(
         KNN(3), X, y, scoring=exact_scorer(5), cv=WholeData(), n_permutations=9, random_state=0
     )
     assert score == exact(3, knnccv.StratifiedKFold(5)) > permuted.max()
-    assert p_value == 0.1
+    assert pvalue == 0.1
     few = X[:, [0, 6, 9, 2]]
     selector = SequentialFeatureSelector(KNN(3), n_features_to_select=2, scoring=scorer, cv=WholeData())
     first = max(range(4), key=lambda j: exact(3, Subsample(0.7), few[:, [j]]))
@@ -223,6 +223,6 @@ def test_other_searches_run_scikit_learn():
         (searched(), ms.ShuffleSplit(2)),
         (ms.RandomizedSearchCV(KNN(**tree), KS, n_iter=2, cv=2), halves),
     ):
-        found = expected_score(given, SMALL, CLASSES, cv=cv, n_repeats=1, random_state=0)
+        found = expected_score(given, SMALL, CLASSES, cv=cv, n_runs=1, random_state=0)
         assert "scikit-learn" in found.explanation, given
         assert found.n_runs == 0, given

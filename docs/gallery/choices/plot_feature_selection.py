@@ -25,7 +25,7 @@ for name, score in zip(names, chosen.scores, strict=True):
 # %%
 # What to expect of new samples:
 
-chosen.honest(n_repeats=2)
+chosen.honest(n_runs=2)
 print(f"inner {chosen.inner_score:.3f}, honest {chosen.honest_score:.3f}")
 
 fig, ax = plt.subplots(layout="constrained")

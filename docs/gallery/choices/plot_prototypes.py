@@ -25,7 +25,7 @@ print(
 # %%
 # The kept samples were chosen for this score. ``condensed_cv`` condenses every training set by itself:
 
-runs = condensed_cv(X, wine.y, n_repeats=2, random_state=0)
+runs = condensed_cv(X, wine.y, n_runs=2, random_state=0)
 print(f"honest: {runs.score:.3f} with prototypes, {np.mean(runs.scores_of_all):.3f} with all samples")
 
 # %%

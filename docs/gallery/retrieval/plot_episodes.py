@@ -28,7 +28,7 @@ tables = runs.accuracies.reshape(30, 600).mean(axis=1)
 half = 1.96 * runs.std / np.sqrt(600)
 print(f"exact {100 * exact.score:.2f} %, 600 episodes ±{100 * half:.2f} points")
 print(f"tables of 600: {100 * tables.min():.2f} to {100 * tables.max():.2f} %")
-print(f"other classes of this kind: standard error {100 * exact.standard_error:.2f} points")
+print(f"other classes of this kind: standard error {100 * exact.standard_error():.2f} points")
 
 # %%
 # On the left the scores of every number of ways, with 600 episodes at some of them. On the right the thirty
@@ -40,15 +40,15 @@ left.plot(list(exact.ways), list(exact.ways.values()), color="#b3261e", label="a
 for way in (2, 5, 10, 20):
     few = sampled_episodes(X, y, Episodes(way, 1), n_episodes=600, random_state=way)
     left.errorbar(
-        way, few.score, 1.96 * few.standard_error, color="#4a6fa5", marker="o", markersize=4, capsize=3
+        way, few.score, 1.96 * few.std_error, color="#4a6fa5", marker="o", markersize=4, capsize=3
     )
 left.errorbar([], [], [], color="#4a6fa5", marker="o", markersize=4, label="600 episodes")
 left.set(xlabel="ways", ylabel="accuracy", xticks=[2, 5, 10, 15, 20])
 left.legend(frameon=False)
 order = np.arange(len(tables))
 right.axhspan(
-    exact.score - exact.standard_error,
-    exact.score + exact.standard_error,
+    exact.score - exact.standard_error(),
+    exact.score + exact.standard_error(),
     color="#b3261e",
     alpha=0.12,
     lw=0,

@@ -40,7 +40,7 @@ print(f"{exact.n_galleries} galleries")
 # %%
 # Now 300 random galleries. The mean of ten is what tables print. It is off by a good half of a point:
 
-runs = sampled_retrieval(near, query_ids, ids, **protocol, n_repeats=300)
+runs = sampled_retrieval(near, query_ids, ids, **protocol, n_runs=300)
 tables = runs.trials["cmc"].reshape(30, 10, 20).mean(axis=1)
 print(f"rank-1, exact: {100 * exact.cmc[0]:.2f} %")
 print(f"rank-1, ten galleries: {100 * tables[:, 0].min():.2f} to {100 * tables[:, 0].max():.2f} %")

@@ -41,7 +41,7 @@ numbers = range(1, 31)
 exact = [complete_cv(near, y, "nn", LeaveGroupsOut(patient, p=p)).score for p in numbers]
 drawn = {
     p: monte_carlo_cv(
-        near, y, "knn", LeaveGroupsOut(patient, p=p), n_neighbors=5, n_repeats=60, random_state=0
+        near, y, "knn", LeaveGroupsOut(patient, p=p), n_neighbors=5, n_runs=60, random_state=0
     )
     for p in (1, 6, 12, 18, 24, 30)
 }
@@ -51,7 +51,7 @@ ax.plot(numbers, exact, ".-", color="#30588c", label="whole patients, 1 neighbor
 ax.errorbar(
     list(drawn),
     [found.score for found in drawn.values()],
-    yerr=[2 * found.standard_error for found in drawn.values()],
+    yerr=[2 * found.std_error for found in drawn.values()],
     fmt="o",
     color="black",
     capsize=3,

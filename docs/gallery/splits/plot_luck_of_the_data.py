@@ -30,7 +30,7 @@ print(f"95 % [{low:.4f}, {high:.4f}] (luck of the data)")
 # its standard error is tiny, and says nothing about other wines. The halves of the data, scored completely,
 # show the luck of the data: two disjoint halves are two independent samples of wines.
 
-runs = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_repeats=1000, random_state=0)
+runs = monte_carlo_cv(wine.X, wine.y, "nn", KFold(5), n_runs=1000, random_state=0)
 halves = result.half_scores().scores
 fig, axes = plt.subplots(2, 1, sharex=True, layout="constrained", figsize=(5.8, 5.2))
 bins = np.linspace(0.55, 0.9, 71)

@@ -17,7 +17,7 @@ from knnccv.datasets import load_wine
 wine = load_wine()
 design = Subsample(0.5)
 exact = complete_cv(wine.X, wine.y, "nn", design)
-runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=1000, random_state=0)
+runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=1000, random_state=0)
 print(exact)
 print(runs)
 
@@ -33,8 +33,8 @@ plot.luck(runs, exact)
 
 fig, ax = plt.subplots(layout="constrained")
 for seed in range(12):
-    ten = monte_carlo_cv(wine.X, wine.y, "nn", design, n_repeats=10, random_state=seed)
-    ax.errorbar(seed, ten.score, yerr=ten.standard_error, fmt="o", color="#4a6fa5", capsize=3)
+    ten = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=10, random_state=seed)
+    ax.errorbar(seed, ten.score, yerr=ten.std_error, fmt="o", color="#4a6fa5", capsize=3)
 ax.axhline(exact.score, color="#b3261e", label="all splits")
 ax.set(xlabel="seed", ylabel="mean score of ten random splits", xticks=range(12))
 ax.legend()

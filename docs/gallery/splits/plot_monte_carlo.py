@@ -29,7 +29,7 @@ print(f"difference: {100 * difference:+.3f} percentage points")
 # by run, which is the most favorable way to compare them:
 
 runs = {
-    k: monte_carlo_cv(X, wine.y, "knn", design, n_neighbors=k, n_repeats=4000, random_state=0).scores
+    k: monte_carlo_cv(X, wine.y, "knn", design, n_neighbors=k, n_runs=4000, random_state=0).scores
     for k in (3, 5)
 }
 paired = runs[5] - runs[3]

@@ -143,7 +143,7 @@ def rival_intervals(
         ends["corrected t"] = corrected_t(splits, n_train, n - n_train)
     elif nested and not share:
         seed = rng.integers(2**31)
-        ends["nested"] = nested_cv(neighbors, y, n_votes, n_repeats=N_REPEATS, random_state=seed)
+        ends["nested"] = nested_cv(neighbors, y, n_votes, n_runs=N_REPEATS, random_state=seed)
     return {name: list(interval) for name, interval in ends.items()}
 
 

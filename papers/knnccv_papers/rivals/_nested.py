@@ -77,7 +77,7 @@ def nested_cv(
     confidence_level: float = 0.95,
     *,
     n_folds: int = 10,
-    n_repeats: int = 50,
+    n_runs: int = 50,
     metric: Any = "euclidean",
     random_state: Any = 0,
 ) -> NestedCV:
@@ -96,7 +96,7 @@ def nested_cv(
         Between 0 and 1.
     n_folds : int, default 10
         Folds, at least 3 and at most half of the samples.
-    n_repeats : int, default 50
+    n_runs : int, default 50
         Repetitions. Each trains ``n_folds * (n_folds + 1) / 2`` times.
     metric : str or callable, default "euclidean"
         See `Neighbors.from_data`.
@@ -135,7 +135,7 @@ def nested_cv(
     >>> from knnccv.datasets import load_wine
     >>> from knnccv_papers.rivals import nested_cv
     >>> wine = load_wine()
-    >>> found = nested_cv(wine.X, wine.y, 3, n_folds=5, n_repeats=5)
+    >>> found = nested_cv(wine.X, wine.y, 3, n_folds=5, n_runs=5)
     >>> found.low < found.estimate < found.high
     True
     """
@@ -146,14 +146,14 @@ def nested_cv(
     if n_folds > n_items // 2:
         msg = f"n_folds must be at most {n_items // 2}, half of the samples, got {n_folds}"
         raise ValueError(msg)
-    n_repeats = check_integer("n_repeats", n_repeats, 1)
+    n_runs = check_integer("n_runs", n_runs, 1)
     rng = check_random_state(random_state)
-    drawn = [_repetition(asked, _folds(n_items, n_folds, rng), n_folds) for _ in range(n_repeats)]
+    drawn = [_repetition(asked, _folds(n_items, n_folds, rng), n_folds) for _ in range(n_runs)]
     inner = np.concatenate([scores for scores, _ in drawn])
     squares = float(np.mean([square for _, square in drawn]))
     plain = [
         asked.correct(folds != fold, np.flatnonzero(folds == fold))
-        for folds in (_folds(n_items, n_folds, rng) for _ in range(math.ceil(n_repeats / 5)))
+        for folds in (_folds(n_items, n_folds, rng) for _ in range(math.ceil(n_runs / 5)))
         for fold in range(n_folds)
     ]
     nested = float(inner.mean())

@@ -92,7 +92,7 @@ class NestedCV(Interval):
     >>> from knnccv_papers.rivals import nested_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = nested_cv(wine.X, wine.y, 3, n_folds=5, n_repeats=5)
+    >>> found = nested_cv(wine.X, wine.y, 3, n_folds=5, n_runs=5)
     >>> found.low < found.estimate < found.high
     True
     """
