@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -53,13 +53,13 @@ class NeighborEvaluation(Computation):
         problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
         return replace(self._unchanged(), problem=problem).result(keep=True)
 
-    def each(self, name: str, values: Iterable[Any]) -> list[CompleteCV]:
-        """Return the results with these values of a parameter, from the same drawn training sets.
+    def each(self, parameters: Iterable[Mapping[str, Any]]) -> list[CompleteCV]:
+        """Return the results with other parameters, from the same drawn training sets.
 
-        Each is that of its value alone.
+        Each is that of its parameters alone.
         """
         given = self._unchanged().problem
-        others = [replace(given, parameters={**given.parameters, name: value}) for value in values]
+        others = [replace(given, parameters={**given.parameters, **other}) for other in parameters]
         return results_of([replace(self, problem=other) for other in others], True, Jobs(self.n_jobs))
 
     def result(
