@@ -56,7 +56,7 @@ class NeighborEvaluation(Computation):
     def each(self, parameters: Iterable[Mapping[str, Any]]) -> list[CompleteCV]:
         """Return the results with other parameters, from the same drawn training sets.
 
-        Each is that of its parameters alone.
+        Each is that of its parameters alone. The first ones need the most neighbors.
         """
         given = self._unchanged().problem
         others = [replace(given, parameters={**given.parameters, **other}) for other in parameters]
@@ -74,8 +74,9 @@ class NeighborEvaluation(Computation):
         if self.sampling is not None and not is_exact(problem, self.sampling.method):
             return None, np.ones(self.neighbors.n_items, bool)
         found = self._scores(keep or sees_distances(problem), jobs)
-        is_open = np.isnan(found.scores) & tested_scores(problem)
-        return found, is_open.any(axis=0) & (may_leave_out(problem) and not self.exact)
+        if not may_leave_out(problem) or self.exact:
+            return found, np.zeros(self.neighbors.n_items, bool)
+        return found, (np.isnan(found.scores) & tested_scores(problem)).any(axis=0)
 
     def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
         """The result from exact scores of all samples."""
