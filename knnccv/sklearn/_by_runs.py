@@ -244,9 +244,9 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         # The means of controls are those of all runs.
         values, controls = values[defined], None
         known = f" ({share:.2%} of them, in which the score is undefined, are left out)"
-    effect = scorer.effect(bool(controls)) if in_tables and scorer is not None else None
     means, expected = controls or (None, ())
-    found = controlled_mean(values, means, expected, None, effect)
+    is_linear = bool(controls) and in_tables and scorer is not None and scorer.is_linear
+    found = controlled_mean(values, means, expected, is_linear=is_linear)
     if asked.inside is not None:
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")
