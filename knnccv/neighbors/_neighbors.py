@@ -75,7 +75,7 @@ class Neighbors:
         self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
-        self.copies_told = False  # whether the caller warns of copies of rows itself
+        self.copies_told = False  # whether copies of rows were looked for, or the caller does
         self._source = source
         self._engines: tuple[Engine, ...] = tuple(source.engines())
         self._stored: StoredLists | None = None
