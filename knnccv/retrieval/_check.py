@@ -110,8 +110,7 @@ def _compare(
             n_galleries += 1
             n_rankings += len(rankings)
         expected = total / n_galleries
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* right and wrong items at equal", UserWarning)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of ties
             result = expected_retrieval(
                 distances[None], [0], ids, gallery, exclude=lambda _: masked[None], scores=(score,), ap=ap,
                 ties=ties, n_jobs=1,
