@@ -65,7 +65,7 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
         (exact, {"n_train_sets": exact.n_train_sets, "std_error": None, "parameters": exact.parameters}),
         (sampled, {"error_bound": None, "exact": None, "std_error": sampled.std_error}),
         (one, {"scores": one.scores.tolist(), "std": None}),
-        (runs, {"scores": runs.scores.tolist(), "mean": runs.score, "std": runs.std}),
+        (runs, {"scores": runs.scores.tolist(), "score": runs.score, "std": runs.std}),
         (interval, {"level": 0.9, "low": interval.low, "high": interval.high}),
         (spread, {"std": spread.std, "std_error": spread.std_error, "n_runs": 5000}),
         (compare(a, b), {"probability": None}),
