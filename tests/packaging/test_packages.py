@@ -123,6 +123,7 @@ def test_there_is_one_version():
     assert f"## {version} " in text("CHANGELOG.md")
     assert f"version = {{{version}}}" in text("docs/citation.md")
     assert f'  version: "{version}"\n' in text("recipe/recipe.yaml")
+    assert f'\nversion = "{version}"\n' in text("papers/pyproject.toml")
 
 
 def test_a_release_has_one_date_and_no_placeholders():
