@@ -53,7 +53,7 @@ def sysu():
         other = expected_retrieval(*blurred[:3], gallery, *blurred[3:], scores=SCORES)
         near = sharp[0]
         print(f"\nSYSU-sized, {shots} shot: {near.n_queries} probes, {near.n_gallery} gallery images,")
-        print(f"{exact.n_galleries} galleries")
+        print(f"10^{len(str(exact.n_galleries)) - 1} galleries")
         for name in SCORES:
             score, one, ten, identities = (
                 100 * np.ravel(values)[0]

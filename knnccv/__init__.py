@@ -22,11 +22,11 @@ _NAMES = {
     "StandardError compare compare_all predictions_on",
     "influence": "Influence",
     "kernel": "Variant",
-    "montecarlo": "MonteCarloCV PermutationTest ScreenedCV monte_carlo_cv permutation_test screened_cv",
+    "montecarlo": "PermutationTest ScreenedCV monte_carlo_cv permutation_test screened_cv",
     "neighbors": "Neighbors",
     "reporting": "Report report",
     "results": "CompleteCV SampledCV TieReport complete_cv",
-    "runs": "SplitSpread",
+    "runs": "ScoredRuns SplitSpread",
     "tuning": "TunedScore tuned_score",
     "valuation": "ItemValues item_values",
     "variants": "get_variant register registered_variants unregister variant_names",
@@ -75,7 +75,6 @@ if TYPE_CHECKING:  # `as` exports a name to type checkers
     from .inference import predictions_on as predictions_on
     from .influence import Influence as Influence
     from .kernel import Variant as Variant
-    from .montecarlo import MonteCarloCV as MonteCarloCV
     from .montecarlo import PermutationTest as PermutationTest
     from .montecarlo import ScreenedCV as ScreenedCV
     from .montecarlo import monte_carlo_cv as monte_carlo_cv
@@ -88,6 +87,7 @@ if TYPE_CHECKING:  # `as` exports a name to type checkers
     from .results import SampledCV as SampledCV
     from .results import TieReport as TieReport
     from .results import complete_cv as complete_cv
+    from .runs import ScoredRuns as ScoredRuns
     from .runs import SplitSpread as SplitSpread
     from .tuning import TunedScore as TunedScore
     from .tuning import tuned_score as tuned_score

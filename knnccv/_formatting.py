@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-SHORT = 10**15
-"""Numbers of training sets below are shown with all their digits."""
+PRINTED_BITS = 14_000
+"""Python refuses to print integers of more than 4300 digits."""
 SAFE_INTEGER = 2**53
 """Larger integers lose digits in most readers of JSON."""
 
@@ -49,8 +49,8 @@ def item_frame(labels: Array, **columns: Array) -> pd.DataFrame:
 def plain(value: Any) -> Any:
     """The value in types that JSON has.
 
-    None for numbers that are not finite; text for whole numbers beyond 2**53, for fractions, and for what
-    JSON does not know. Results give their ``to_dict``.
+    None for numbers that are not finite; text for whole numbers beyond 2**53 (in short if they have
+    thousands of digits), for fractions, and for what JSON does not know. Results give their ``to_dict``.
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -66,7 +66,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, int) and not isinstance(value, bool):
-        return int(value) if abs(value) <= SAFE_INTEGER else str(value)
+        if abs(value) <= SAFE_INTEGER:
+            return int(value)
+        return str(value) if value.bit_length() < PRINTED_BITS else magnitude(value)
     return value if isinstance(value, bool | None) else str(value)
 
 
@@ -144,60 +146,6 @@ def _listed(parameters: dict[str, Any]) -> str:
     return f"({', '.join(shown)})" if shown else ""
 
 
-class TrainingSetCount(int):
-    """A number of training sets: an exact integer with a short form.
-
-    Python refuses to print integers of more than 4300 digits. This one is shown as ``3.2e+6018`` if it has
-    more than 15 digits. Arithmetic gives plain integers. ``f"{n:d}"`` and ``f"{n:,}"`` have all digits, and
-    the formats "e", "f", "g" and "n" work for any length. ``"%d" % n``, ``"%g" % n``, ``json.dumps`` and
-    ``float`` use the plain integer and raise if it is too long; use `log10_n_train_sets` there.
-
-    Examples
-    --------
-    >>> n = TrainingSetCount(2**20000)
-    >>> n
-    4.0e+6020
-    >>> f"{n:.3e}", len(f"{n:d}"), n % 10
-    ('3.980e+6020', 6021, 6)
-    """
-
-    def __repr__(self) -> str:
-        return int.__repr__(self) if abs(self) < SHORT else magnitude(int(self))
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        try:
-            return int.__format__(self, spec)
-        except (OverflowError, ValueError):
-            if self.bit_length() < 1000:  # the length is not the reason
-                raise
-        return _format_long(int(self), spec)
-
-
-def _format_long(number: int, spec: str) -> str:
-    """The text that `format` would return if it accepted long integers."""
-    kind = spec[-1] if spec[-1].isalpha() else ""
-    rest = spec.removesuffix(kind) if kind else spec
-    if kind in ("", "d", "n"):
-        if not kind and "," not in rest and "_" not in rest:
-            return format(magnitude(number), rest)
-        # Decimals have no underscores.
-        shown = format(Decimal(number), rest.replace("_", ",") + "f")
-        return shown.replace(",", "_") if "_" in rest else shown
-    if "." not in rest:
-        rest += ".6"
-    shown = format(Decimal(number), rest + kind)
-    if kind in "gG" and "#" not in rest:  # floats leave trailing zeros out here, decimals do not
-        lead, mark, exponent = shown.partition("e" if kind == "g" else "E")
-        if "." in lead and mark:
-            lead = lead.rstrip("0").rstrip(".")
-        shown = lead + mark + exponent
-    return shown
-
-
 def magnitude(number: int) -> str:
     """Return a count as text: all digits if it is short, otherwise as a power of ten.
 
@@ -209,7 +157,7 @@ def magnitude(number: int) -> str:
     '1.0e+40'
     """
     if number < 10**6:
-        return int.__repr__(number)
+        return str(number)
     digits = n_digits(number)
     lead = (number // 10 ** (digits - 3) + 5) // 10
     if lead == 100:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -77,9 +76,7 @@ def warm(*, progress: bool = False) -> None:
     >>> knnccv.warm()
     """
     check_pool(None, None, progress)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* right and wrong items at equal distances", UserWarning)
-        for_each(lambda step: step(), _steps(), 1, progress, unit="step")
+    for_each(lambda step: step(), _steps(), 1, progress, unit="step")
 
 
 def _steps() -> list[Callable[[], object]]:
@@ -183,12 +180,10 @@ def _warm_gallery(gallery: Gallery) -> None:
     ids, distances = _retrieval()
     forms = (AtRank([1]), First([1]), Reciprocal(2), Table(np.ones((1, 1))))
     scores = ("cmc", "ap", "ndcg@2", "map@r", "cmc_all_shots", *forms)
-    for ties in ("index", "random"):
-        for rank in ("image", "identity"):
-            expected_retrieval(distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank)
-            sampled_retrieval(
-                distances, ids[:3], ids, gallery, scores=scores, ties=ties, rank=rank, n_runs=2
-            )
+    for rank in ("image", "identity"):
+        asked: dict[str, Any] = {"scores": scores, "rank": rank}
+        expected_retrieval(distances, ids[:3], ids, gallery, **asked)
+        sampled_retrieval(distances, ids[:3], ids, gallery, **asked, n_runs=2)
 
 
 def _warm_retrieval() -> None:

@@ -17,8 +17,8 @@ from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
-NEEDED = {"jinja2": "jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
-"""Modules that the page needs, and the names of their packages."""
+NEEDED = ("jinja2", "altair")
+"""Packages that the page needs."""
 
 SECTIONS = ("data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
 """The sections of the page with a conclusion."""
@@ -76,7 +76,7 @@ def _out(args: argparse.Namespace) -> Path | None:
         return None
     path = output_path("--out", "report.html" if args.out is None else args.out, args.file)
     reporting.check_ending("--out", path)
-    missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing and path.suffix.lower() != ".json":
         needed = ", ".join(missing)
         msg = f'the page needs {needed}: pip install "knnccv[report]"; --json needs none'

@@ -24,9 +24,10 @@ from .._version import __version__
 from ..designs import Design, LeaveGroupsOut, as_design
 from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
-from ..montecarlo import MonteCarloCV, monte_carlo_cv
+from ..montecarlo import monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
 from ..results import CompleteCV, SampledCV, complete_cv
+from ..runs import ScoredRuns
 from . import data, scorings
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
@@ -189,7 +190,7 @@ class Answer:
     cv: Any
     found: CompleteCV
     confusion: dict[str, Any] | None = None
-    runs: MonteCarloCV | None = None
+    runs: ScoredRuns | None = None
     comparison: Comparison | None = None
     luck: Any = None
     scorings: Any = None
@@ -372,7 +373,7 @@ class Answer:
             return f"{start};\nwithout --ties index, the mean over all their orders is taken"
         return f"{start};\nthe score may depend on the order of the rows"
 
-    def _runs(self, runs: MonteCarloCV) -> Lines:
+    def _runs(self, runs: ScoredRuns) -> Lines:
         n_runs, shown = len(runs.scores), self._score
         yield "", ""
         yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""

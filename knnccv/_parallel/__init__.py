@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from .bars import Bar, counted, expect, one_bar, shared_bar
+from .bars import Bar, counted, one_bar, shared_bar
 from .pool import ExecutorLike, WorkerPool, check_pool, for_each, is_client, n_workers
 from .shipping import Parts, held_part
 from .threads import aside, check_wanted, one_blas_thread, stop_flag
@@ -22,7 +22,6 @@ __all__ = [
     "check_pool",
     "check_wanted",
     "counted",
-    "expect",
     "for_each",
     "held_part",
     "is_client",

@@ -36,21 +36,12 @@ class Bar:
         self._unit, self._known = unit, known
         self._tqdm = tqdm()
         self._bar: Any = None
-        self._ahead = 0  # tasks in the total whose stage has not begun
         self._lock = threading.Lock()
 
-    def expect(self, n_tasks: int) -> None:
-        """Add the tasks of stages that follow, so that the total does not grow when they begin."""
+    def begin(self, n_tasks: int) -> None:
+        """Add the tasks of a stage."""
         with self._lock:
             self._grow(n_tasks)
-            self._ahead += n_tasks
-
-    def begin(self, n_tasks: int) -> None:
-        """Add the tasks of a stage, unless they were expected."""
-        with self._lock:
-            expected = min(n_tasks, self._ahead)
-            self._ahead -= expected
-            self._grow(n_tasks - expected)
 
     def _grow(self, n_tasks: int) -> None:
         if self._bar is None:
@@ -97,13 +88,6 @@ def one_bar(progress: bool, unit: str = "step", *, known: bool = True) -> Iterat
         return
     with closing(Bar(unit, known)) as bar, having(bar=bar):
         yield
-
-
-def expect(n_tasks: int) -> None:
-    """Announce the tasks of stages that follow to the shared bar, if there is one."""
-    bar = shared_bar()
-    if bar is not None:
-        bar.expect(n_tasks)
 
 
 def counted(tasks: Iterable[_T], n_tasks: int) -> Iterator[_T]:

@@ -20,8 +20,10 @@ from ..halves import (
     Sums,
     check_request,
     depth_for_halves,
+    floors_of,
     halves_with_warnings,
     halvings_of,
+    has_floors,
     score_halves,
     score_in_halves,
     target_of,
@@ -78,8 +80,7 @@ class HalfSurface(HalfScores):
             n_answers=float(self.n_answers[column]),
             resolution=self.resolution,
             growth=float(self.growth[row, column]) if np.ndim(self.growth) else self.growth,
-            floor=self.floor,
-            n_rarest=self.n_rarest,
+            floors=self.floors[row, column] if self.floors.size else self.floors,
         )
 
 
@@ -149,7 +150,14 @@ class SurfaceEvaluation:
         halves = halves_with_warnings(
             self.problem, self.neighbors, halvings, found, surface.scores, nearest
         )
-        return HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
+        of_cells = HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
+        if not has_floors(self.problem):
+            return of_cells
+        floors = np.zeros((*of_cells.known.shape, len(self.problem.labels.classes), 3))
+        for row, column in np.argwhere(of_cells.known).tolist():
+            result = self.result(row, column, self.problem.parameters)
+            floors[row, column] = floors_of(self.cell(row, column), result)
+        return replace(of_cells, floors=floors)
 
     def cell(self, row: int, column: int) -> ScoringProblem:
         """The problem of one cell."""

@@ -22,9 +22,9 @@ from .._parallel import ExecutorLike, check_pool, for_each
 from .._typing import Array
 from .._validation import check_bool, check_integer, check_tol, fixed_seed
 from ..designs import Design, StratifiedSubsample, Subsample
-from ..driver import Jobs, of_many, validate_problem
+from ..driver import Jobs, callers_level, of_many, validate_problem
 from ..kernel import Variant
-from ..neighbors import warn_label_leakage
+from ..neighbors import warn_copies, warn_label_leakage
 from ..results import scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
@@ -118,6 +118,11 @@ def surface(
     ValueError, TypeError
         If an argument is not allowed; the message says what is allowed.
 
+    Warns
+    -----
+    CopiesWarning
+        If many rows repeat another with the same label, as copies do.
+
     Notes
     -----
     Cost: the neighbor lists, whose depth depends on the smallest training size, and O(n_items * depth *
@@ -171,6 +176,8 @@ def surface(
         pool=pool,
     )
     warn_label_leakage(neighbors, min(sizes))
+    if pool is None:
+        warn_copies(neighbors, problem.targets, callers_level() + 1)
     evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs)
     profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:

@@ -138,13 +138,17 @@ class BlockScorer:
         """Return scores and tails (n_kinds, n_rows) and a mask of tied rows; and a mask of open rows."""
         lists, lengths = self.usable(lists, rows)
         scores, tails = self.scores_and_tails(lists, lengths, rows)
+        is_open = np.asarray((tails > self.tol / 2).any(axis=0))
+        return (scores, tails, self.ties(lists, lengths, rows)), is_open
+
+    def ties(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """Mark rows with ties that matter."""
         mixed = np.empty(len(lengths), np.int64)
         first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
         tied = np.zeros(len(rows), bool)
         for reach in self.reaches:
             tied |= reach.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
-        is_open = np.asarray((tails > self.tol / 2).any(axis=0))
-        return (scores, tails, tied), is_open
+        return tied
 
     def usable(self, lists: NeighborLists, rows: Array) -> tuple[NeighborLists, Array]:
         """The lists in the order that the tie rule wants, and the lengths up to which it can use them."""

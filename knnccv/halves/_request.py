@@ -105,6 +105,7 @@ def halves_of(
         halves,
         n_answers=1 / float(np.square(result.weights).sum()),
         deviations=deviations,
+        floors=floors_of(problem, result) if has_floors(problem) else halves.floors,
         warnings=(
             *halves.warnings,
             *_small_classes(problem, request.groups),
@@ -158,8 +159,6 @@ def halves_with_warnings(
         train_size,
         drawn=halvings.digest,
         resolution=TOLERANCE * problem.largest,
-        floor=_floor(problem),
-        n_rarest=_smallest(problem),
     )
     halves = replace(halves, growth=_growth(problem, score, halves.mean))
     largest = float(np.where(unknown, 0.0, undecided).max())
@@ -282,17 +281,19 @@ def _smallest(problem: ScoringProblem) -> int:
     return int(min(count for count in problem.labels.counts if count))
 
 
-def _floor(problem: ScoringProblem) -> tuple[float, float] | None:
-    """The score of the best constant answer, and the best score, where classes count by other shares."""
+def has_floors(problem: ScoringProblem) -> bool:
+    """Return True if answers are scored, and classes count by other shares than their samples'."""
     has_answers = problem.score.is_share or problem.loss is not None
-    if problem.measure == problem.score.name or not has_answers:
-        return None
-    sign, scores = -1 if problem.is_loss else 1, problem.single_neighbor_scores()
-    trained = problem.labels if problem.pool is None else problem.pool
-    answer = np.argmax(sign * (trained.counts @ scores))
-    weights = np.array(problem.item_weights, float).sum(axis=0) * problem.labels.counts
-    floor = float(weights @ scores[:, answer]), float(weights @ (sign * np.max(sign * scores, axis=1)))
-    return None if floor[0] == floor[1] else floor
+    return problem.measure != problem.score.name and has_answers
+
+
+def floors_of(problem: ScoringProblem, result: Any) -> Array:
+    """`HalfScores.floors` of a result for all samples."""
+    codes, counts, of_pairs = problem.labels.codes, problem.labels.counts, problem.single_neighbor_scores()
+    parts = np.where(result.weights > 0, result.weights * result.per_item, 0.0)
+    own, shares = (np.bincount(codes, each, len(counts)) for each in (parts, result.weights))
+    ends = [of_pairs.min(axis=1), of_pairs.max(axis=1)][:: -1 if problem.is_loss else 1]
+    return np.column_stack([*(result.score - own + shares * end for end in ends), counts])
 
 
 def _rare_class(problem: ScoringProblem) -> tuple[Any, int] | None:

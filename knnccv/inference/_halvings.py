@@ -152,11 +152,9 @@ class HalfScores:
         scores with one bound only; empty if it is not known, which counts as no skewness.
     growth : float, or ndarray of shape (n_K, n_sizes)
         The mean score of the halves over that of all samples, at least 1, for errors without upper bound.
-    floor : (float, float), or None
-        Where classes do not count by their samples: the score of the best constant answer, and the best
-        score.
-    n_rarest : int
-        The samples of the rarest class.
+    floors : ndarray of shape (n_classes, 3), or (n_K, n_sizes, n_classes, 3)
+        Where classes do not count by their samples: the score if all answers for the samples of one class
+        were the worst, that if they were the best, and the number of these samples. Else no rows.
     """
 
     scores: Array
@@ -169,8 +167,7 @@ class HalfScores:
     resolution: float = 0.0
     deviations: Array = field(default_factory=lambda: np.empty(0))
     growth: Any = 1.0
-    floor: tuple[float, float] | None = None
-    n_rarest: int = 0
+    floors: Array = field(default_factory=lambda: np.empty((0, 3)))
 
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):

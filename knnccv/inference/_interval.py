@@ -21,7 +21,7 @@ from ._halvings import HalfScores
 FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
 MOST_SHRUNK = 3.0
-"""The largest factor of the variance for halves that score nearer to a constant answer than all samples."""
+"""The largest factor of the variance for halves that score nearer to the worst answers than all samples."""
 MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
@@ -275,21 +275,15 @@ def _wilson(
     where fewer than `FEW` errors or `FEW` correct answers are expected, the variance is badly known. There
     the number is at least a fifth of the units and at most twice that of the answers.
 
-    Near the score of a constant answer all samples of the population score alike, so an unlucky one has a
-    low score and a small variance at once. With a `floor` the better end is therefore at least as far as
-    that of Wilson's interval from the constant answer's score on.
+    Where the score of a rare class is low, an unlucky sample has a low score and a small variance at once,
+    though the mean over classes is far from the end of its range. With `floors` the better end is therefore
+    at least as far as that of Wilson's interval of each class, as if the answers for it alone varied.
     """
     width, n_answers = most - least, halves.n_answers or float(halves.n_units)
     if width == 0:
         return score, score, n_answers
     share = min(max((score - least) / width, 0.0), 1.0)
-    shrunk = 1.0
-    if halves.floor is not None:
-        constant, best = halves.floor
-        above, of_half = ((each - constant) / (best - constant) for each in (score, halves.mean))
-        # Halves that score nearer to the constant answer scatter less.
-        shrunk = min(max(above * (1 - above) / max(of_half * (1 - of_half), 1e-300), 1.0), MOST_SHRUNK)
-    variance = halves.variance * shrunk / width**2
+    variance = halves.variance / width**2
     fewest = min(n_answers, halves.n_units)
     if variance == 0:
         n_eff = fewest
@@ -298,11 +292,16 @@ def _wilson(
     else:
         n_eff = share * (1 - share) / variance
     low, high = (least + width * end for end in _wilson_ends(share, n_eff, z))
-    if halves.floor is not None:
+    for worst, best, number in halves.floors.tolist():
+        if worst == best:
+            continue
+        above, of_half = ((each - worst) / (best - worst) for each in (score, halves.mean))
         share = min(max(above, 0.0), 1.0)
-        spread = share * (1 - share) * ((best - constant) / width) ** 2
-        number = max(spread / variance if variance else 0.0, halves.n_rarest / 2)
-        end = constant + (best - constant) * _wilson_ends(share, number, z)[1]
+        # Halves that score nearer to the worst answers scatter less.
+        shrunk = min(max(share * (1 - share) / max(of_half * (1 - of_half), 1e-300), 1.0), MOST_SHRUNK)
+        spread = share * (1 - share) * ((best - worst) / width) ** 2
+        answers = max(spread / (variance * shrunk) if variance else 0.0, number / 2)
+        end = worst + (best - worst) * _wilson_ends(share, answers, z)[1]
         low, high = min(low, end), max(high, end)
     # At the ends of the range rounding could exclude the score itself.
     return max(least, min(low, score)), min(most, max(high, score)), n_eff

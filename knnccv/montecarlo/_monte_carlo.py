@@ -1,86 +1,21 @@
-"""Random runs: `monte_carlo_cv`, on the same neighbor orders as the exact score, and their results."""
+"""Random runs: `monte_carlo_cv`, on the same neighbor orders as the exact score."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .._formatting import _listed, error_line, plain, plain_fields, uncertified
 from .._parallel import ExecutorLike, check_pool
 from .._validation import check_integer, check_random_state
 from ..driver import Jobs, validate_problem
 from ..kernel import Variant
 from ..neighbors import warn_label_leakage
 from ..results import with_test_set
-from ..runs import RandomRuns, draw_runs, score_runs
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MonteCarloCV(RandomRuns):
-    """Scores of random runs of a design.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_runs,)
-        The score of every run; a run of a k-fold design is one whole partition into folds.
-    score : float
-        Their mean.
-    std : float
-        Their standard deviation (n_runs - 1 in the denominator): the variation between runs. NaN for a
-        single run.
-    std_error : float
-        ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
-        not that of the samples.
-    error_bound : float
-        Bound of the error of the mean that is caused by neighbor lists which end before enough training
-        samples are found; 0 unless the caller gave short lists. Infinite if ``certified`` is False.
-    certified : bool
-        False if the neighbors are approximate.
-    truncation_bound : float
-        The ``error_bound`` if the neighbor lists were exact up to their ends.
-    measure : str
-        The meaning of the scores.
-
-    Examples
-    --------
-    >>> from knnccv import monte_carlo_cv
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> found = monte_carlo_cv(wine.X, wine.y, "nn", n_runs=20, random_state=0)
-    >>> round(found.score, 2), len(found.scores)
-    (0.75, 20)
-    """
-
-    error_bound: float = 0.0
-    variant: str = ""
-    design: str = ""
-    ties: str = "index"
-    average: Any = "pooled"
-    parameters: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-    certified: bool = True
-    truncation_bound: float = 0.0
-    measure: str = "score"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores, their mean and spread in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        found = plain_fields(self, "std", "std_error", "scores", "seconds")
-        return {"n_runs": len(self.scores), "mean": plain(self.score), **found}
-
-    def __repr__(self) -> str:
-        return (
-            f"<MonteCarloCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
-            f"{self.measure} of {len(self.scores)} random run{'s' if len(self.scores) > 1 else ''} of "
-            f"{self.design}"
-            f"{'' if self.certified else ', ' + error_line(self)}>"
-        )
+from ..runs import ScoredRuns, draw_runs, score_runs
 
 
 def monte_carlo_cv(
@@ -100,7 +35,7 @@ def monte_carlo_cv(
     progress: bool = False,
     test: Any = None,
     **parameters: Any,
-) -> MonteCarloCV:
+) -> ScoredRuns:
     """Compute the scores of random runs of a design, whose mean `complete_cv` computes exactly.
 
     Parameters
@@ -117,7 +52,8 @@ def monte_carlo_cv(
 
     Returns
     -------
-    MonteCarloCV
+    ScoredRuns
+        Without `expected` and `confusions`, for which `CompleteCV.runs` needs the exact score.
 
     Raises
     ------
@@ -126,8 +62,8 @@ def monte_carlo_cv(
 
     See Also
     --------
-    CompleteCV.split_std : The standard deviation of one run around the exact score, without drawing runs
-        where it has a formula.
+    CompleteCV.runs : The same scores beside the exact one, and the confusion tables.
+    CompleteCV.split_std : The standard deviation of one run around the exact score.
 
     Examples
     --------
@@ -146,17 +82,10 @@ def monte_carlo_cv(
     question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, pool=pool)
     warn_label_leakage(neighbors, question.smallest_train)
     runs = draw_runs(question, n_runs, rng)
-    sums, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
-    result = MonteCarloCV(
-        scores=sums,
-        error_bound=missed,
-        truncation_bound=missed,
-        variant=question.variant.name,
-        design=repr(question.design),
-        ties=question.ties,
-        average=question.average,
-        parameters=question.parameters,
+    scores, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
+    return ScoredRuns(
+        scores=scores,
         measure=question.measure,
+        error_bound=math.inf if neighbors.approximate else missed,
         seconds=time.perf_counter() - started,
     )
-    return uncertified(result) if neighbors.approximate else result

@@ -98,14 +98,15 @@ def copies_text(table: Array, codes: Array) -> str:
 
 
 def warn_copies(neighbors: Neighbors, codes: Array, stacklevel: int) -> None:
-    """Warn of copies, which are tested while their originals train; `stacklevel` is that of this function.
+    """Warn of copies, which are tested while their originals train, once for these neighbors.
 
     Warns
     -----
     CopiesWarning
     """
-    source = neighbors._source
-    if not neighbors.copies_told and isinstance(source, FeatureTable) and source.metric.kind != "sparse":
+    source, told = neighbors._source, neighbors.copies_told
+    neighbors.copies_told = True
+    if not told and isinstance(source, FeatureTable) and source.metric.kind != "sparse":
         warn_of_rows(source.metric.data, codes, stacklevel + 1)
 
 

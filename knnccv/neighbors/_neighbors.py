@@ -80,7 +80,7 @@ class Neighbors:
         self.fitted_to_labels = fitted_to_labels
         self.fitted_without: Array | None = getattr(source, "groups", None)
         self.refitted: Callable[[int], Neighbors] | None = getattr(source, "refitted", None)
-        self.copies_told = False  # whether the caller warns of copies of rows itself
+        self.copies_told = False  # whether copies of rows were looked for, or the caller does
         self._source = source
         self._engines: tuple[Engine, ...] = tuple(source.engines())
         self._stored: StoredLists | None = None

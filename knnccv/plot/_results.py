@@ -119,7 +119,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
 
     Parameters
     ----------
-    random : MonteCarloCV or array_like of shape (n_runs,)
+    random : ScoredRuns or array_like of shape (n_runs,)
         The random runs, or their scores.
     exact : CompleteCV or float
         The exact mean over all training sets of the design.
@@ -156,7 +156,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
     """
     scores = np.asarray(getattr(random, "scores", random), dtype=float)
     if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
-        msg = f"random must be a MonteCarloCV, or finite scores of shape (n_runs,), got {random!r}"
+        msg = f"random must be ScoredRuns, or finite scores of shape (n_runs,), got {random!r}"
         raise ValueError(msg)
     value = float(exact)
     if not math.isfinite(value):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import contextlib
+import gzip
 import hashlib
 import re
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from .._files import written_whole
 from ._errors import MOST_INDICES, most_confused
 from ._text import (
     EMPTY,
@@ -52,12 +50,11 @@ def render_page(answer: dict[str, Any]) -> str:
     ImportError
         If the extra ``[report]`` is missing.
     """
-    needed = "the report's page needs altair, jinja2 and vl-convert-python"
-    require(needed, "altair", "jinja2", "vl_convert")
+    require("the report's page needs altair and jinja2", "altair", "jinja2")
     from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures
 
     pictures = draw_pictures(answer)
-    scripts = [_bundle(), _template("charts.js"), _template("table.js")]
+    scripts = [_template(name) for name in ("vega.js.gz", "charts.js", "table.js")]
     values = {
         "pictures": pictures,
         "confusions": _confusions(answer["classes"] or {}),
@@ -188,26 +185,9 @@ def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
 
 
 @cache
-def _bundle() -> str:
-    """The script that draws: vega, vega-lite and vega-embed; kept, since bundling takes over a second."""
-    import platformdirs
-    import vl_convert
-
-    kept = Path(platformdirs.user_cache_dir("knnccv"), f"vega-{vl_convert.__version__}.js")
-    try:
-        script = kept.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        script = str(vl_convert.javascript_bundle())
-        with contextlib.suppress(OSError):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(kept) as part:
-                part.write_text(script, encoding="utf-8")
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-@cache
 def _template(name: str) -> str:
-    return files("knnccv.reporting").joinpath("templates", name).read_text(encoding="utf-8")
+    content = files("knnccv.reporting").joinpath("templates", name).read_bytes()
+    return (gzip.decompress(content) if name.endswith(".gz") else content).decode()
 
 
 def _hash(script: str) -> str:

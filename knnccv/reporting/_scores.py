@@ -16,7 +16,6 @@ from .._labels import majority_class
 from .._typing import Array
 from ..curves import loo_curve
 from ..inference import InferenceWarning, compare
-from ..montecarlo import monte_carlo_cv
 from ..neighbors import Neighbors
 from ..results import CompleteCV
 from ._settings import LEVEL
@@ -36,6 +35,7 @@ from ._table import of_a_part
 from ._text import percentage, quoted, rounded, setting_name
 
 MAX_EXACT_LOG = 1000
+N_RUNS = 5000
 """Decimal digits up to which the number of training sets is computed."""
 
 
@@ -138,7 +138,7 @@ def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
         "standard_error": error,
         "interval": interval,
         "no_interval": reason,
-        "split_std": _luck_of_the_split(study, setting, found),
+        "split_std": _luck_of_the_split(study, found),
         "n_train_sets": number_of_training_sets(found),
         "log10_n_train_sets": found.log10_n_train_sets,
     }
@@ -173,7 +173,7 @@ def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, An
     return error, {"low": low, "high": high, "level": LEVEL}, None
 
 
-def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> float | None:
+def _luck_of_the_split(study: Study, found: CompleteCV) -> float | None:
     """Standard deviation of the score of one random split; of large data from fewer random splits.
 
     None if every group is tested once: then no split is random.
@@ -181,20 +181,9 @@ def _luck_of_the_split(study: Study, setting: Setting, found: CompleteCV) -> flo
     if study.groups is not None:
         return None
     n_runs = study.effort.n_runs
-    if not n_runs:
-        return float(found.split_std(random_state=study.random_state))
-    study.note(f"The scatter of one split comes from {n_runs} random splits.")
-    return monte_carlo_cv(
-        study.neighbors(*setting.pair),
-        study.y,
-        study.rule,
-        study.design,
-        n_runs=n_runs,
-        random_state=study.random_state,
-        n_jobs=study.n_jobs,
-        average=study.average,
-        n_neighbors=setting.n_neighbors,
-    ).std
+    if n_runs:
+        study.note(f"The scatter of one split comes from {n_runs} random splits.")
+    return float(found.split_std(n_runs or N_RUNS, study.random_state))
 
 
 def _difference(study: Study) -> dict[str, Any] | None:

@@ -149,8 +149,7 @@ def complete_cv(
     check_distances(problem, neighbors, sampling.method)
     warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
-        targets = problem.values if problem.values.size else problem.labels.codes
-        warn_copies(neighbors, targets, callers_level() + 1)
+        warn_copies(neighbors, problem.targets, callers_level() + 1)
     if exact and neighbors.approximate:
         msg = (
             f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: a fraction "

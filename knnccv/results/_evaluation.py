@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -53,13 +53,13 @@ class NeighborEvaluation(Computation):
         problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
         return replace(self._unchanged(), problem=problem).result(keep=True)
 
-    def each(self, name: str, values: Iterable[Any]) -> list[CompleteCV]:
-        """Return the results with these values of a parameter, from the same drawn training sets.
+    def each(self, parameters: Iterable[Mapping[str, Any]]) -> list[CompleteCV]:
+        """Return the results with other parameters, from the same drawn training sets.
 
-        Each is that of its value alone.
+        Each is that of its parameters alone. The first ones need the most neighbors.
         """
         given = self._unchanged().problem
-        others = [replace(given, parameters={**given.parameters, name: value}) for value in values]
+        others = [replace(given, parameters={**given.parameters, **other}) for other in parameters]
         return results_of([replace(self, problem=other) for other in others], True, Jobs(self.n_jobs))
 
     def result(
@@ -74,8 +74,10 @@ class NeighborEvaluation(Computation):
         if self.sampling is not None and not is_exact(problem, self.sampling.method):
             return None, np.ones(self.neighbors.n_items, bool)
         found = self._scores(keep or sees_distances(problem), jobs)
-        is_open = np.isnan(found.scores) & tested_scores(problem)
-        return found, is_open.any(axis=0) & (may_leave_out(problem) and not self.exact)
+        if not may_leave_out(problem) or self.exact:
+            return found, np.zeros(self.neighbors.n_items, bool)
+        is_open = np.any(np.isnan(found.scores) & tested_scores(problem), axis=0)
+        return found, is_open
 
     def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
         """The result from exact scores of all samples."""
@@ -205,7 +207,7 @@ class NeighborEvaluation(Computation):
 
 
 def results_of(them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs) -> list[CompleteCV]:
-    """The results of rules that differ in their parameters; training sets are drawn once for all of them."""
+    """The results of rules that differ in their parameters; training sets are drawn once for all."""
     known = [one._known(keep, jobs) for one in them]
     drawn = [one for one, (_, is_open) in zip(them, known, strict=True) if is_open.any()]
     if drawn:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._formatting import (
-    TrainingSetCount,
     _listed,
     error_line,
     html_table,
@@ -55,10 +54,9 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         Certified bound of ``|score - exact value|``: the neighbors beyond ``depth`` cannot change the score
         by more, rounding errors included. 0 in exact mode; infinite if ``certified`` is False.
     n_train_sets : int
-        Number of different training sets; an exact integer, computed at the first access. A long one is
-        shown as ``3.2e+6018``; ``f"{n:d}"`` has all digits.
+        Number of different training sets; an exact integer, computed at the first access.
     log10_n_train_sets : float
-        Its decimal logarithm.
+        Its decimal logarithm, for numbers that Python refuses to print: those of more than 4300 digits.
     kinds : tuple of TrainingSets
         The kinds of training sets of the design; those of `LeaveGroupsOut` count groups.
     depth : int
@@ -121,7 +119,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     @functools.cached_property
     def n_train_sets(self) -> int:
         """Number of different training sets (takes a second for a million samples)."""
-        return TrainingSetCount(sum(kind.number for kind in self.kinds))
+        return sum(kind.number for kind in self.kinds)
 
     @property
     def log10_n_train_sets(self) -> float:

@@ -75,7 +75,8 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
         )
         raise ValueError(msg)
     means, expected = controls or (None, ())
-    return controlled_mean(values, means, expected, effect=scorer.effect(controls is not None))
+    is_linear = scorer.is_linear and controls is not None
+    return controlled_mean(values, means, expected, is_linear=is_linear)
 
 
 def is_counted(scorer: TableScorer, problem: ScoringProblem, runs: Runs) -> bool:

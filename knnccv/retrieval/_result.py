@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import TrainingSetCount, bound_text, data_frame, html_table, plain, plain_fields
+from .._formatting import bound_text, data_frame, html_table, plain, plain_fields
 from .._typing import Array
 from .._validation import check_integer
 from ..inference import ConfidenceInterval, jackknife_interval
@@ -299,7 +299,7 @@ class Retrieval:
     @functools.cached_property
     def n_galleries(self) -> int:
         """Number of different galleries that may be drawn, before any mask; an exact integer."""
-        return TrainingSetCount(1 if self.draws is None else self.draws.n_galleries())
+        return 1 if self.draws is None else self.draws.n_galleries()
 
     def cmc_std(self, mean_of: int = 1) -> Array:
         """Standard deviation of a sampled CMC, for galleries that are drawn anew for every query.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,32 +69,47 @@ class RandomRuns:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoredRuns(RandomRuns):
-    """Scores and confusion tables of single random runs; `CompleteCV.runs`.
+    """Scores of single random runs of a design; `CompleteCV.runs` and `monte_carlo_cv`.
 
     Attributes
     ----------
     scores : ndarray of shape (n_runs,)
         The score of every run, as `CompleteCV.split_std` describes runs.
-    confusions : int64 ndarray of shape (n_runs, n_classes, n_classes), or None
-        The predictions of every run, of all its folds together: rows true, columns predicted. None if the
-        rule does not predict a class, or if they take too much memory.
-    classes : ndarray of shape (n_classes,)
-        The labels of rows and columns.
-    expected : float
-        The exact mean over all runs.
+    score : float
+        Their mean.
+    std : float
+        Their standard deviation (n_runs - 1 in the denominator): the variation between runs. NaN for a
+        single run.
+    standard_error : float
+        ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
+        not that of the samples.
     measure : str
         The meaning of the scores.
+    expected : float or None
+        The exact mean over all runs, which `monte_carlo_cv` does not compute.
+    error_bound : float
+        Bound of the error of the mean that is caused by neighbor lists which end before enough training
+        samples are found; 0 unless the caller gave short lists, infinite if the neighbors are approximate.
+    confusions : int64 ndarray of shape (n_runs, n_classes, n_classes), or None
+        The predictions of every run, of all its folds together: rows true, columns predicted; by
+        `CompleteCV.runs`. None if the rule does not predict a class, or if they take too much memory.
+    classes : ndarray of shape (n_classes,) or None
+        The labels of rows and columns.
+    seconds : float
+        Wall time.
     """
 
-    confusions: Array | None
-    classes: Array
-    expected: float
-    measure: str
+    measure: str = "score"
+    expected: float | None = None
+    error_bound: float = 0.0
+    confusions: Array | None = None
+    classes: Array | None = None
+    seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has."""
-        names = ("score", "std", "std_error", "expected", "measure", "scores")
-        return plain_fields(self, *names, "classes", "confusions")
+        names = ("score", "std", "std_error", "expected", "error_bound", "measure", "scores")
+        return plain_fields(self, *names, "classes", "confusions", "seconds")
 
     def quantile(self, q: Any) -> Any:
         """Quantiles of the score of one run.
@@ -112,9 +128,14 @@ class ScoredRuns(RandomRuns):
 
     def __repr__(self) -> str:
         low, middle, high = self.quantile([0.025, 0.5, 0.975])
+        mean = f"mean {self.score:.6g}{self._spread()}"
+        if self.expected is not None:
+            mean = f"exact mean {self.expected:.6g}"
+        if math.isinf(self.error_bound):
+            mean += ", neighbors approximate"
         return (
             f"<ScoredRuns of {len(self.scores):,} runs, {self.measure}: 95 % in {low:.4g} to {high:.4g}, "
-            f"median {middle:.4g}, exact mean {self.expected:.6g}>"
+            f"median {middle:.4g}, {mean}>"
         )
 
 
@@ -287,14 +308,15 @@ def random_runs(
     n_jobs: int | None,
 ) -> ScoredRuns:
     """Return what `CompleteCV.runs` returns."""
+    started = time.perf_counter()
     n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
     check_pool(n_jobs, None, progress=False)
     _check_is_mean("runs()", problem)
     runs = _drawn("runs()", problem, n_runs, check_random_state(random_state))
     ballot, classes = ballot_of(problem), problem.labels.classes
-    confusions = None
+    confusions, missed = None, 0.0
     if ballot is None or ballot.any_of or n_runs * len(classes) ** 2 > MOST_CELLS:
-        scores, _ = score_runs(problem, neighbors, runs, Jobs(n_jobs))
+        scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
     else:
         scores = np.zeros(n_runs)
         confusions = np.zeros((n_runs, len(classes), len(classes)), np.int64)
@@ -309,7 +331,13 @@ def random_runs(
 
         RunCounter(problem, neighbors, runs, CONFUSION, np.arange(runs.n_folds)).count(take, n_jobs)
     return ScoredRuns(
-        scores=scores, confusions=confusions, classes=classes, expected=expected, measure=problem.measure
+        scores=scores,
+        measure=problem.measure,
+        expected=expected,
+        error_bound=math.inf if neighbors.approximate else missed,
+        confusions=confusions,
+        classes=classes,
+        seconds=time.perf_counter() - started,
     )
 
 

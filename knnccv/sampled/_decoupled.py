@@ -149,9 +149,8 @@ class DrawScorer:
 
     def _score(self, kind: DrawnKind, block: Rows, distances: Array, found: Array, reach: Array) -> None:
         """Draw for the most neighbors, and score for all problems, a few rows at a time."""
-        shape = kind.n_draws, max(each.n_nearest for each in kind.constraints)
-        plain = not any(self.prepare)
-        step = max(1, (IN_CACHE if plain else AT_ONCE) // math.prod(shape))
+        shape = kind.n_draws, kind.constraints[0].n_nearest
+        step = max(1, (AT_ONCE if any(self.prepare) else IN_CACHE) // math.prod(shape))
         for start in range(0, len(block.targets), step):
             part = slice(start, start + step)
             some = Rows._make((*(each[part] for each in block[:-1]), block.average_ties))
@@ -162,12 +161,13 @@ class DrawScorer:
             collect_draws(some, distances[part], kind.urn, draws, ends, stop_flag())
             if stop_flag()[0]:
                 return
-            rule = kind.decide, kind.kernel, self.has_decide
+            rule, is_changed = (kind.decide, kind.kernel, self.has_decide), True
             for i, (constraints, prepare) in enumerate(zip(kind.constraints, self.prepare, strict=True)):
                 k, given = constraints.n_nearest, draws
-                if prepare is not None:
+                if prepare is not None and is_changed:
                     nearest = np.ascontiguousarray(draws.distances[..., :k])
                     given = draws._replace(distances=self._prepared(prepare, nearest))
+                    is_changed = given.distances is not nearest
                 each = np.empty((3, size[0]))
                 score_draws(*rule, given, self.labels, constraints, each, stop_flag())
                 found[:, i, part], reach[i, part] = each, ends[:, k - 1]
@@ -215,8 +215,8 @@ def sampled_scores(
 ) -> list[DrawnScores]:
     """Estimates of A_x for some samples; lists are deepened where draws go on beyond them.
 
-    The problems differ in the parameters of their rule alone, and share the draws. The estimates of each
-    are those that it has alone.
+    The problems differ in the parameters of their rule alone, and share the draws of the first, which
+    needs the most neighbors. The estimates of each are those that it has alone.
     """
     scorer = draw_scorer(problems, neighbors, sampling)
     size = len(problems), len(problems[0].training_sets), neighbors.n_items
@@ -228,8 +228,7 @@ def sampled_scores(
             each[..., block] = values
 
     keep = keep and len(rows) == neighbors.n_items
-    depth = max(first_depth(problem, neighbors, RARE) for problem in problems)
-    deepest = deepen(scorer, rows, depth, take, jobs, keep=keep)
+    deepest = deepen(scorer, rows, first_depth(problems[0], neighbors, RARE), take, jobs, keep=keep)
     n_draws = tuple(kind.n_draws for kind in scorer.kinds)
     drawn = zip(scores, variances, missed, tied, strict=True)
     return [DrawnScores(*each, deepest, n_draws) for each in drawn]

@@ -40,7 +40,7 @@ class ControlledMean(NamedTuple):
 
 
 def controlled_mean(
-    values: Any, controls: Any = None, expected: Any = (), groups: Any = None, effect: float | None = None
+    values: Any, controls: Any = None, expected: Any = (), groups: Any = None, is_linear: bool = False
 ) -> ControlledMean:
     """Estimate the expectation of the score of a run.
 
@@ -60,24 +60,33 @@ def controlled_mean(
     groups : array-like of shape (n_runs,), optional
         Numbers of groups of runs, where only runs of different groups are independent. Default: every run
         is independent.
-    effect : float, optional
-        What an event that shows in no control may change in the score of a run; 0 if the score is linear in
-        the controls. Default: the standard deviation of the runs, or 1 if they are equal and not all
-        controls are constant.
+    is_linear : bool, default False
+        Whether the score is a linear function of the controls, so that nothing happens but what these show.
 
     Returns
     -------
     ControlledMean
-        The standard error is NaN for a single run. Good controls may explain all that these runs show; then
-        it is that of events that none of them shows, see `unseen_error`: those of `effect`, and rare cells
-        of a table, whose expectation is known but whose effect is not. It is 0 only if all values are equal
-        and nothing else can happen. All is NaN if a value is.
+        The standard error is NaN for a single run. It holds what few runs, or none of them, show: see the
+        notes. It is 0 only if all values are equal and nothing else can happen. All is NaN if a value is.
 
     Notes
     -----
     Given the coefficients of one half, the corrected scores of the other are independent. The number of
     components is chosen within each half by generalized cross-validation [1]_, none included. The two means
     are uncorrelated but for products of two errors of coefficients.
+
+    The scores of runs may have few values, some of them rare, and their standard deviation is too small
+    where these are missing. So two errors are added, each of an event in one of n runs, see `unseen_error`:
+
+    - one more run at the other end of the range of the corrected scores;
+    - a run with a value beyond all others, as far as their largest and their range together. The more
+      values are known, the less likely: with d of them this is divided by d - 1, times the share of the
+      runs that repeat a value.
+
+    Good controls may explain all that these runs show, and yet not a run that differs from the others as
+    much as usual, the standard deviation of the scores: no error is smaller than that of one such run. It
+    is larger, as that of a new value, where controls move the mean far. If all that can happen shows in the
+    controls, both have no more than the probability that their expectation leaves to them.
 
     References
     ----------
@@ -108,16 +117,20 @@ def controlled_mean(
     mean, error = _mean_of_halves(corrected, group, odd)
     average, plain = _mean_of_halves(scores, group, odd)
     number, are_equal = int(group.max()) + 1, n_runs > 1 and scores.min() == scores.max()
-    spread = UNIT if are_equal else float(plain * np.sqrt(number))
+    size = float(np.abs(scores).max() + np.ptp(scores)) or UNIT
+    n_values = len(np.unique((scores / size).round(9)))
+    repeated = max(number - n_values, 0) / max(number - 1, 1)
+    effect = UNIT if are_equal else size * repeated / max(n_values - 1, 1)
+    # An event far from all others changes the coefficients, too.
+    moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
     moves, share = _unseen(known, exact, rounding)
-    if effect is None:
-        effect = 0.0 if are_equal and len(exact) and not moves else spread
-    if plain > 0:  # an event far from all others changes the coefficients, too
-        effect *= float(np.hypot(1.0, (average - mean) / plain))
-    unseen = max(unseen_error(effect, number), unseen_error(spread, number, share))
+    is_known = is_linear or (are_equal and len(exact) and not moves)
+    chance = share if is_known else 1.0
+    unseen = unseen_error(effect * moved, number, chance)
     if are_equal:
         return ControlledMean(float(scores[0]), unseen, 1.0)
-    error = max(error, EXACT * float(np.abs(scores).max()), unseen)
+    usual = unseen_error(plain * float(np.sqrt(number)) * moved, number, chance)
+    error = max(float(np.hypot(error, unseen)), usual, EXACT * float(np.abs(scores).max()))
     return ControlledMean(mean, error, (plain / error) ** 2)
 
 
@@ -181,7 +194,8 @@ def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
 def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, float]:
     """The mean, and its standard error from the deviations of groups from the mean of their half.
 
-    Of two groups, from their common mean: no coefficient is fitted to a single one.
+    Of two groups, from their common mean: no coefficient is fitted to a single one. One more group may lie
+    at the other end of the range.
     """
     sums = np.zeros(group.max() + 1)
     halves, n_groups = (odd, ~odd) if len(sums) > 2 else (odd | True,), len(sums)
@@ -190,9 +204,8 @@ def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, flo
     degrees = len(halves)
     if n_groups <= degrees:
         return float(scores.mean()), np.nan
-    return float(scores.mean()), float(
-        np.sqrt((sums**2).sum() * n_groups / (n_groups - degrees)) / len(scores)
-    )
+    squares = (sums**2).sum() * n_groups / (n_groups - degrees) + np.ptp(sums) ** 2
+    return float(scores.mean()), float(np.sqrt(squares) / len(scores))
 
 
 def confusion_controls(tables: Array, n_tested: Any, expected: Any) -> tuple[Array, Array]:

@@ -57,10 +57,10 @@ class TableScorer:
     _weighs: bool
     _form: Form | VoteForm | None = None
 
-    def effect(self, has_controls: bool) -> float | None:
-        """What the tables, where they are controls, leave open: see `controlled_mean`."""
-        is_linear = self._form is not None and self._function.__name__ in MEANS
-        return 0.0 if is_linear and has_controls else None
+    @property
+    def is_linear(self) -> bool:
+        """Whether the score is a linear function of the table."""
+        return self._form is not None and self._function.__name__ in MEANS
 
     def __call__(self, tables: Array) -> Array:
         """Compute the score of each fold of each run, as scikit-learn's scorer does.

@@ -14,9 +14,9 @@ from .._typing import Array
 from .._validation import check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
 from ..kernel import profile_of
-from ..montecarlo import MonteCarloCV, screened, screened_cv
+from ..montecarlo import screened, screened_cv
 from ..neighbors import ranking
-from ..runs import RandomRuns, draw_runs, item_shares
+from ..runs import RandomRuns, ScoredRuns, draw_runs, item_shares
 
 N_REPEATS = 10
 """Random runs of an honest score."""
@@ -80,7 +80,7 @@ class Searched:
 
         Returns
         -------
-        ScreenedCV, or MonteCarloCV for regression
+        ScreenedCV, or ScoredRuns for regression
             Also kept as `nested`, from which `honest_score` and `honest_std_error` are taken.
 
         Raises
@@ -291,7 +291,7 @@ class Reruns:
 
     def _regression(
         self, cv: Any, n_runs: int, random_state: Any, n_jobs: int | None, progress: bool
-    ) -> MonteCarloCV:
+    ) -> ScoredRuns:
         """Mean squared errors of runs; of tied training samples the first in the data is nearer."""
         check_pool(n_jobs, None, progress)
         n_runs = check_integer("n_runs", n_runs, 1)
@@ -312,14 +312,8 @@ class Reruns:
 
         runs.for_each_fold(run_fold, n_jobs, progress)
         shares = item_shares(question, runs.n_folds)[:, 0]
-        return MonteCarloCV(
-            scores=np.array([math.fsum(row) for row in errors * shares[runs.kinds]]),
-            variant=question.variant.name,
-            design=repr(question.design),
-            average=question.average,
-            parameters=question.parameters,
-            measure=question.measure,
-        )
+        scores = np.array([math.fsum(row) for row in errors * shares[runs.kinds]])
+        return ScoredRuns(scores=scores, measure=question.measure)
 
 
 def check_served(problem: ScoringProblem) -> None:

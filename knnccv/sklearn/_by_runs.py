@@ -20,7 +20,15 @@ from .._labels import EncodedLabels
 from .._parallel import counted
 from .._typing import Array
 from ..designs import Allotment, Design
-from ..driver import InexactError, Pool, ScoringProblem, first_depth, validate_problem
+from ..driver import (
+    InexactError,
+    Pool,
+    ScoringProblem,
+    all_lists,
+    block_scorer,
+    first_depth,
+    validate_problem,
+)
 from ..results import CompleteCV, Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
 from ..runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
 from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
@@ -92,7 +100,10 @@ class Question:
         design: Any = (
             law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
         )
-        label = y if y.ndim == 1 else y[:, 0]
+        label = y
+        if y.ndim == 2 and not self.rule.regression:  # labels that differ in any output
+            codes = np.column_stack([one.codes for one in self.outputs])
+            label = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
         values, variant = (y.astype(float), "regression") if self.rule.regression else (label, "knn")
         k, n = {"n_neighbors": self.rule.n_neighbors}, self.request.n_tested
         pool = Pool(values[n:], len(y) - n) if n else None
@@ -139,47 +150,49 @@ class Question:
         found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, ties=self.problem.ties, depth=depth)
         return partial(found, n_jobs=self.request.n_jobs, seed=self.request.seed)
 
-    @cached_property
-    def exact(self) -> list[tuple[float, list[CompleteCV]]]:
-        """Exact results of equal weights, by output, for every size of training sets with its share.
-
-        Empty if there are none.
-        """
-        law, y, variant = self.request.law, self.request.y, self.problem.variant.name
-        options: dict[str, Any] = {"n_neighbors": self.rule.n_neighbors, "n_jobs": self.request.n_jobs}
-        options |= {"variant": variant, "ties": self.problem.ties, "method": "exact"}
-        ask: Any = partial(complete_cv, self.rule.neighbors, **options)
-        columns = self.targets.T if self.by_output else [y]
-        designs: list[tuple[float, Design]] = [(1.0, self.problem.design)]
-        if isinstance(law, GroupLaw):
-            designs = [(float(share), law.leaving(n)) for share, n, _ in law.parts]
-        try:
-            return [
-                (share, [ask(cv=design, **self.request.data(column)) for column in columns])
-                for share, design in designs
-            ]
-        except ValueError:
-            return []
-
-    @property
-    def n_tied(self) -> int:
-        """The number of samples with tied neighbors that may decide; 0 if it is unknown."""
-        return max((one.tied for _, results in self.exact for one in results), default=0)
+    def _exact(self, design: Design, column: Array) -> CompleteCV:
+        """The exact result of equal weights; ValueError if there is none."""
+        given = {"n_neighbors": self.rule.n_neighbors, **self.request.data(column)}
+        variant, ties, n_jobs = self.problem.variant.name, self.problem.ties, self.request.n_jobs
+        return complete_cv(
+            self.rule.neighbors,
+            variant=variant,
+            cv=design,
+            ties=ties,
+            method="exact",
+            n_jobs=n_jobs,
+            **given,
+        )
 
     @cached_property
     def expected(self) -> Array | None:
         """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
+        law = self.request.law
 
-        def means(results: list[CompleteCV]) -> Array:
+        def means(design: Design) -> Array:
             if not self.by_output:
-                return np.asarray(results[0].confusion(normalize="all"))
-            return np.array([one.score for one in results])
+                return np.asarray(self._exact(design, self.request.y).confusion(normalize="all"))
+            return np.array([self._exact(design, column).score for column in self.targets.T])
 
         try:
-            parts = [share * means(results) for share, results in self.exact]
+            if not isinstance(law, GroupLaw):
+                return means(self.problem.design)
+            return np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
         except ValueError:
             return None
-        return np.asarray(sum(parts)) if parts else None
+
+    @property
+    def n_tied(self) -> int:
+        """The number of samples with tied neighbors that may decide; 0 if it is unknown."""
+        near, tol = self.rule.neighbors, 1e-12
+        try:
+            if self.problem.leaves_groups:
+                return self._exact(self.problem.design, self.targets[:, 0]).tied
+            rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
+        except ValueError:
+            return 0
+        lists = all_lists(near, first_depth(self.problem, near, tol), self.request.n_jobs)
+        return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
 
     def controls(self, tables: Array) -> Controls:
         """The control variates of a block of runs, from what `tables_of` returns."""
@@ -244,9 +257,9 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         # The means of controls are those of all runs.
         values, controls = values[defined], None
         known = f" ({share:.2%} of them, in which the score is undefined, are left out)"
-    effect = scorer.effect(bool(controls)) if in_tables and scorer is not None else None
     means, expected = controls or (None, ())
-    found = controlled_mean(values, means, expected, None, effect)
+    is_linear = bool(controls) and in_tables and scorer is not None and scorer.is_linear
+    found = controlled_mean(values, means, expected, is_linear=is_linear)
     if asked.inside is not None:
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")

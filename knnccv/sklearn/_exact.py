@@ -40,9 +40,10 @@ SURFACES: dict[str, dict[str, str]] = {
     "brier": {"variant": "confidence", "score": "brier"},
 }
 """The arguments of `surface` for the kinds of measures that it computes for all K at once."""
-STEPS_PER_DRAW, MOST_STEPS = 50, 200_000
-"""Of the walk over training sets of weighted votes: drawing takes less time than more. The scores of 500
-samples with 7 neighbors take a third, with the same standard error."""
+STEPS_PER_DRAW, MOST_STEPS, FEW_NEIGHBORS = (50, 5), 200_000, 5
+"""Of the walk over training sets of weighted votes: drawing takes less time than more steps. With more than
+a few neighbors some samples have too many sets at any price, so that the score is drawn; then the first
+number is that of few neighbors, and drawing the others changes neither the score nor its standard error."""
 LARGEST = 36.1
 """The largest log loss of a sample."""
 
@@ -273,8 +274,7 @@ def _complete(
     if by_weights:
         variant = "weighted_regression" if rule.regression else "weighted"
         options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
-        if request.n_draws:
-            options["max_steps"] = min(STEPS_PER_DRAW * request.n_draws, MOST_STEPS)
+        options |= _steps(request, k)
         if measure.kind == "absolute":
             options["score"] = "absolute"
         ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
@@ -292,6 +292,12 @@ def _complete(
     if isinstance(design, LeaveGroupsOut):
         return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]
     return [score() for score in scores]
+
+
+def _steps(request: Request, n_neighbors: int) -> dict[str, int]:
+    """The argument `max_steps` of rules that weigh their neighbors, where training sets may be drawn."""
+    steps = STEPS_PER_DRAW[n_neighbors > FEW_NEIGHBORS] * request.n_draws
+    return {"max_steps": min(steps, MOST_STEPS)} if steps else {}
 
 
 def _within_radius(
@@ -336,13 +342,17 @@ def _weighted(
     InexactError
         If there are too many training sets to enumerate, and none are to be drawn.
     """
+    if request.n_draws and not request.searched:
+        return score(n_draws=request.n_draws, random_state=request.seed + number)
     if request.n_draws:
         k, drawn = rule.n_neighbors, request.drawn.setdefault((number, repr(design)), {})
         if k not in drawn:
             drawn[k] = score(n_draws=request.n_draws, random_state=request.seed + number)
             others = sorted({one for one in request.searched if one > k}, reverse=True)  # the deepest first
-            if others and "n_neighbors" in drawn[k].parameters:
-                drawn |= zip(others, drawn[k]._evaluation.each("n_neighbors", others), strict=True)
+            if others and "n_neighbors" in (known := drawn[k].parameters):
+                limits = [_steps(request, one) if "max_steps" in known else {} for one in others]
+                each = [{"n_neighbors": one, **limit} for one, limit in zip(others, limits, strict=True)]
+                drawn |= zip(others, drawn[k]._evaluation.each(each), strict=True)
         return drawn[k]
     try:
         return score(method="exact")

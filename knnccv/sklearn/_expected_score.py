@@ -491,6 +491,8 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     SupervisedDistanceWarning
         When the scorer is called, if it is unknown whether a step uses labels, since two fits to the same
         data differ.
+    CopiesWarning
+        At the first call, if many rows repeat another with the same label, as copies do.
 
     Notes
     -----
@@ -561,6 +563,10 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Compute the expected score of the estimator's rule over all splits of these samples."""
         target = as_target(estimator, X, y)
+        if self.groups is None and not getattr(self.cv, "leaves_groups", False):
+            if "_looked" not in self.__dict__:  # once, not for every candidate of a search
+                warn_of_rows(X, target)
+            self.__dict__["_looked"] = True
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
         try:
             score = answer_of(self, request_of(self, prepared, X, target)).score

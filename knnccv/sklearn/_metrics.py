@@ -12,6 +12,7 @@ from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors, nei
 
 _KNOWN = set(NAMES) | set(ALIASES)
 _FITTED_METRICS = {"seuclidean": ("V",), "mahalanobis": ("V", "VI")}
+_NAMES = {"infinity": "chebyshev", "sokalmichener": "rogerstanimoto"}  # equal, and known everywhere
 _MAX_ITEMS = 20_000  # for which all distances are held in memory
 
 
@@ -99,7 +100,7 @@ def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
         names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
         known = list(params) == ["p"] and params["p"] in names
         return (names[params["p"]], {}) if known else ("minkowski", params)
-    return ("chebyshev" if metric == "infinity" else metric), params
+    return _NAMES.get(metric, metric), params
 
 
 def missing_parameters(name: str, params: dict[str, Any]) -> bool:

@@ -158,7 +158,7 @@ class ExpectedScore(ScoredHalves):
         found = [(weight, result.half_scores(n_halvings, groups, seed)) for weight, result in parts]
         larger = math.fsum(abs(weight * halves.mean) for weight, halves in found)
         of_all = math.fsum(abs(weight * halves.mean) / halves.growth for weight, halves in found)
-        floors = [np.multiply(weight, halves.floor) for weight, halves in found if halves.floor is not None]
+        floors = [halves.floors * [weight, weight, 1 / len(found)] for weight, halves in found]
         return replace(
             found[0][1],
             scores=offset + np.sum([weight * halves.scores for weight, halves in found], axis=0),
@@ -167,7 +167,7 @@ class ExpectedScore(ScoredHalves):
             resolution=sum(abs(weight) * halves.resolution for weight, halves in found),
             warnings=tuple(dict.fromkeys(text for _, halves in found for text in halves.warnings)),
             growth=larger / of_all if of_all else 1.0,
-            floor=tuple((offset + np.sum(floors, axis=0)).tolist()) if floors else None,
+            floors=np.sum(floors, axis=0) + np.array([offset, offset, 0.0]),
         )
 
     def target_in_words(self) -> str:

@@ -21,7 +21,7 @@ from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
 from ..runs import draw_runs, given_runs
-from ..scorings import UNIT, controlled_mean
+from ..scorings import controlled_mean
 from ._nested import Inner, nested_runs
 
 SCALINGS = ("raw", "standardized", "min-max")
@@ -245,15 +245,9 @@ def tuned_score(
     values = found.outer.sum(axis=1)[:, controls[known]]
     expected = np.array([one.score for one in exact])[known]
     inside = found.best.mean(axis=1)
-    # Where one candidate is always chosen, the controls explain all, but other runs may choose another one.
-    # One whose scores differ by much more than they vary is not among them.
-    less = (right - found.outer).sum(axis=1)
-    other = np.minimum(np.sqrt((less**2).mean(axis=0)), 4 * less.std(axis=0)).max()
-    other += np.std(scores - scores[0])
-    effect = 0.0 if n_candidates == 1 and len(expected) else float(other) or None
-    score, std_error, _ = controlled_mean(scores, values, expected, effect=effect)
-    effect = float(other + np.std(inside - inside[0])) or UNIT
-    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected, effect=effect)
+    is_linear = n_candidates == 1 and len(expected) > 0
+    score, std_error, _ = controlled_mean(scores, values, expected, is_linear=is_linear)
+    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected)
     if are_all:
         std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):

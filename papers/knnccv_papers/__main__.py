@@ -25,8 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
     made = commands.add_parser(
         "reproduce",
         help="recompute a table of the literature",
-        description="Recompute a table of the literature and show it beside the printed one. Data that are "
-        "not\non this disk are downloaded.",
+        description="Recompute a table of the literature and show it beside the printed one.\n"
+        "Data that are not on this disk are downloaded.",
         epilog=f"tables:\n{LISTED}\n  all               all of them",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -52,13 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit status.
-
-    Examples
-    --------
-    >>> from knnccv_papers.__main__ import main
-    >>> main(["coverage", "--out", "FOLDER", "--populations", "noise", "--samples", "0"])  # doctest: +SKIP
-    """
+    """Run a command; return its exit status."""
     asked = vars(build_parser().parse_args(arguments))
     try:
         return _command.run(**asked) if asked.pop("command") == "coverage" else _reproduce(**asked)

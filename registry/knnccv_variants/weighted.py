@@ -91,16 +91,15 @@ def weighted_decide(items, distances, labels, target, constraints):
     fields = read_as(WeightFields, constraints.integers)
     scale = read_as(WeightNumbers, constraints.numbers).scale
     factors = read_rest(WeightNumbers, constraints.numbers)
-    n = min(fields.n_votes, len(items))
-    weights = np.empty(n)
+    n, n_classes = min(fields.n_votes, len(items)), constraints.n_classes
+    room = np.empty(n + 2 * n_classes)  # a single one, since it takes longer than the arithmetic
+    weights, votes, scores = room[:n], room[n : n + n_classes], room[n + n_classes :]
     fill_weights(fields.form, distances, n, scale, constraints.weights, weights)
-    votes = np.zeros(constraints.n_classes)
+    for c in range(n_classes):
+        votes[c], scores[c] = 0.0, score_of(constraints.table, labels.classes[target], c, 1.0)
     for t in range(n):
         c = labels.classes[items[t]]
         votes[c] += weights[t] * factors[c]
-    scores = np.empty(constraints.n_classes)
-    for c in range(constraints.n_classes):
-        scores[c] = score_of(constraints.table, labels.classes[target], c, 1.0)
     return vote_outcome(votes, scores, fields.random == 1)
 
 

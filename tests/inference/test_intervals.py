@@ -251,21 +251,29 @@ def test_intervals_stay_in_the_range_of_the_score():
     assert 0 <= tied.confidence_interval().low <= tied.score
 
 
-def floored(score, of_halves, counts, constant, best, limits):
-    """Wilson's interval; the better end at least that of Wilson's on [constant answer's, best] score."""
-    halves, z_of = (
-        len(of_halves.scores),
-        [(x - constant) / (best - constant) for x in (score, of_halves.mean)],
-    )
-    more, less = (max(x * (1 - x), 1e-300) for x in z_of)
-    variance = of_halves.variance * np.clip(more / less, 1, 3)
-    z, ends = stats.t(1 / (1 / (sum(counts) - 1) + 1 / halves)).ppf(0.975), []
-    for low, high, least in ((*limits, 0), (constant, best, min(counts) / 2)):
-        share, scale = np.clip((score - low) / (high - low), 0, 1), abs(high - low)
+def floored(result, weights, costs, of_halves, limits):
+    """Wilson's interval; the better end at least that of each class, as if only answers for it varied.
+
+    ``costs`` are those of the worst answers of the classes, negative for scores of right answers.
+    """
+    halves, variance = len(of_halves.scores), of_halves.variance
+    z = stats.t(1 / (1 / (len(result.per_item) - 1) + 1 / halves)).ppf(0.975)
+
+    def ends(low, high, least, variance):
+        share, scale = (result.score - low) / (high - low), abs(high - low)
         n_eff = max(share * (1 - share) * scale**2 / variance, least)
-        ends.append(sorted(low + (high - low) * wilson(share, n_eff, z)))
-    (low, high), other = ends
-    return (low, max(high, other[1])) if best == limits[1] else (min(low, other[0]), high)
+        return sorted(low + (high - low) * wilson(share, n_eff, z))
+
+    low, high = ends(*limits, 0, variance)
+    codes = np.unique(result.labels, return_inverse=True)[1]
+    for c, (weight, cost) in enumerate(zip(weights, costs, strict=True)):
+        mine, own = np.sum(codes == c), weight * result.per_item[codes == c].mean()
+        worst, best = (result.score - own + weight * end for end in ((cost, 0) if cost > 0 else (0, 1)))
+        more, less = ((x - worst) / (best - worst) for x in (result.score, of_halves.mean))
+        shrunk = np.clip(more * (1 - more) / max(less * (1 - less), 1e-300), 1, 3)
+        end = ends(worst, best, mine / 2, variance * shrunk)
+        low, high = (min(low, end[0]), high) if cost > 0 else (low, max(high, end[1]))
+    return low, high
 
 
 def rare(n_items=100, seed=0):
@@ -278,38 +286,38 @@ def rare(n_items=100, seed=0):
 
 CLASS, PRIORS = {"average": "class"}, {"average": {"a": 0.4, "b": 0.6}}
 FLOORS = {
-    "class": (CLASS, (0.5, 1.0), (0, 1)),
-    "priors": (PRIORS, (0.4, 1.0), (0, 1)),
-    "costs": (CLASS | {"loss": [[0, 1], [3, 0]]}, (1.5, 0.0), (0, 3)),
-    "high costs": (CLASS | {"loss": [[0, 1], [9, 0]]}, (0.5, 0.0), (0, 9)),
+    "class": (CLASS, (0.5, 0.5), (-1, -1), (0, 1)),
+    "priors": (PRIORS, (0.4, 0.6), (-1, -1), (0, 1)),
+    "costs": (CLASS | {"loss": [[0, 1], [3, 0]]}, (0.5, 0.5), (1, 3), (0, 3)),
 }
-"""The average, the score of the best constant answer (for 80 "a", 20 "b") and the best, and the range."""
+"""The average, the weights of the classes, the costs of their worst answers, and the range."""
 
 
 @pytest.mark.parametrize("kind", FLOORS)
-def test_scores_that_count_a_rare_class_more_have_a_floor(kind):
+def test_scores_that_count_a_rare_class_more_have_a_floor_for_each_class(kind):
     """The better end of the interval, against the formula written once more."""
-    asked, (constant, best), limits = FLOORS[kind]
+    asked, weights, costs, limits = FLOORS[kind]
     X, y = rare()
     result = complete_cv(X, y, "knn", StratifiedKFold(5), **asked)
     found, of_halves = result.confidence_interval(n_halvings=20), result.half_scores(20)
-    expected = floored(result.score, of_halves, (80, 20), constant, best, limits)
-    assert tuple(found) == pytest.approx(expected, rel=1e-9)
-    plain = of(result.score, replace(of_halves, floor=None), limits=limits)
+    assert tuple(found) == pytest.approx(floored(result, weights, costs, of_halves, limits), rel=1e-9)
+    plain = of(result.score, replace(of_halves, floors=np.empty((0, 3))), limits=limits)
     assert plain.low >= found.low
     assert plain.high <= found.high
     assert tuple(plain) != tuple(found)
 
 
-def test_balanced_accuracy_of_surfaces_and_of_scikit_learn_has_the_same_floor():
+def test_balanced_accuracy_of_surfaces_and_of_scikit_learn_has_the_same_floors():
     X, y = rare()
     cv, rule = model_selection.StratifiedKFold(5, shuffle=True), neighbors.KNeighborsClassifier()
     negative = metrics.make_scorer(metrics.recall_score, average="macro", greater_is_better=False)
+    result = complete_cv(X, y, "knn", StratifiedKFold(5), **CLASS)
     for scoring, sign in (("balanced_accuracy", 1), (negative, -1)):
         asked = expected_score(rule, X, y, cv=cv, scoring=scoring)
-        limits = sorted((0.0, sign))
-        expected = floored(asked.score, asked.half_scores(20), (80, 20), sign / 2, sign, limits)
-        assert tuple(asked.confidence_interval(n_halvings=20)) == pytest.approx(expected, rel=1e-9)
+        halves, found = asked.half_scores(20), asked.confidence_interval(n_halvings=20)
+        halves = replace(halves, scores=sign * halves.scores)
+        wanted = floored(result, *FLOORS["class"][1:3], halves, (0, 1))
+        assert sorted(sign * end for end in found) == pytest.approx(wanted, rel=1e-9)
     cell = complete_cv(X, y, "knn", Subsample(80), **CLASS).confidence_interval(n_halvings=20)
     grid = surface(X, y, n_neighbors=[5], train_sizes=[80], **CLASS).confidence_interval(n_halvings=20)
     assert (grid.low[0, 0], grid.high[0, 0]) == pytest.approx(tuple(cell), abs=1e-5)

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import LeaveGroupsOut, complete_cv, report
+from knnccv import LeaveGroupsOut, complete_cv, report, surface
 from knnccv.neighbors import CopiesWarning, Neighbors, copies, copies_text
-from knnccv.sklearn import expected_score
+from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 
 SAID = "75 of 175 rows repeat another row with the same label"
 
@@ -34,6 +34,17 @@ def test_copies_are_said():
         with pytest.warns(CopiesWarning, match=SAID) as seen:
             expected_score(KNeighborsClassifier(), X, y, cv=cv, scoring=scoring)
         assert [one.filename for one in seen] == [__file__]
+    near, grid = Neighbors.from_data(X), {"n_neighbors": [1, 2]}
+    search = GridSearchCV(KNeighborsClassifier(), grid, scoring=ccv_scorer(3), cv=WholeData())
+    for ask in (
+        lambda: surface(X, y, n_neighbors=[1], train_sizes=[9]),
+        lambda: [complete_cv(near, y) for _ in range(2)],
+        lambda: complete_cv(X, y.astype(float), "regression"),
+        lambda: search.fit(X, y),
+    ):
+        with pytest.warns(CopiesWarning, match=SAID) as seen:
+            ask()
+        assert len(seen) == 1
     groups = copies(X)
     assert groups[[0, 75, 100, 125, 174]].tolist() == [0, 75, 75, 75, 99]
     with warnings.catch_warnings():

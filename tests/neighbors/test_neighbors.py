@@ -313,9 +313,7 @@ def test_results_of_approximate_neighbors_promise_nothing():
         ):
             expected, found = ask(claimed), ask(near)
             assert found.score == expected.score
-            assert (expected.certified, found.certified) == (True, False)
-            assert found.error_bound == math.inf
-            assert found.truncation_bound == expected.error_bound == expected.truncation_bound
+            assert found.error_bound == math.inf > expected.error_bound
             assert "neighbors approximate" in repr(found)
             assert "error at most" not in repr(found)
             assert "approximate" not in repr(expected)

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
 from knnccv import KFold, Neighbors, bootstrap_score, complete_cv, item_values
 from knnccv._parallel import bars as showing
-from knnccv._parallel import check_wanted, counted, expect, for_each, one_bar, shared_bar
+from knnccv._parallel import check_wanted, counted, for_each, one_bar, shared_bar
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, _retrieval, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, condensed_cv, search_weights, select_features
@@ -157,17 +157,6 @@ def test_stages_within_tasks_and_in_other_threads_are_not_counted(shown):
     assert bar.n == bar.total == 8
     work(0)  # the bar is closed
     assert bar.n == 8
-
-
-def test_expected_stages_do_not_add_to_the_total(shown):
-    totals = []
-    with one_bar(True):
-        expect(4)
-        for _ in range(2):
-            for_each(lambda _: totals.append(shown[0].total), range(2), 1)
-        for_each(lambda _: totals.append(shown[0].total), range(3), 1)
-    assert totals == [4] * 4 + [7] * 3
-    assert shown[0].n == 7
 
 
 def test_an_error_or_ctrl_c_closes_the_bar(shown):

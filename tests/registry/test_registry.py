@@ -113,7 +113,6 @@ def test_the_default_of_ties_is_what_the_variant_offers():
         made, expected = variant_class(tie_rules=offered), offered[-1] if len(offered) == 1 else "random"
         for ties in (None, expected):
             assert complete_cv(X, y, made, Subsample(5), ties=ties).ties == expected
-            assert knnccv.monte_carlo_cv(X, y, made, Subsample(5), ties=ties, n_runs=2).ties == expected
 
 
 @jit

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import report_example as example
 
-for _needed in ("altair", "jinja2", "vl_convert"):
+for _needed in ("altair", "jinja2"):
     pytest.importorskip(_needed, reason=f"{_needed} is not installed; the extra [report] has it")
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed; the group browser has it"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
 import re
+from importlib.resources import files
 from itertools import pairwise
 
+import altair
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,6 +80,18 @@ def test_the_page_is_always_the_same_and_asks_for_nothing():
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe-eval" not in policy
     assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+
+
+def test_the_script_of_the_pictures_is_as_new_as_altair():
+    folder = files("knnccv.reporting") / "templates"
+    script = gzip.decompress((folder / "vega.js.gz").read_bytes()).decode()
+    named = re.match(r"/\* vega [\d.]+, vega-lite (\d+)\.(\d+), vega-embed [\d.]+;", script)
+    major, minor, _ = altair.SCHEMA_VERSION.removeprefix("v").split(".")
+    assert (int(named[1]), int(named[2])) >= (int(major), int(minor)), "python .ci/vega.py makes it again"
+    assert "window.vegaEmbed=" in script
+    assert not re.search("</script|<!--", script)
+    licenses = (folder / "vega-licenses.txt").read_text(encoding="utf-8")
+    assert all(f"\n{name}, " in licenses for name in ("vega", "vega-embed", "d3-array"))
 
 
 def fields(node):

@@ -88,14 +88,14 @@ def test_constants():
     rng = np.random.default_rng(0)
     controls = np.column_stack([rng.random(50), np.full(50, 0.1), np.zeros(50)])
     assert controlled_mean(np.full(50, 0.1), controls[:, 1:], [0.1, 0.0]) == (0.1, 0.0, 1.0)
-    linear = controlled_mean(controls[:, 0] * 0.3, controls, [0.5, 0.1, 0.0], effect=0.0)
+    linear = controlled_mean(controls[:, 0] * 0.3, controls, [0.5, 0.1, 0.0], is_linear=True)
     assert linear.mean == pytest.approx(0.15, abs=1e-12)
     assert 0 < linear.std_error < 1e-12
     plain = controlled_mean(scores := rng.random(50), controls[:, 1:], [0.1, 0.0])
     assert plain.mean == scores.mean()
     assert plain.variance_ratio == 1
     assert np.isnan(controlled_mean([0.1, np.nan, 0.3], np.zeros((3, 0)), [])).all()
-    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(1.0), 1.0)
+    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(2**0.5), 1.0)
     mean, *rest = controlled_mean([2.0], np.empty((1, 0)), [])
     assert mean == 2.0
     assert np.isnan(rest).all()
@@ -130,7 +130,7 @@ def test_the_error_holds_what_no_run_shows():
         unseen += not rare.any()
     assert 60 < unseen < 140
     linear = often, controls[:, [0, 2]], [0.3, 1e-20]  # a constant, but for rounding
-    assert controlled_mean(*linear, effect=0.0).std_error < 1e-12
+    assert controlled_mean(*linear, is_linear=True).std_error < 1e-12
     assert 1 < controlled_mean(*linear).std_error / (often.std() / 300) < 4
 
 
@@ -141,14 +141,13 @@ def test_equal_runs_do_not_exclude_what_happens_in_one_of_so_many(of_groups):
     for controls, expected in (((), ()), (zeros, [1e-4]), (np.arange(1000.0) % 2, [0.5])):
         known = (np.reshape(controls, (1000, -1)), expected) if len(controls) else (None, ())
         assert controlled_mean(zeros, *known, groups) == (0.0, pytest.approx(rare), 1.0)
-        assert controlled_mean(zeros, *known, groups, 0.3).std_error >= 0.3 * rare
     assert controlled_mean(zeros, zeros[:, None], [1e-7], groups).std_error == pytest.approx(1e-3)
     assert controlled_mean(zeros, zeros[:, None], [0.0], groups) == (0.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize(("n_problems", "most"), [(60, 4), pytest.param(1500, 100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n_problems", "most"), [(60, 0), pytest.param(1500, 20, marks=pytest.mark.slow)])
 def test_runs_of_few_tables(n_problems, most):
-    """Runs of two to seven tables, of which not all are drawn: of plain means 64 in 4,500 are far off."""
+    """Runs of two to seven tables, of which not all are drawn."""
     far = 0
     for seed in range(n_problems):
         rng = np.random.default_rng(seed)

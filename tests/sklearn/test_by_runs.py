@@ -106,7 +106,9 @@ def test_every_run_equals_scikit_learn(monkeypatch):
     drawn, scores = [], []
     draw, mean = by_runs.runs_of, by_runs.controlled_mean
     monkeypatch.setattr(by_runs, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
-    monkeypatch.setattr(by_runs, "controlled_mean", lambda *found: scores.append(found[0]) or mean(*found))
+    monkeypatch.setattr(
+        by_runs, "controlled_mean", lambda *found, **how: scores.append(found[0]) or mean(*found, **how)
+    )
     for estimator, n_classes, cv, scoring in CASES:
         X, y = uneven(n_classes=n_classes)
         groups = np.minimum(np.arange(150) // 5, 27) if "Group" in type(cv).__name__ else None

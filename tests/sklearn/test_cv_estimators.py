@@ -167,6 +167,35 @@ def test_scores_of_scalings_and_weights_are_those_of_the_scorer():
         np.testing.assert_allclose(scores(model)[mine], found.cv_results_["mean_test_score"], rtol=1e-11)
 
 
+def test_all_k_share_the_drawn_training_sets_and_each_has_the_score_that_it_has_alone(monkeypatch):
+    drawn, shared = knnccv.results._evaluation.sampled_scores, []
+
+    def counted(problems, *given, **options):
+        shared.append([problem.parameters["n_neighbors"] for problem in problems])
+        return drawn(problems, *given, **options)
+
+    monkeypatch.setattr("knnccv.results._evaluation.sampled_scores", counted)
+    X, y = data(3, 60, n_classes=3)
+    groups, two = np.arange(60) // 3, np.column_stack([y, X[:, 0]])
+    for kind, target, cv in (
+        (KNeighborsClassifierCV, y, KFold(2)),
+        (KNeighborsClassifierCV, y, 4),
+        (KNeighborsClassifierCV, y, LeaveGroupsOut(groups, 10)),
+        (KNeighborsRegressorCV, two, KFold(2)),
+    ):
+        for Z in (X, np.round(X)):  # with ties
+            options, results = {"weights": "distance", "cv": cv}, []
+            for ks in ([9, 1, 2, 12, 7], [7], [12]):
+                shared.clear()
+                results.append(kind(ks, **options).fit(Z, target).cv_results_)
+                n_outputs = 2 if target is two else 1
+                assert len(shared) <= 2 * n_outputs  # the smallest K that is drawn, and all others
+                assert {7, 9, 12} & {*ks} <= {k for some in shared for k in some}
+            together, seven, twelve = ([one["mean_test_score"], one["std_error"]] for one in results)
+            assert np.array_equal(np.array(together)[:, [4, 3]], np.hstack([seven, twelve]))
+            assert (np.array(twelve) != 0).all()
+
+
 @pytest.mark.slow
 def test_scores_of_scorings_are_those_of_the_scorer():
     X, y = THREE_CLASSES

@@ -35,7 +35,7 @@ protocol = {
 }
 exact = expected_retrieval(near, query_ids, ids, **protocol)
 print(exact)
-print(f"{exact.n_galleries} galleries")
+print(f"{exact.n_galleries:.1e} galleries")
 
 # %%
 # Now 300 random galleries. The mean of ten is what tables print. It is off by a good half of a point:
