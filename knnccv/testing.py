@@ -203,7 +203,7 @@ class _Case:
 def _compare(case: _Case, exact: bool) -> int:
     """Compare the score of every sample with its mean over the training sets without it."""
     result = case.ask(complete_cv, "item")
-    rational = case.ask(complete_cv, "item", exact=True).per_item_exact if exact else None
+    rational = case.ask(complete_cv, "item", exact=True).per_item_fraction if exact else None
     compared = 0
     for x in range(len(case.y)):
         scores = [case.naive(training, x) for training in case.sets if x not in training]

@@ -61,16 +61,19 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
     some = sampled_episodes(X, Y, Episodes(2, 1), n_episodes=10, n_query=2, random_state=0)
     test = permutation_test(X, Y, "nn", 4, n_permutations=9)
     expected = [
-        (exact, {"score": exact.score, "exact": f"{exact.exact.numerator}/{exact.exact.denominator}"}),
+        (
+            exact,
+            {"score": exact.score, "fraction": f"{exact.fraction.numerator}/{exact.fraction.denominator}"},
+        ),
         (exact, {"n_train_sets": exact.n_train_sets, "std_error": None, "parameters": exact.parameters}),
-        (sampled, {"error_bound": None, "exact": None, "std_error": sampled.std_error}),
+        (sampled, {"error_bound": None, "is_exact": False, "std_error": sampled.std_error}),
         (one, {"scores": one.scores.tolist(), "std": None}),
         (runs, {"scores": runs.scores.tolist(), "score": runs.score, "std": runs.std}),
         (interval, {"level": 0.9, "low": interval.low, "high": interval.high}),
         (spread, {"std": spread.std, "std_error": spread.std_error, "n_runs": 5000}),
         (compare(a, b), {"probability": None}),
         (curves, {"scores": curves.scores.tolist()}),
-        (drawn, {"exact": False, "std_error": drawn.std_error.tolist()}),
+        (drawn, {"is_exact": False, "std_error": drawn.std_error.tolist()}),
         (tuned, {"score": tuned.score, "n_runs": 20}),
         (test, {"pvalue": test.pvalue}),
         (drawn_runs, {"scores": drawn_runs.scores.tolist(), "confusions": drawn_runs.confusions.tolist()}),
@@ -79,7 +82,9 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
     ]
     for scoring in ("accuracy", "f1"):
         found = expected_score(KNeighborsClassifier(3), X, Y, scoring=scoring, random_state=0)
-        expected.append((found, {"std_error": found.std_error, "exact": found.exact, "score": found.score}))
+        expected.append(
+            (found, {"std_error": found.std_error, "is_exact": found.is_exact, "score": found.score})
+        )
     for found, fields in expected:
         shown = strict(found)
         assert {name: shown[name] for name in fields} == fields, found
@@ -129,7 +134,7 @@ def test_notebooks_show_the_numbers_of_a_score():
     texts = read(found)
     for part in ("accuracy", f"{found.score:.6g}", "70", found.design):
         assert part in texts
-    assert f"8, {found.tied} tied (ties='random')" in texts
+    assert f"8, {found.n_tied} tied (ties='random')" in texts
     assert "error at most 0.0e+00" in read(found, error_bound=0.0)
     assert read(found, score=math.nan, per_item=np.full(8, math.nan))[2] == "nan"
     assert HOSTILE in read(

@@ -265,7 +265,9 @@ class Answer:
         design = as_design(self.cv, stratified=self.classes is not None).in_words()
         sets = f"{magnitude(found.n_train_sets)} different training sets, {averaged}"
         yield "Design", f"{design}; {self._averaged()}\n{sets}"
-        certified = f"off by at most {bound_text(found.error_bound)}" if found.exact is None else "rational"
+        certified = (
+            f"off by at most {bound_text(found.error_bound)}" if found.fraction is None else "rational"
+        )
         if sampled:
             certified = f"± {sampled.std_error:.1e}, the standard error of the draws"
         shown = f"{found.score:.10g}  ({certified})"
@@ -274,8 +276,8 @@ class Answer:
         is_short = len(found.measure) < 15
         title = found.measure[0].upper() + found.measure[1:] if is_short else "Score"
         yield title, shown if is_short else f"{found.measure} {shown}"
-        if not sampled and found.exact is not None:
-            ratio = plain(found.exact)
+        if not sampled and found.fraction is not None:
+            ratio = plain(found.fraction)
             digits = " by ".join(str(len(part.strip("-"))) for part in ratio.split("/"))
             long = f"exactly a fraction of {digits} digits (--json prints them)"
             yield "", f"exactly {ratio}" if len(ratio) <= 70 else long
@@ -283,7 +285,7 @@ class Answer:
             yield "", "\n".join(self._luck())
         for name, one in (self.scorings or {}).items():
             sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
-            certified = f"off by at most {bound_text(one.error_bound)}" if one.exact else sure
+            certified = f"off by at most {bound_text(one.error_bound)}" if one.is_exact else sure
             if scorings.is_pooled(args, self.cv):
                 certified = "over the predictions of all samples"
             elif self.table.groups is not None:
@@ -291,7 +293,7 @@ class Answer:
             yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
-        if found.tied:
+        if found.n_tied:
             yield "Ties", self._tied()
         yield "Time", f"{_seconds(found.seconds)} (wall time with the distances, without compilation)"
         if args.per_item is not None:
@@ -366,7 +368,7 @@ class Answer:
         found = self.found
         differing = "targets" if self.classes is None else "classes"
         n_items = len(found.per_item)
-        start = f"{found.tied} of {n_items} samples have tied neighbors of different {differing}"
+        start = f"{found.n_tied} of {n_items} samples have tied neighbors of different {differing}"
         if found.ties == "random":
             return start
         if "random" in self.rule.tie_rules:

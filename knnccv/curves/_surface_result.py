@@ -109,7 +109,7 @@ class Surface(HalvedSurface):
     symbol: str = "K"
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether the scores are exact, up to `error_bound`."""
         return self.std_error is None
 
@@ -251,7 +251,7 @@ class Surface(HalvedSurface):
         best = self.best()
         columns = zip(*map(plain, (self.train_sizes, best.n_neighbors, best.score)), strict=True)
         asked = ("variant", "parameters", "ties", "average", "measure", "is_loss")
-        found = ("n_neighbors", "train_sizes", "scores", "exact", "error_bound", "std_error", "seconds")
+        found = ("n_neighbors", "train_sizes", "scores", "is_exact", "error_bound", "std_error", "seconds")
         return {
             **plain_fields(self, *asked, *found),
             "best": [{"train_size": size, "n_neighbors": k, "score": score} for size, k, score in columns],

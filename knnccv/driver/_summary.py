@@ -45,9 +45,9 @@ class Scored:
     error_bound: float
     kinds: tuple[TrainingSets, ...]
     depth: int
-    tied: int
-    exact: Fraction | None = None
-    per_item_exact: tuple[Fraction | None, ...] | None = None
+    n_tied: int
+    fraction: Fraction | None = None
+    per_item_fraction: tuple[Fraction | None, ...] | None = None
     truncation_bound: float = 0.0
 
 
@@ -57,10 +57,10 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
     by_class = np.array([[float(w) for w in row] for row in problem.item_weights])
     weights = by_class[:, labels.codes]  # (n_kinds, n_items)
     total = weights.sum(axis=0)
-    exact = per_item_exact = None
+    fraction = per_item_fraction = None
     if found.scores.dtype == object:
-        per_item_exact = _exact_per_item(problem, found)
-        exact = sum(
+        per_item_fraction = _exact_per_item(problem, found)
+        fraction = sum(
             (
                 score * weight[c]
                 for row, weight in zip(found.scores, problem.item_weights, strict=True)
@@ -69,8 +69,8 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
             ),
             Fraction(0),
         )
-        score, bound = float(exact), 0.0
-        per_item = np.array([np.nan if a is None else float(a) for a in per_item_exact])
+        score, bound = float(fraction), 0.0
+        per_item = np.array([np.nan if a is None else float(a) for a in per_item_fraction])
     else:
         parts = np.where(weights > 0, weights * found.scores, 0.0)
         score = math.fsum(parts.ravel())
@@ -95,9 +95,9 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
         error_bound=bound,
         kinds=problem.training_sets,
         depth=found.depth,
-        tied=int(found.tied.sum()),
-        exact=exact,
-        per_item_exact=per_item_exact,
+        n_tied=int(found.tied.sum()),
+        fraction=fraction,
+        per_item_fraction=per_item_fraction,
         truncation_bound=bound,
     )
 

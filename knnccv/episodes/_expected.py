@@ -183,7 +183,7 @@ def expected_episodes(
         table=table,
         ways=dict(zip(ways, table.mean(axis=0).tolist(), strict=True)),
         error_bound=bound,
-        tied=int(found.tied.sum()),
+        n_tied=int(found.tied.sum()),
         score_without=_scores_without(problem, found.without) if jackknife else None,
         episodes=episodes,
         n_neighbors=n_neighbors,
@@ -191,8 +191,8 @@ def expected_episodes(
         classes=labels.classes,
         labels=labels.codes,
         metric=neighbors.metric,
-        exact=rational[0],
-        per_item_exact=rational[1],
+        fraction=rational[0],
+        per_item_fraction=rational[1],
         seconds=time.perf_counter() - started,
     )
 

@@ -63,7 +63,7 @@ class EpisodeScore(OfOtherClasses):
     error_bound : float
         Bound of ``|score - exact value|``, and of all values in ``table``: rounding, to first order. With
         lists of the nearest samples the scores are lower bounds, and the others add at most this.
-    tied : int
+    n_tied : int
         Number of samples for which an own sample is tied with a sample of another class; of votes, two
         samples of any different classes.
     score_without : ndarray of shape (n_classes,), or None
@@ -84,9 +84,9 @@ class EpisodeScore(OfOtherClasses):
         The class of every sample, as its place in ``classes``.
     metric : str
         The metric.
-    exact : Fraction or None
+    fraction : Fraction or None
         The score as a rational number, with ``exact=True``.
-    per_item_exact : tuple of Fraction, or None
+    per_item_fraction : tuple of Fraction, or None
         ``per_item`` as rational numbers, with ``exact=True``.
     seconds : float
         Wall time.
@@ -107,7 +107,7 @@ class EpisodeScore(OfOtherClasses):
     table: Array
     ways: dict[int, float]
     error_bound: float
-    tied: int
+    n_tied: int
     score_without: Array | None
     episodes: Episodes
     n_neighbors: int
@@ -115,8 +115,8 @@ class EpisodeScore(OfOtherClasses):
     classes: Array
     labels: Array
     metric: str
-    exact: Fraction | None = None
-    per_item_exact: tuple[Fraction, ...] | None = None
+    fraction: Fraction | None = None
+    per_item_fraction: tuple[Fraction, ...] | None = None
     seconds: float = 0.0
     certified: bool = True
 
@@ -157,7 +157,7 @@ class EpisodeScore(OfOtherClasses):
         return (
             f"<EpisodeScore {self.score:.6g}: {self.rule}, {self.episodes}, mean over all episodes of "
             f"{len(self.classes)} classes and {len(self.per_item)} samples{error}, {error_line(self)}, "
-            f"{self.tied} samples tied (ties={self.ties!r})>"
+            f"{self.n_tied} samples tied (ties={self.ties!r})>"
         )
 
     @property
@@ -177,7 +177,7 @@ class EpisodeScore(OfOtherClasses):
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        names = "n_neighbors metric ties score error_bound tied per_class ways seconds"
+        names = "n_neighbors metric ties score error_bound n_tied per_class ways seconds"
         return {
             "n_items": len(self.per_item),
             "n_classes": len(self.classes),

@@ -32,7 +32,7 @@ WIDE = 6.5
 
 BAR = 0.45
 """Height of a bar over results and the space below it; that of a name is 1."""
-TIE_REPORT = ("n_tied", "lowest", "highest", "exact_range", "per_item_lowest", "per_item_highest")
+TIE_REPORT = ("n_tied", "lowest", "highest", "is_exact", "per_item_lowest", "per_item_highest")
 
 
 def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
@@ -103,7 +103,7 @@ def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs:
         axes.set_ylabel(getattr(report, "measure", "score"))
         lowest, highest, score = _distinct(report.lowest, report.highest, report.score)
         n_columns = 4 if axes.get_window_extent().width / axes.figure.dpi >= WIDE else 2
-        doubt = "" if report.exact_range else " (not exact)"
+        doubt = "" if report.is_exact else " (not exact)"
         axes.set_title(
             f"score {score}, by the order of ties {lowest} to {highest}{doubt}\n"
             f"{report.n_tied} of {report.n_items} samples tie different labels; it matters to {n_ranges}",

@@ -529,7 +529,7 @@ def ties_section(study: Study) -> dict[str, Any] | None:
     -------
     dict or None
         n_items, n_tied, score, low and high as in `knnccv.CompleteCV.tie_report`; n_dependent, the number
-        of items whose expected score depends on the order of tied samples; width, high - low; exact_range;
+        of items whose expected score depends on the order of tied samples; width, high - low; is_exact;
         error_bound; measure; conclusion. None if whole groups are left out.
     """
     if study.groups is not None:
@@ -538,7 +538,7 @@ def ties_section(study: Study) -> dict[str, Any] | None:
     tested = study.best.weights > 0
     widths = (found.per_item_highest - found.per_item_lowest)[tested]
     largest = max(float(np.abs(found.per_item_highest[tested]).max()), ROUNDING)
-    fields = "n_items", "n_tied", "score", "exact_range", "error_bound", "measure"
+    fields = "n_items", "n_tied", "score", "is_exact", "error_bound", "measure"
     return section(
         partial(_of_ties, study.task),
         **plain_fields(found, *fields),
@@ -558,7 +558,7 @@ def _of_ties(task: str, found: dict[str, Any]) -> str:
             f"{what} could change its score."
         )
     low, high, score = _said((found["low"], found["high"], found["score"]), task)
-    ends = "" if found["exact_range"] else " or slightly beyond"
+    ends = "" if found["is_exact"] else " or slightly beyond"
     return (
         f"By the order of the rows a program may find a score between {low} and {high}{ends}; the mean "
         f"over all orders is {score}. {_number(number, 'sample has', 'samples have')} equally near "

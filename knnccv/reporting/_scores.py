@@ -94,7 +94,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
         if isinstance(one, str):
             undefined.append({"name": name, "reason": one.rstrip(".")})
         else:
-            fields = "score", "exact", "std_error", "error_bound", "n_runs"
+            fields = "score", "is_exact", "std_error", "error_bound", "n_runs"
             rows.append({"name": name} | plain_fields(one, *fields))
     return rows, undefined
 

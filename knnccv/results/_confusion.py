@@ -42,11 +42,11 @@ def expected_confusion(
 
     def sums(scored: Scored) -> Array:
         """The sum of weighted scores over the samples of every class."""
-        if scored.per_item_exact is None:
+        if scored.per_item_fraction is None:
             parts = np.where(scored.weights > 0, scored.weights * scored.per_item, 0.0)
             return np.bincount(labels.codes, parts, n_classes)
         totals = np.full(n_classes, Fraction(0), dtype=object)
-        for c, score in zip(labels.codes, scored.per_item_exact, strict=True):
+        for c, score in zip(labels.codes, scored.per_item_fraction, strict=True):
             if score is not None:
                 totals[c] += score
         weighted: Array = totals * weights

@@ -61,14 +61,16 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         The kinds of training sets of the design; those of `LeaveGroupsOut` count groups.
     depth : int
         The largest number of neighbors used for a sample.
-    tied : int
+    n_tied : int
         Number of tested samples for which tied neighbors that matter have different labels. A tied group
         matters if, with a probability above ``tol / 2``, too few of the neighbors before it are in the
         training set to decide. Counted in the lists of the floating-point mode, with ``exact=True`` as
         well; with ``ties="index"`` these may end within a group.
-    exact : Fraction or None
+    is_exact : bool
+        True: the score is the mean over all training sets, up to ``error_bound``.
+    fraction : Fraction or None
         The score as a rational number, in exact mode.
-    per_item_exact : tuple of (Fraction or None), or None
+    per_item_fraction : tuple of (Fraction or None), or None
         ``per_item`` as rational numbers, in exact mode; None for a sample that is never tested.
     variant, design, ties : str
         The arguments, as text.
@@ -110,6 +112,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     seconds: float = 0.0
     certified: bool = True
     measure: str = "score"
+    is_exact: ClassVar[bool] = True
     _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
     _missing: ClassVar[str] = (
         "this needs the data, which a copied or pickled result does not contain; compute this before "
@@ -137,11 +140,11 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         return format(self.score, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        exact = f", exactly {_short(self.exact)}" if self.exact is not None else ""
+        exact = f", exactly {_short(self.fraction)}" if self.fraction is not None else ""
         return (
             f"<CompleteCV {self.score:.6g}{exact}: {self.variant}{_listed(self.parameters)} over "
             f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
-            f"{len(self.per_item)} samples, {error_line(self)}, {self.tied} samples tied "
+            f"{len(self.per_item)} samples, {error_line(self)}, {self.n_tied} samples tied "
             f"(ties={self.ties!r})>"
         )
 
@@ -434,8 +437,17 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         (1.0, 'accuracy', 4)
         """
         asked = ("variant", "parameters", "design", "ties", "average")
-        found = ("measure", "score", "error_bound", "exact", "n_train_sets", "log10_n_train_sets", "depth")
-        return {**plain_fields(self, *asked, *found, "tied", "seconds"), "std_error": None}
+        found = (
+            "measure",
+            "score",
+            "error_bound",
+            "is_exact",
+            "fraction",
+            "n_train_sets",
+            "log10_n_train_sets",
+            "depth",
+        )
+        return {**plain_fields(self, *asked, *found, "n_tied", "seconds"), "std_error": None}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score and weight, as a pandas DataFrame.
@@ -462,7 +474,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             ("rule", f"{self.variant}{_listed(self.parameters)}"),
             ("design", self.design),
             ("training sets", f"{number}{drawn}"),
-            ("samples", f"{len(self.per_item)}, {self.tied} tied (ties={self.ties!r})"),
+            ("samples", f"{len(self.per_item)}, {self.n_tied} tied (ties={self.ties!r})"),
         ]
         return html_table(type(self).__name__, rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -45,11 +45,11 @@ class SampledCV(CompleteCV):
         The training sets that were drawn for each sample that is sampled.
     n_sampled : int
         The number of samples that were sampled; the scores of the others are exact.
-    exact : bool
+    is_exact : bool
         False.
     certified : bool
         False, and ``error_bound`` is infinite.
-    tied : int
+    n_tied : int
         Number of samples for which some draw met a group of tied neighbors with different labels.
     truncation_bound : float
         Bound of the error because of draws that went on beyond lists of limited depth; they score 0.
@@ -65,7 +65,7 @@ class SampledCV(CompleteCV):
     True
     """
 
-    exact: Any = False
+    is_exact: ClassVar[bool] = False
     certified: bool = False
     std_error: float = 0.0
     per_item_std_error: Array = field(default_factory=lambda: np.empty(0))
@@ -81,7 +81,7 @@ class SampledCV(CompleteCV):
         return (
             f"<SampledCV {self.score:.6g} ± {self.std_error:.2g}: {self.variant}{_listed(self.parameters)} "
             f"over {self.design}, {self.measure} of {self.n_draws} random training sets for each of "
-            f"{some} samples{cut}, {self.tied} samples tied (ties={self.ties!r})>"
+            f"{some} samples{cut}, {self.n_tied} samples tied (ties={self.ties!r})>"
         )
 
     def _reference(self) -> Any:
@@ -94,7 +94,7 @@ class SampledCV(CompleteCV):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as `CompleteCV.to_dict` does; its ``error_bound`` is None."""
-        return {**super().to_dict(), "error_bound": None, "exact": None, "std_error": self.std_error}
+        return {**super().to_dict(), "error_bound": None, "std_error": self.std_error}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score, weight and standard error; see `CompleteCV.to_frame`."""
@@ -123,7 +123,7 @@ def summarize_sampled(
     total = weights.sum(axis=0)
     spread = (weights**2 * variances).sum(axis=0)
     plain = summarize_scores(problem, Scores(scores, missed, tied, depth))
-    values = {**vars(plain), "exact": False, "certified": False, "error_bound": math.inf}
+    values = {**vars(plain), "certified": False, "error_bound": math.inf}
     values["truncation_bound"] = problem.largest * float((weights * missed).sum())
     # Draws that are spread evenly hardly differ: few of their pairs, or none, show the variance.
     error = math.hypot(

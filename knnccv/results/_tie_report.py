@@ -28,7 +28,7 @@ class TieReport:
     lowest, highest : float
         Means of the lowest and the highest score found for every sample. Each tied group is ordered by the
         score that each of its samples would give if it alone decided, lowest or highest first.
-    exact_range : bool
+    is_exact : bool
         Whether no order gives a lower or a higher score. True for one nearest neighbor, votes of two
         classes, "rank" and the confidence's share; for votes of several classes other orders may exceed the
         range.
@@ -55,7 +55,7 @@ class TieReport:
     score: float
     lowest: float
     highest: float
-    exact_range: bool
+    is_exact: bool
     per_item: Array = field(repr=False)
     per_item_lowest: Array = field(repr=False)
     per_item_highest: Array = field(repr=False)
@@ -64,7 +64,7 @@ class TieReport:
 
     def _repr_html_(self) -> str:
         """Return the range of scores as a small table, for notebooks."""
-        range_ = "no order is outside" if self.exact_range else "other orders may exceed it"
+        range_ = "no order is outside" if self.is_exact else "other orders may exceed it"
         rows = [
             ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
             ("score", f"{self.score:.6g}"),
@@ -99,11 +99,11 @@ def tie_report(
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     return TieReport(
         n_items=len(result.per_item),
-        n_tied=result.tied,
+        n_tied=result.n_tied,
         score=result.score,
         lowest=math.fsum(weights * lowest[tested]),
         highest=math.fsum(weights * highest[tested]),
-        exact_range=n_nearest == 1 or n_classes <= problem.score.monotone,
+        is_exact=n_nearest == 1 or n_classes <= problem.score.monotone,
         per_item=result.per_item,
         per_item_lowest=lowest,
         per_item_highest=highest,

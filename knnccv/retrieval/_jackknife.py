@@ -43,7 +43,7 @@ class IdentityGroups:
     >>> import numpy as np
     >>> from knnccv.retrieval import IdentityGroups
     >>> groups = IdentityGroups(np.array([3, 5, 7]), np.array([0, 1, 2]), np.array([1, 1, 1]), n_queried=3)
-    >>> groups.exact
+    >>> groups.is_exact
     True
     """
 
@@ -53,7 +53,7 @@ class IdentityGroups:
     n_queried: int
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether every identity is left out alone."""
         return len(self.sizes) == len(self.identities)
 
@@ -70,7 +70,7 @@ class IdentityGroups:
     def __repr__(self) -> str:
         low, high = int(self.sizes.min()), int(self.sizes.max())
         of = f"{low}" if low == high else f"{low} or {high}"
-        how = "one by one" if self.exact else f"in {len(self.sizes)} random groups of {of}"
+        how = "one by one" if self.is_exact else f"in {len(self.sizes)} random groups of {of}"
         n = len(self.identities)
         rest = f", {n - self.n_queried} of them without scored queries" if self.n_queried < n else ""
         return f"{n} identities left out {how}{rest}"

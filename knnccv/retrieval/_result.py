@@ -84,7 +84,7 @@ class RetrievalScore(OfOtherIdentities):
         Bound of ``|score - exact value|``: the certified error of the quadrature, terms that were left out
         because they are negligible, and rounding. For lists of the nearest it contains what right items
         that are not listed may add; `score` is then the smallest value. For "cmc" that of the worst rank.
-    tied : int
+    n_tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     certified : bool
         False if nearer items may be missing from approximate lists, so that the error has no bound.
@@ -113,7 +113,7 @@ class RetrievalScore(OfOtherIdentities):
     per_item: Array
     weights: Array
     error_bound: float
-    tied: int = 0
+    n_tied: int = 0
     certified: bool = True
     score_without: Array | None = None
     groups: IdentityGroups | None = None
@@ -237,7 +237,7 @@ class Retrieval:
         The convention of the average precision.
     ties, average : str
         The arguments.
-    tied : int
+    n_tied : int
         Number of queries for which a wrong item is at the distance of a right one, so that `ties` matters.
     truncated : int
         Number of queries with right items that are not in their lists of the nearest; 0 without lists.
@@ -270,7 +270,7 @@ class Retrieval:
     ap: str
     ties: str
     average: str
-    tied: int = 0
+    n_tied: int = 0
     per_query: bool = False
     draws: Draws | None = None
     truncated: int = 0
@@ -399,7 +399,7 @@ class Retrieval:
             deviation = {"of_one": plain(self.cmc_std()), "of_mean_of_ten": plain(self.cmc_std(10))}
         return {
             **plain_fields(self, "protocol", "gallery", "mask", "rank", "ap", "ties", "average"),
-            **plain_fields(self, "tied", "n_galleries"),
+            **plain_fields(self, "n_tied", "n_galleries"),
             "n_scored": int(self.valid.sum()),
             "left_out": self.n_left_out,
             "certified": all(one.certified for one in self.scores.values()),
@@ -424,7 +424,7 @@ class Retrieval:
         return data_frame(columns)
 
     def __repr__(self) -> str:
-        tied = f" ({self.tied} queries have ties)" if self.tied else ""
+        tied = f" ({self.n_tied} queries have ties)" if self.n_tied else ""
         lines = [
             f"Retrieval: {self.protocol}",
             f"  gallery: {self.gallery}",

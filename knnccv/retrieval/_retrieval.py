@@ -157,9 +157,9 @@ def expected_retrieval(
         parts = [_scored(Draw(problem, *part), most_groups, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
-    if ties == "index" and shown.tied:
+    if ties == "index" and shown.n_tied:
         msg = (
-            f"{shown.tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
+            f"{shown.n_tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
             "ties='index' ranks them by their place in the gallery, ties='random' gives the mean of orders"
         )
         warnings.warn(msg, UserWarning, stacklevel=callers_level())
@@ -174,7 +174,7 @@ def expected_retrieval(
         ap=problem.asked.ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
-        tied=shown.tied,
+        n_tied=shown.n_tied,
         truncated=shown.truncated,
         per_query=shown.draw.gallery.random and bool(shown.draw.gallery.per_query),
         draws=shown.draw.what_is_drawn(),
@@ -232,7 +232,7 @@ def _scored(draw: Draw, most_groups: int, n_jobs: int | None) -> _Scored:
             per_item=per_item,
             weights=weights,
             error_bound=float(weights @ errors) + 4e-16 + float(width),
-            tied=tied,
+            n_tied=tied,
             certified=certified,
             score_without=without.get(score.name),
             groups=groups,

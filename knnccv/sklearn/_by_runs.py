@@ -187,7 +187,7 @@ class Question:
         near, tol = self.rule.neighbors, 1e-12
         try:
             if self.problem.leaves_groups:
-                return self._exact(self.problem.design, self.targets[:, 0]).tied
+                return self._exact(self.problem.design, self.targets[:, 0]).n_tied
             rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
         except ValueError:
             return 0

@@ -264,7 +264,7 @@ def _complete(
     # With ties="index", a tie of the nearest neighbor with the next would not be counted.
     nearest: Any = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
     weighted = rule.weights is not None and (
-        not rule.by_distance or any(nearest(**request.data(column)).tied for column in columns)
+        not rule.by_distance or any(nearest(**request.data(column)).n_tied for column in columns)
     )
     by_weights = weighted or measure.kind == "absolute"
     if isinstance(design, StratifiedShuffle) and (by_weights or rule.radius is not None):
@@ -391,7 +391,7 @@ def _combined(
     n_draws = max(result.n_draws for _, result in sampled)
     error = math.hypot(*(share * result.std_error for share, result in sampled))
     how = f", from {n_draws} training sets drawn for every sample that has too many of them"
-    fields |= {"std_error": abs(measure.factor) * error, "exact": False, "n_draws": n_draws}
+    fields |= {"std_error": abs(measure.factor) * error, "is_exact": False, "n_draws": n_draws}
     return _answer(request, measure, law, mean, None, how, **fields)
 
 

@@ -218,7 +218,7 @@ def expected_score(
     >>> from knnccv.sklearn import expected_score
     >>> wine = load_wine()
     >>> result = expected_score(KNeighborsClassifier(3), wine.X, wine.y, cv=KFold(10, shuffle=True))
-    >>> round(result.score, 6), result.exact
+    >>> round(result.score, 6), result.is_exact
     (0.712135, True)
     """
     needs_sklearn()
@@ -258,8 +258,7 @@ def expected_score(
             warn_of_ties([found], request)
             return found
         every = {
-            name: _score(request, one, method, n_runs, f" of {name!r}")
-            for name, one in scorings.items()
+            name: _score(request, one, method, n_runs, f" of {name!r}") for name, one in scorings.items()
         }
     warn_of_ties(every.values(), request)
     return every

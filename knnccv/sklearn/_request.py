@@ -23,7 +23,7 @@ from ._scoring import Measure
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
 
 AVERAGES = ("folds", "pooled")
-INEXACT: dict[str, Any] = {"exact": False, "error_bound": None}
+INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": None}
 """Fields of estimates."""
 MANY_TIED = 0.05
 """The share of samples with tied neighbors from which `expected_score` warns."""
@@ -39,14 +39,14 @@ class ExpectedScore(ScoredHalves):
     Attributes
     ----------
     score : float
-        The expectation; if `exact` is False, an estimate from random training sets or runs.
+        The expectation; if `is_exact` is False, an estimate from random training sets or runs.
     std_error : float
         Standard error of the estimate (the luck of the draws or splits): 0 if `score` is exact, NaN for a
         single run. The luck of the data is `standard_error`.
-    exact : bool
+    is_exact : bool
         Whether `score` is the expectation, up to `error_bound`.
     error_bound : float or None
-        Bound of ``|score - exact value|``, 0 for a score of scikit-learn; None if not `exact`.
+        Bound of ``|score - exact value|``, 0 for a score of scikit-learn; None if not `is_exact`.
     deterministic : bool
         Whether the splitter always makes the same splits. `score` is then the mean of
         ``cross_val_score``.
@@ -81,7 +81,7 @@ class ExpectedScore(ScoredHalves):
 
     score: float
     std_error: float = 0.0
-    exact: bool = True
+    is_exact: bool = True
     error_bound: float | None = 0.0
     deterministic: bool = False
     average: str
@@ -116,7 +116,7 @@ class ExpectedScore(ScoredHalves):
         return format(self.score, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        if not self.exact or self.error_bound is None:
+        if not self.is_exact or self.error_bound is None:
             error = f" ± {self.std_error:.2g} (standard error)"
         elif self.deterministic:
             error = " (deterministic)"
@@ -192,7 +192,7 @@ class ExpectedScore(ScoredHalves):
             weights = [self._measure.factor * share for share in self._shares]
             return self._measure.offset, list(zip(weights, self._results, strict=True))
         population = "a standard error or an interval for the population (the luck of the data) needs"
-        if not self.exact:
+        if not self.is_exact:
             what = f"an estimate from drawn training sets, n_draws={self.n_draws}"
             if not self.n_draws:
                 what = f"the mean of sampled runs, n_runs={self.n_runs}"
@@ -213,7 +213,7 @@ class ExpectedScore(ScoredHalves):
         """The number of samples whose tied neighbors are taken in row order, and may decide; else 0."""
         if self.ties != "index":
             return 0
-        return self._n_tied if self.result is None else max(result.tied for result in self._results)
+        return self._n_tied if self.result is None else max(result.n_tied for result in self._results)
 
     def _tied(self) -> str:
         if not self.n_tied:

@@ -67,9 +67,7 @@ def _run(experiment: Mapping[str, Any], quick: bool) -> tuple[Mapping[str, Cell]
         return knnccv.complete_cv(data.X, data.y, ties=ties, **asked)
 
     def trials(number: int) -> Any:
-        return knnccv.monte_carlo_cv(
-            data.X, data.y, ties=ties, n_runs=number, random_state=SEED, **asked
-        )
+        return knnccv.monte_carlo_cv(data.X, data.y, ties=ties, n_runs=number, random_state=SEED, **asked)
 
     numbers, n_calls = _numbers(experiment), N_CALLS[quick]
     scores = trials(max(numbers.values()) * N_SETS[quick]).scores

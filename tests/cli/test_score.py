@@ -219,16 +219,16 @@ def test_hvdm_says_where_its_score_is_optimistic():
 def test_exact_scores_are_fractions():
     question = "score t.csv --target label --variant nn --leave-out 3 --exact --confusion"
     answer, rounded = numbers(question, PLAIN), numbers(question.replace("--exact", ""), PLAIN)
-    assert float(Fraction(answer["exact"])) == answer["score"]
+    assert float(Fraction(answer["fraction"])) == answer["score"]
     assert answer["error_bound"] == 0
-    assert f"exactly {answer['exact']}\n" in knnccv(question, PLAIN)
+    assert f"exactly {answer['fraction']}\n" in knnccv(question, PLAIN)
     np.testing.assert_allclose(answer["confusion"]["matrix"], rounded["confusion"]["matrix"], rtol=1e-12)
     numbered = [{"u": "1.0", "v": 2}.get(group, group) for group in GROUPS]
     table = csv("x price who", FIRST, [x / 4 for x in FIRST], numbered)
     answer = numbers("score t.csv --target price --variant regression --groups -1 --exact", table)
     features = np.array(FIRST, float)[:, None]
     found = complete_cv(features, features[:, 0] / 4, "regression", LeaveGroupsOut(GROUPS), exact=True)
-    assert answer["exact"] == f"{found.exact.numerator}/{found.exact.denominator}"
+    assert answer["fraction"] == f"{found.fraction.numerator}/{found.fraction.denominator}"
 
 
 def test_numbers_of_few_and_many_training_sets_and_runs():

@@ -328,13 +328,13 @@ def test_the_surface_says_that_it_is_not_exact():
     found = surface(X, y, [1, 5], [0.5], scoring=make_scorer(f1_score, average="macro"), n_runs=600)
     named = surface(X, y, [1, 5], [0.5], scoring="f1_macro", n_runs=600)
     assert found.scores.tobytes() == named.scores.tobytes()
-    assert not named.exact
+    assert not named.is_exact
     assert named.std_error.shape == named.scores.shape == (2, 1)
     assert np.isinf(named.error_bound).all()
     assert "means over random training sets" in named._repr_html_()
     assert named.to_frame()["std_error"].tolist() == named.std_error.ravel().tolist()
     exact = surface(X, y, [1], [0.5])
-    assert exact.exact
+    assert exact.is_exact
     assert "std_error" not in exact.to_frame()
     k, score = named.best(30)
     assert score == named.scores[[1, 5].index(k), 0]

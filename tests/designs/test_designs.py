@@ -285,7 +285,7 @@ def test_rebalanced_leave_one_out_equals_the_list_of_training_sets(seeds):
             )
             assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13), what
             assert abs(Fraction(found.score) - score) <= found.error_bound, what
-            assert exact.exact == score, what
+            assert exact.fraction == score, what
 
 
 def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_average():

@@ -61,18 +61,18 @@ def check_rational(question, average):
     """The same in rational numbers."""
     found = question.ask(average, exact=True)
     own = naive.item_means(question.scores, question.listed, question.known_as(average))
-    assert found.exact == question.expected(average), f"{question.where} {average}"
-    assert list(found.per_item_exact) == own, f"{question.where} {average}"
+    assert found.fraction == question.expected(average), f"{question.where} {average}"
+    assert list(found.per_item_fraction) == own, f"{question.where} {average}"
     return found
 
 
 def check_tied(question, floating, rational):
     """The number of samples whose ties matter; by index they count as far as the lists are read."""
-    assert floating.tied == rational.tied, question.where
+    assert floating.n_tied == rational.n_tied, question.where
     if not isinstance(question.design, LeaveGroupsOut | StratifiedShuffle):  # counted generously there
         depth = floating.depth if question.ties == "index" else len(question.y)
         expected = naive.tied_items(question.D, question.y, question.listed, question.length, depth)
-        assert floating.tied == expected, question.where
+        assert floating.n_tied == expected, question.where
 
 
 def check_confusion(question, average, floating, rational):
@@ -110,7 +110,7 @@ def test_stratified_folds_depend_on_which_class_appears_first():
         listed = naive.stratified_kfold(labels, 2)
         expected = naive.complete(D, list(labels), "nn", listed)
         result = complete_cv(D, list(labels), "nn", StratifiedKFold(2), metric="precomputed", exact=True)
-        assert result.exact == expected
+        assert result.fraction == expected
         found.append(naive.stratified_allocation(labels, 2))
     assert found[0] != found[1]
 
@@ -171,7 +171,7 @@ def test_the_range_over_orders_of_ties(seeds):
             two_classes = question.rule == "knn" and len(case.classes) == 2
             share = question.rule == "confidence" and "score" not in question.parameters
             if one or two_classes or share:
-                assert report.exact_range, question.where
+                assert report.is_exact, question.where
                 np.testing.assert_allclose(report.per_item_lowest, low, atol=1e-12, err_msg=question.where)
                 np.testing.assert_allclose(
                     report.per_item_highest, high, atol=1e-12, err_msg=question.where
@@ -180,7 +180,7 @@ def test_the_range_over_orders_of_ties(seeds):
                 assert not (report.per_item_lowest < low - 1e-12).any(), question.where
                 assert not (report.per_item_highest > high + 1e-12).any(), question.where
             assert report.lowest - 1e-12 <= report.score <= report.highest + 1e-12, question.where
-            assert report.n_tied == result.tied
+            assert report.n_tied == result.n_tied
 
 
 def test_the_range_of_several_outputs():
@@ -188,7 +188,7 @@ def test_the_range_of_several_outputs():
     X = np.array([[0.0], [1.0], [1.0], [-1.0], [-1.0], [3.0]])
     y = np.array([[0.0, 0.0], [3.0, 0.0], [2.0, 2.0], [1.0, 2.5], [0.0, 3.2], [1.0, 1.0]])
     report = complete_cv(X, y, "regression", Subsample(3), n_neighbors=1).tie_report()
-    assert report.exact_range
+    assert report.is_exact
     D, listed = np.abs(X - X.T), naive.subsample(6, 3)
     low, high = naive.extremes(D, y.tolist(), "regression", listed, n_neighbors=1)
     np.testing.assert_allclose(report.per_item_lowest, np.array(low, float), rtol=1e-12)
@@ -275,7 +275,7 @@ def test_items_deep_in_their_own_group_are_asked_again():
         assert found.depth > 59
         assert found.error_bound < 1e-12
         exact = complete_cv(X, y, variant, LeaveGroupsOut(groups, p), exact=True)
-        assert found.score == pytest.approx(float(exact.exact), abs=1e-13)
+        assert found.score == pytest.approx(float(exact.fraction), abs=1e-13)
 
 
 def test_lists_of_many_samples_are_cut_with_a_bound():
@@ -339,7 +339,7 @@ def test_training_sets_smaller_than_a_rank_are_looked_at_whole():
 
 def test_tied_targets_of_groups_are_counted():
     X, y = np.repeat([0.0, 1.0, 2.0], 2)[:, None], np.arange(6.0)
-    assert complete_cv(X, y, "regression", LeaveGroupsOut(np.arange(6), 3), n_neighbors=1).tied == 6
+    assert complete_cv(X, y, "regression", LeaveGroupsOut(np.arange(6), 3), n_neighbors=1).n_tied == 6
 
 
 def test_plugins_need_a_kernel_for_fixed_sizes():

@@ -43,10 +43,10 @@ def check_rational(near, y, rule, design, tol=1e-12, **parameters):
     rational = complete_cv(near, y, rule, design, exact=True, tol=tol, **parameters)
     floating = complete_cv(near, y, rule, design, tol=tol, **parameters)
     where = f"{rule} {parameters} {design}"
-    assert floating.score == pytest.approx(float(rational.exact), rel=1e-12), where
-    assert abs(Fraction(floating.score) - rational.exact) <= floating.error_bound <= 1e-11, where
+    assert floating.score == pytest.approx(float(rational.fraction), rel=1e-12), where
+    assert abs(Fraction(floating.score) - rational.fraction) <= floating.error_bound <= 1e-11, where
     np.testing.assert_allclose(floating.per_item, rational.per_item, rtol=1e-11, atol=1e-12, err_msg=where)
-    assert floating.tied == rational.tied, where
+    assert floating.n_tied == rational.n_tied, where
     return floating
 
 
@@ -149,7 +149,7 @@ def test_tied_does_not_depend_on_the_mode():
                         asked = {"ties": ties, "tol": tol, **setting}
                         floating = complete_cv(X, y, rule, design, **asked)
                         exact = complete_cv(X, y, rule, design, exact=True, **asked)
-                        assert floating.tied == exact.tied < 45, (design, rule, asked)
+                        assert floating.n_tied == exact.n_tied < 45, (design, rule, asked)
 
 
 def test_what_is_never_tested_is_not_tied():
@@ -158,7 +158,7 @@ def test_what_is_never_tested_is_not_tied():
     y = np.array([0, 0, 1, 1, 1, 1, 1, 1])
     design = StratifiedSubsample(per_class={0: 2, 1: 3})
     for exact in (False, True):
-        assert complete_cv(X, y, "nn", design, exact=exact).tied == 2
+        assert complete_cv(X, y, "nn", design, exact=exact).n_tied == 2
 
 
 @pytest.mark.slow
@@ -218,8 +218,8 @@ def test_exact_mode_needs_all_neighbors_that_can_matter():
     lists = Neighbors.from_lists(*near.kneighbors(5))
     for ties in ("index", "random"):
         asked = {"ties": ties, "exact": True}
-        expected = complete_cv(near, [0, 1] * 3, "nn", Subsample(4), **asked).exact
-        assert complete_cv(lists, [0, 1] * 3, "nn", Subsample(4), **asked).exact == expected
+        expected = complete_cv(near, [0, 1] * 3, "nn", Subsample(4), **asked).fraction
+        assert complete_cv(lists, [0, 1] * 3, "nn", Subsample(4), **asked).fraction == expected
     short = Neighbors.from_lists(*near.kneighbors(4))
     with pytest.raises(ValueError, match="exact=True needs 2 neighbors, ties included"):
         complete_cv(short, [0, 1] * 3, "nn", Subsample(4), exact=True)
@@ -227,7 +227,7 @@ def test_exact_mode_needs_all_neighbors_that_can_matter():
     graph = sparse.csr_array(np.where((np.arange(8)[:, None] < 2) & (np.arange(8) > 4), 0, D))
     y, design = [0, 0, 1, 1, 1, 1, 1, 1], StratifiedSubsample(per_class={0: 2, 1: 2})
     found = complete_cv(Neighbors.from_graph(graph), y, "nn", design, exact=True)
-    assert found.exact == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).exact
+    assert found.fraction == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).fraction
     assert np.isnan(found.per_item[:2]).all()
 
 
@@ -255,9 +255,9 @@ def test_leave_one_out_equals_scikit_learn():
 def test_kinds_of_loss_matrices():
     X, y = smooth(40, 3)
     for variant in ("nn", "knn"):
-        expected = complete_cv(X, y, variant, KFold(4), loss=LOSS, exact=True).exact
+        expected = complete_cv(X, y, variant, KFold(4), loss=LOSS, exact=True).fraction
         thirds = [[Fraction(int(entry), 3) for entry in row] for row in LOSS]
-        assert complete_cv(X, y, variant, KFold(4), loss=thirds, exact=True).exact == expected / 3
+        assert complete_cv(X, y, variant, KFold(4), loss=thirds, exact=True).fraction == expected / 3
         found = complete_cv(X, y, variant, KFold(4), loss=LOSS * 1e299)
         assert found.score == pytest.approx(float(expected) * 1e299, rel=1e-12)
 
@@ -396,7 +396,7 @@ def test_who_forgets_the_rational_numbers_is_told_so(kernel, design):
     assert "variant 'careless'" in str(caught.value)
     assert "in exact mode it gave weights[0] = 0.5" in str(caught.value)
     careful = type("Made", (Careful,), {"fixed": kernel})
-    assert complete_cv(X, y, careful, design, exact=True).exact == Fraction(1, 2)
+    assert complete_cv(X, y, careful, design, exact=True).fraction == Fraction(1, 2)
     careful = type("Made", (Careful,), {"fixed": by_float})
     with pytest.raises(TypeError, match=r"the kernel of .*returned 0.25 .*start from constraints.unit"):
         complete_cv(X, y, careful, Subsample(2), exact=True)

@@ -326,10 +326,10 @@ def test_class_shares_are_read_as_written():
     expected = complete_cv(*asked, average=given, exact=True)
     given["a"] = 0
     assert expected.average == shares
-    assert expected.exact.denominator <= 10 * 8 * 5 * 3
+    assert expected.fraction.denominator <= 10 * 8 * 5 * 3
     for kind in (np.float16, np.float32, np.float64):  # as float32 they sum to 1 + 1e-8
         given = {label: kind(share) for label, share in shares.items()}
-        assert complete_cv(*asked, average=given, exact=True).exact == expected.exact
+        assert complete_cv(*asked, average=given, exact=True).fraction == expected.fraction
 
 
 def test_ranges_of_orders_that_lists_do_not_show():

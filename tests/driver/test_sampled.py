@@ -203,7 +203,7 @@ def test_classes_that_get_an_extra_sample_at_random():
             expected = complete_cv(X, y, rule, design, exact=True, **parameters)
             for seed in range(10):
                 asked = {"method": "sampled", "n_draws": 100, "random_state": seed, **parameters}
-                tally.add(complete_cv(X, y, rule, design, n_jobs=1, **asked), expected.exact)
+                tally.add(complete_cv(X, y, rule, design, n_jobs=1, **asked), expected.fraction)
     tally.check()
 
 
@@ -223,7 +223,7 @@ def test_threads_blocks_and_depths_change_no_bit(ties, monkeypatch):
         for other in others:
             assert np.array_equal(once.per_item, other.per_item)
             assert np.array_equal(once.per_item_std_error, other.per_item_std_error)
-            assert (once.score, once.std_error, once.tied) == (other.score, other.std_error, other.tied)
+            assert (once.score, once.std_error, once.n_tied) == (other.score, other.std_error, other.n_tied)
         assert complete_cv(lists, y, Nearness, cv, **{**asked, "random_state": 6}).score != once.score
 
 
@@ -250,7 +250,7 @@ def test_what_a_sampled_result_has_and_what_it_has_not():
     X, y = blobs(3, 30, 2)
     found = complete_cv(X, y, Nearness, KFold(4), n_draws=11)
     assert isinstance(found, CompleteCV)
-    assert (found.exact, found.certified, found.error_bound) == (False, False, math.inf)
+    assert (found.is_exact, found.certified, found.error_bound) == (False, False, math.inf)
     assert found.n_draws == 12  # folds of 7 and of 8 samples: 5.5 draws for each, rounded up
     assert found.per_item_std_error.shape == (30,)
     total = math.sqrt((found.weights**2 * found.per_item_std_error**2).sum())

@@ -62,7 +62,7 @@ def check_alike(found, expected):
     np.testing.assert_allclose(found.per_item, expected.per_item, rtol=1e-12, atol=1e-13)
     assert found.score == pytest.approx(expected.score, rel=1e-12)
     assert found.error_bound == pytest.approx(expected.error_bound, rel=1e-9)
-    assert found.tied == expected.tied
+    assert found.n_tied == expected.n_tied
 
 
 def test_equal_samples_are_scored_once(scored):

@@ -87,9 +87,9 @@ def compare(seed, votes):
     r = problem.ask(exact=True, jackknife=problem.jackknife, all_ways=True)
     per_item = problem.per_item()
     expected = naive.mean_of_classes(y.tolist(), per_item)
-    assert r.exact == expected, note
-    assert isinstance(r.exact, Fraction), note
-    assert list(r.per_item_exact) == list(per_item.values()), note
+    assert r.fraction == expected, note
+    assert isinstance(r.fraction, Fraction), note
+    assert list(r.per_item_fraction) == list(per_item.values()), note
     assert abs(r.score - float(expected)) <= r.error_bound < 1e-12, note
     assert r.per_item == pytest.approx([float(value) for value in per_item.values()], abs=1e-13), note
     assert r.weights @ r.per_item == pytest.approx(r.score, abs=1e-14), note
@@ -107,7 +107,7 @@ def compare(seed, votes):
         out = int(problem.rng.integers(problem.n_classes))
         left = [c for c in range(problem.n_classes) if c != out]
         assert r.score_without[out] == pytest.approx(float(problem.score(classes=left)), abs=1e-13), note
-    assert r.tied == sum(problem.ties_of(x, votes) for x in range(len(y))), note
+    assert r.n_tied == sum(problem.ties_of(x, votes) for x in range(len(y))), note
 
 
 @over_seeds(40, 120)
@@ -189,8 +189,8 @@ def test_products_give_the_scores_of_exact_distances(integers, duplicates, monke
         for r in found:
             assert r.per_item == pytest.approx(same.per_item, abs=1e-12)
             assert r.score_without == pytest.approx(same.score_without, abs=1e-12)
-            assert r.tied == same.tied
-            assert (r.tied > 0) == (duplicates > 0)
+            assert r.n_tied == same.n_tied
+            assert (r.n_tied > 0) == (duplicates > 0)
             assert (r.score, r.ways) == (found[0].score, found[0].ways)
             assert (r.per_item == found[0].per_item).all()
             assert (r.score_without == found[0].score_without).all()
@@ -208,7 +208,7 @@ def test_votes_of_more_samples():
     X, y = many()
     X, y = np.rint(X[:32]), y[:32] % 4
     r = expected_episodes(X, y, Episodes((2, 3), (1, 2)), 2, all_ways=True, exact=True, n_jobs=2)
-    assert abs(r.score - float(r.exact)) <= r.error_bound < 1e-12
+    assert abs(r.score - float(r.fraction)) <= r.error_bound < 1e-12
     for way, shot in itertools.product((2, 3, 4), (1, 2)):
         one = expected_episodes(X, y, Episodes(way, shot), 2, n_jobs=1).score
         assert r.accuracy_table[way, shot] == pytest.approx(one, abs=1e-14)
@@ -289,7 +289,7 @@ def test_the_bias_of_the_jackknife_is_that_of_a_u_statistic(n_classes):
     for kinds in itertools.product(range(3), repeat=n_classes):
         X, y = of_kinds(kinds)
         r = expected_episodes(X, y, Episodes(2, 1), jackknife="class", n_jobs=1)
-        found.append([r.score, r.standard_error()**2])
+        found.append([r.score, r.standard_error() ** 2])
     scores, squares = np.array(found).T
     assert scores.mean() == pytest.approx(kernel.mean(), abs=1e-13)
     assert scores.var() == pytest.approx(one + both, rel=1e-10)

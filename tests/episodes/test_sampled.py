@@ -37,7 +37,7 @@ def test_the_mean_of_many_is_the_exact_score():
         assert abs(few.score - exact.score) < 4 * few.std_error
         low, high = few.confidence_interval(0.9999)
         assert low < exact.score < high
-    assert exact.tied > len(y) / 2
+    assert exact.n_tied > len(y) / 2
 
 
 def small():

@@ -57,7 +57,7 @@ def tied(**changes):
         "score": 0.51,
         "lowest": 0.4,
         "highest": 0.625,
-        "exact_range": True,
+        "is_exact": True,
         "per_item": np.array([0.3, 1.0, 0.5, math.nan, 0.25, 0.75]),
         "per_item_lowest": np.array([0.2, 1.0, 0.1, math.nan, 0.25, 0.7]),
         "per_item_highest": np.array([0.5, 1.0, 0.9, math.nan, 0.25, 0.8]),

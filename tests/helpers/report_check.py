@@ -497,7 +497,7 @@ class Check:
             "low": direct.lowest,
             "high": direct.highest,
             "width": direct.highest - direct.lowest,
-            "exact_range": direct.exact_range,
+            "is_exact": direct.is_exact,
             "measure": self.scores["measure"],
         }
         assert {name: ties[name] for name in expected} == expected

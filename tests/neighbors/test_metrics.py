@@ -257,7 +257,7 @@ def test_every_name_is_known_to_expected_score():
         vote = neighbors.KNeighborsClassifier(3, metric=metric, metric_params=params)
         found = expected_score(vote, X, y, cv=Folds(4, shuffle=True))
         near = Neighbors.from_data(X, metric, metric_params=params)
-        assert found.exact
+        assert found.is_exact
         assert found.score == complete_cv(near, y, "knn", KFold(4), n_neighbors=3, ties="index").score
 
 

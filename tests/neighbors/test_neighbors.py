@@ -411,7 +411,7 @@ class TestSquareInput:
                 complete_cv(each, self.y, "knn", KFold(5), metric="precomputed", exact=True)
                 for each in (D, given)
             )
-            assert one.exact == other.exact
+            assert one.fraction == other.fraction
             np.testing.assert_array_equal(one.per_item, other.per_item)
             np.testing.assert_array_equal(given.astype(float), before.astype(float))
             assert_lists(Neighbors.from_distances(given), *Neighbors.from_distances(D).kneighbors(29))

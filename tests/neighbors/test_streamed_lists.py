@@ -76,7 +76,7 @@ def ask(near, ties="random", **options):
 
 def assert_same(found, expected):
     assert found.per_item.tobytes() == expected.per_item.tobytes()
-    assert (found.score, found.tied) == (expected.score, expected.tied)
+    assert (found.score, found.n_tied) == (expected.score, expected.n_tied)
     # Without reading all rows, the longest list is known only if none is shorter than the array.
     assert expected.depth <= found.depth <= expected.depth + expected.depth // 10
     assert found.error_bound == expected.error_bound
@@ -458,7 +458,7 @@ def test_sparse_items_do_not_find_themselves():
         expected_retrieval(D, ids, ids, exclude="self", scores=("ap",), ties="random")
         for D in (near, np.round(1 - unit @ unit.T, 12))  # many are orthogonal
     )
-    assert found.tied == expected.tied > 0
+    assert found.n_tied == expected.n_tied > 0
     np.testing.assert_allclose(found["ap"].per_item, expected["ap"].per_item, atol=1e-12)
 
 

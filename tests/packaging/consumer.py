@@ -22,7 +22,7 @@ low, high = result.confidence_interval(0.9)
 floats = [result.score, result.f1(), result.balanced_accuracy, result.error_bound, low, high]
 assert_type(floats, list[float])
 assert_type(result.n_train_sets, int)
-assert_type(kc.complete_cv(X[:20], y[:20], "nn", 3, exact=True).exact, Fraction | None)
+assert_type(kc.complete_cv(X[:20], y[:20], "nn", 3, exact=True).fraction, Fraction | None)
 assert_type(result.standard_error(), kc.StandardError)
 assert_type(result.split_std(), kc.SplitSpread)
 print(result.influence().total[0], result.to_dict()["score"])

@@ -40,7 +40,7 @@ def problem(n_items=900, n_features=3, n_classes=3):
 
 def assert_same(found, expected):
     assert found.per_item.tobytes() == expected.per_item.tobytes()
-    assert (found.score, found.tied) == (expected.score, expected.tied)
+    assert (found.score, found.n_tied) == (expected.score, expected.n_tied)
     assert found.error_bound == expected.error_bound
 
 
@@ -407,9 +407,7 @@ class TestCluster:
         lists, y, expected = listed()
         memory, held = Neighbors.from_lists(*lists), in_dask(700, 7, cluster.persist)
         questions = [
-            lambda near, **more: (
-                monte_carlo_cv(near, y, "knn", 5, n_runs=3, random_state=0, **more).scores
-            ),
+            lambda near, **more: monte_carlo_cv(near, y, "knn", 5, n_runs=3, random_state=0, **more).scores,
             lambda near, **more: complete_cv(near, y, "knn", StratifiedKFold(5), **more).per_item,
             lambda near, **more: surface(near, y, [1, 3], [0.5, 0.8], **more).scores,
         ]

@@ -81,7 +81,7 @@ def test_one_class_is_always_right(rule, setting):
         for ties in ("index", "random"):
             result = complete_cv(X, y, rule, design, ties=ties, **setting)
             assert abs(result.score - expected) <= result.error_bound <= 1.1e-12 * largest, (design, ties)
-            assert result.tied == 0
+            assert result.n_tied == 0
 
 
 @every_rule
@@ -121,8 +121,8 @@ def test_all_items_equal(rule, setting):
         for ties in ("index", "random"):
             rational = complete_cv(cv=design, ties=ties, exact=True, **asked)
             found = complete_cv(cv=design, ties=ties, **asked)
-            assert found.score == pytest.approx(float(rational.exact), rel=1e-13)
-            assert found.tied == 12
+            assert found.score == pytest.approx(float(rational.fraction), rel=1e-13)
+            assert found.n_tied == 12
 
 
 def test_fair_ties_of_one_big_group_have_a_closed_form():
@@ -254,7 +254,7 @@ def check_against_general_kernels(monkeypatch, X, y, design, k):
     what = f"{len(y)} samples, k = {k}, {design}"
     np.testing.assert_allclose(found.per_item, expected.per_item, rtol=0, atol=1e-12, err_msg=what)
     assert abs(found.score - expected.score) <= found.error_bound, what
-    assert found.tied == expected.tied, what
+    assert found.n_tied == expected.n_tied, what
     return found
 
 
@@ -357,7 +357,7 @@ def test_more_than_eight_kinds(monkeypatch):
 def test_the_bound_covers_the_rational_score():
     for n_items, k, design in ((40, 17, KFold(4)), (30, 7, StratifiedSubsample(0.6))):
         X, y = blobs(3, n_items, 5, 0.5)
-        exact = complete_cv(X, y, "knn", design, n_neighbors=k, exact=True).exact
+        exact = complete_cv(X, y, "knn", design, n_neighbors=k, exact=True).fraction
         found = complete_cv(X, y, "knn", design, n_neighbors=k)
         assert abs(Fraction(found.score) - exact) <= found.error_bound
 

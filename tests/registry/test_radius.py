@@ -87,7 +87,7 @@ def test_votes_equal_the_enumeration(seeds):
                 expected = listed_score(case, case.y, vote_in(case, radius, outlier, loss), listed, average)
                 where = seed, design, outlier, average
                 assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
-                assert found.tied == 0, where
+                assert found.n_tied == 0, where
             if at % 2:
                 found = ask(score="outliers")
                 expected = listed_score(case, case.y, none_in(radius), listed, average)
@@ -207,13 +207,13 @@ def test_runs_of_scikit_learn_have_the_expected_score(folds):
         with pytest.warns(UserWarning, match="not in training") if label == -1 else nothing():
             runs = ask(method="mc", n_runs=30, random_state=0)
         exact = ask()
-        assert exact.exact, (label, scoring)
+        assert exact.is_exact, (label, scoring)
         assert abs(exact.score - runs.score) < 4 * runs.std_error, (label, scoring)
     if folds is FOLDS:
         ask = partial(expected_score, RadiusNeighborsRegressor(9.0), X, X, cv=folds)
         ask = partial(ask, scoring="neg_mean_squared_error")
         exact, runs = ask(), ask(method="mc", n_runs=25, random_state=0)
-        assert exact.exact
+        assert exact.is_exact
         assert abs(exact.score - runs.score) < 4 * runs.std_error
 
 

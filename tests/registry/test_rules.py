@@ -97,8 +97,8 @@ def test_errors_their_parts_and_predictions_equal_the_enumeration(seeds):
             assert abs(Fraction(floating.score) - score) <= floating.error_bound, what
             for part, of_items in (("error", error), ("bias2", bias2), ("variance", variance)):
                 rational = complete_cv(distances, y, "regression", design, exact=True, part=part, **asked)
-                assert list(rational.per_item_exact) == of_items, what
-                assert rational.exact == sum(w * e for w, e in zip(weights, of_items, strict=True)), what
+                assert list(rational.per_item_fraction) == of_items, what
+                assert rational.fraction == sum(w * e for w, e in zip(weights, of_items, strict=True)), what
                 found = floating.per_item if part == "error" else getattr(floating, part)
                 assert found == pytest.approx(np.array(of_items, float), rel=1e-11, abs=1e-12), what
 
@@ -107,9 +107,7 @@ def test_regression_is_scikit_learns():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     for k in (1, 4):
-        runs = monte_carlo_cv(
-            X, y, "regression", Subsample(40), n_neighbors=k, n_runs=200, random_state=0
-        )
+        runs = monte_carlo_cv(X, y, "regression", Subsample(40), n_neighbors=k, n_runs=200, random_state=0)
         exact = complete_cv(X, y, "regression", Subsample(40), n_neighbors=k)
         assert abs(runs.score - exact.score) < 5 * runs.std_error
         alone = complete_cv(X, y, "regression", LeaveOut(1), n_neighbors=k)

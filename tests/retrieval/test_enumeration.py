@@ -166,7 +166,7 @@ def compare(problem, forms):
         mean = problem.mean(values)
         assert np.abs(r[name].score - mean.astype(float)).max() <= r[name].error_bound < 1e-10, note
     assert r.n_left_out == len(r.valid) - r.valid.sum()
-    assert r.tied == problem.n_tied(), f"seed {problem.seed}"
+    assert r.n_tied == problem.n_tied(), f"seed {problem.seed}"
 
 
 @over_seeds(6 * len(KINDS), 18 * len(KINDS))

@@ -126,7 +126,7 @@ def test_the_walk_for_ties_equals_the_one_without():
             expected_retrieval(values, query_ids, ids, gallery, **options)
             for values in (before, tied, behind)
         )
-        assert (nearer.tied, fair.tied, farther.tied) == (0, 8, 0)
+        assert (nearer.n_tied, fair.n_tied, farther.n_tied) == (0, 8, 0)
         for name in scores:
             mean = (nearer[name].per_item + farther[name].per_item) / 2
             assert np.abs(fair[name].per_item - mean).max() < 1e-13, (shots, rank, name)

@@ -110,9 +110,7 @@ def test_the_deviation_of_galleries_drawn_for_every_query():
         variance = (weights**2 * hits * (1 - hits))[r.valid].sum(axis=0)
         for n in (1, 10):
             assert np.abs(r.cmc_std(n) - np.sqrt(variance / n)).max() < 1e-12
-    s = sampled_retrieval(
-        distances, query_ids, ids, gallery, average="identity", max_rank=3, n_runs=1500
-    )
+    s = sampled_retrieval(distances, query_ids, ids, gallery, average="identity", max_rank=3, n_runs=1500)
     assert np.abs(s.std("cmc") / r.cmc_std() - 1).max() < 4 / np.sqrt(2 * 1500)
 
 
@@ -204,8 +202,7 @@ def test_random_galleries_of_each_query_or_of_all():
     for gallery in (Gallery(per_identity=1), Gallery(shots=1)):
         arguments = distances, query_ids, ids, gallery
         apart, shared = (
-            sampled_retrieval(*arguments, scores="ap", per_query=anew, n_runs=400)
-            for anew in (True, False)
+            sampled_retrieval(*arguments, scores="ap", per_query=anew, n_runs=400) for anew in (True, False)
         )
         assert 2 < shared.std("ap") / apart.std("ap") < 5
     cams = np.zeros(40, int), np.ones(20, int)

@@ -258,7 +258,7 @@ def test_the_mean_of_the_runs_is_the_exact_score(ties, average):
 def check_mean(variant, parameters, design, ties, average):
     X, y = blobs(60, 3)
     result = complete_cv(X.round(), y, variant, design, ties=ties, average=average, **parameters)
-    assert result.tied > 10
+    assert result.n_tied > 10
     runs = result.runs(4000, random_state=1)
     assert abs(runs.score - result.score) < 5 * runs.std_error
     assert runs.expected == result.score

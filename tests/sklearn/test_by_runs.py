@@ -257,7 +257,7 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
         found = expected_score(make_pipeline(Step(), rule), X, y, n_runs=12, **asked)
         exact = expected_score(rule, X, y, **asked)
         plain = expected_score(rule, X, y, method="mc", n_runs=12, **asked)
-        assert (found.n_runs, found.exact) == (12, False)
+        assert (found.n_runs, found.is_exact) == (12, False)
         if rule.weights == "uniform":
             assert found.score == pytest.approx(exact.score, rel=1e-12)
             assert found.std_error < 3 * plain.std_error / np.sqrt(12)  # one other run of twelve

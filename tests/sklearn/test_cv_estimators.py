@@ -336,7 +336,7 @@ def test_the_tuned_score_repeats_the_choice():
     assert model.tuned_score(X, Y, cv=splits).score == pytest.approx(np.mean(wanted))
     found = model.tuned_score(X, Y, n_runs=2, random_state=5)
     assert found.score == model.tuned_score(X, Y, n_runs=2, random_state=5).score
-    assert (found.n_runs, found.exact, found.std_error > 0) == (2, False, True)
+    assert (found.n_runs, found.is_exact, found.std_error > 0) == (2, False, True)
     plain = KNeighborsClassifierCV([1, 3, 7], cv=ms.LeaveOneOut(), metric=["euclidean", "chebyshev"])
     runs = plain.tuned_score(X, Y, random_state=2)
     nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)

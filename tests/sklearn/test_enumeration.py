@@ -190,7 +190,7 @@ def test_scores_are_those_of_all_outcomes_with_ties(seeds):
                     where = f"seed {seed}, {cv}, {scoring}, {average}"
                     assert abs(found.score - expected) <= found.error_bound + 1e-14, where
                     assert found.error_bound < 1e-11, where
-                    told = (found.exact, found.std_error, found.ties, found.deterministic)
+                    told = (found.is_exact, found.std_error, found.ties, found.deterministic)
                     assert told == (True, 0.0, ties, isinstance(cv, EVERY)), where
 
 
@@ -239,7 +239,7 @@ def test_splits_of_groups_without_a_closed_form(cv, outcomes, most, monkeypatch)
     ((wanted,), _) = by_scikit_learn(KNN(3), X, y, outcomes(groups), ["f1_macro"])
     monkeypatch.setattr(_exact, "MAX_RUNS", most)
     found = expected_score(KNN(3), X, y, cv=cv, groups=groups, scoring="f1_macro", n_jobs=1, n_runs=4000)
-    assert found.exact == (most > 0)
+    assert found.is_exact == (most > 0)
     assert abs(found.score - wanted) < 4 * found.std_error + 1e-12
 
 
@@ -417,7 +417,7 @@ def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
                 for (name, one), value in zip(found.items(), values, strict=True):
                     where = f"seed {seed}, {cv}, {rule}, {name}, {average}"
                     assert one.score == pytest.approx(value, abs=1e-12), where
-                    assert one.exact, where
+                    assert one.is_exact, where
                     assert one.deterministic == isinstance(cv, EVERY), where
 
 
@@ -494,7 +494,7 @@ def test_several_outputs_are_scored_on_all_splits(seeds):
                 found = expected_score(rule, X, Y, scoring=given, n_jobs=1, random_state=seed, **asked)
                 where = f"seed {seed}, {cv}, {rule}, {scoring}"
                 linear = scoring in ("mean_accuracy", "hamming", "neg_mean_absolute_error")
-                assert found.exact or not (linear or (is_class and k == 1)), where
+                assert found.is_exact or not (linear or (is_class and k == 1)), where
                 if found.std_error == 0:
                     assert found.score == pytest.approx(wanted, rel=1e-11, abs=1e-12), where
                 else:
@@ -533,7 +533,7 @@ def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
             ):
                 asked = {"cv": cv, "groups": groups, "scoring": scoring, "average": average, "n_jobs": 1}
                 exact = expected_score(rule, X, target, **asked)
-                assert exact.exact
+                assert exact.is_exact
                 with monkeypatch.context() as patch:
                     patch.setattr(_exact, "MAX_SPLITS", 0)
                     patch.setattr(_exact, "MAX_RUNS", 0)
@@ -543,7 +543,7 @@ def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
                         rule, X, target, **asked, random_state=seed, n_draws=100, n_runs=400
                     )
                 where = f"seed {seed}, {rule}, {asked}"
-                if found.exact or found.std_error == 0:
+                if found.is_exact or found.std_error == 0:
                     assert found.score == pytest.approx(exact.score, abs=1e-12), where
                 else:
                     errors[average, scoring].append((found.score - exact.score) / found.std_error)
@@ -643,7 +643,7 @@ def test_estimates_scatter_about_the_mean_of_all_splits(name):
     wanted, _ = by_scikit_learn(rule, X, y, outcomes, scorings)
     for scoring, value in zip(scorings, wanted, strict=True):
         found = expected_score(rule, X, y, cv=cv, scoring=scoring, random_state=1, **asked)
-        assert not found.exact
+        assert not found.is_exact
         assert found.error_bound is None
         assert abs(found.score - value) < 4 * found.std_error < 0.3, scoring
         assert found.std_error > 0
@@ -692,7 +692,7 @@ def test_a_test_set_is_scored_by_all_training_sets_of_the_pool():
                 where = f"seed {seed}, {cv}, {rule}, {name}"
                 assert abs(one.score - value) <= 5 * one.std_error + 1e-10, where
                 assert one.std_error < 0.03, where
-                assert one.exact or name in ("f1_macro", "r2"), where
+                assert one.is_exact or name in ("f1_macro", "r2"), where
 
 
 @pytest.mark.slow

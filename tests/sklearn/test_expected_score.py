@@ -52,7 +52,7 @@ def test_splits_that_are_always_the_same_are_run():
                 found = expected_score(estimator, X, Y, scoring=scoring, method=method, **asked)
                 for name, one in found.items() if scoring else [(None, found)]:
                     assert one.score == ms.cross_val_score(estimator, X, Y, scoring=name, **asked).mean()
-                    told = one.exact, one.deterministic, one.std_error, one.result, one.ties
+                    told = one.is_exact, one.deterministic, one.std_error, one.result, one.ties
                     assert told == (True, True, 0.0, None, None)
     first, second = ms.cross_val_score(KNN(3), X, Y, cv=few)
     pooled = expected_score(KNN(3), X, Y, cv=few, average="pooled")
@@ -178,7 +178,7 @@ def test_several_scorings_are_sampled_on_the_same_splits(seed):
     asked = {"cv": ms.ShuffleSplit(4, test_size=0.4), "n_runs": 64, "random_state": seed}
     found = expected_score(KNN(3), X, Y, scoring=scorings, **asked)
     assert found["one"].score == found["same"].score
-    assert [found[name].exact for name in scorings] == [False, False, True]
+    assert [found[name].is_exact for name in scorings] == [False, False, True]
     if seed == 3:
         assert expected_score(KNN(3), X, Y, scoring="f1_macro", **asked).score == found["one"].score
 
@@ -189,7 +189,7 @@ def test_log_loss_without_strata_is_exact_where_a_fold_hardly_lacks_a_class():
     whole = knnccv.complete_cv(
         many, y, "confidence", knnccv.KFold(4), ties="index", n_neighbors=3, score="log_loss"
     )
-    assert found.exact
+    assert found.is_exact
     assert found.score == -whole.score
     assert whole.error_bound <= found.error_bound < 1e-10
     assert found.standard_error(20) == whole.standard_error(20)
@@ -241,5 +241,5 @@ def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
 def test_other_classifiers_after_a_scaler_are_run():
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1, random_state=0))
     found = expected_score(pipeline, X, Y, cv=FOLDS, n_runs=2, random_state=0)
-    assert not found.exact
+    assert not found.is_exact
     assert found.n_runs == 2

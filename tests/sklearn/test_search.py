@@ -196,7 +196,7 @@ def test_grid_searches_are_tuned_scores():
         asked = {"metric": metric, "inner": inner, "n_runs": 100, "random_state": 3}
         wanted = tuned_score(SMALL, CLASSES, ks, design, **asked)
         assert (found.score, found.std_error) == (wanted.score, wanted.std_error), given
-        assert (found.n_runs, found.exact) == (100, False)
+        assert (found.n_runs, found.is_exact) == (100, False)
 
 
 def searched(rule=None, grid=KS, **settings):

@@ -39,7 +39,7 @@ for question, labels in (("series", series), ("activity", active)):
 
 result = complete_cv(near, active, "nn", StratifiedSubsample(0.5))
 report = result.tie_report()
-print(f"{result.tied} of 150 tied: {report.lowest:.3f} to {report.highest:.3f}, mean {report.score:.3f}")
+print(f"{result.n_tied} of 150 tied: {report.lowest:.3f} to {report.highest:.3f}, mean {report.score:.3f}")
 
 # %%
 # How many neighbors, and how many tested molecules, does a prediction of activity need?
