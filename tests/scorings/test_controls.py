@@ -153,12 +153,13 @@ def test_runs_of_few_tables(n_problems, most):
         rng = np.random.default_rng(seed)
         kinds = rng.integers(0, 3, (int(rng.integers(2, 8)), 2, 2, 2))  # two folds
         chances = rng.dirichlet(np.ones(len(kinds)))
-        scores = table_scorer("f1", [0, 1])(kinds).mean(axis=1)
         shares = kinds.sum(axis=1).reshape(len(kinds), -1)
+        f1, linear = table_scorer("f1", [0, 1])(kinds).mean(axis=1), shares @ [0.5, 0, 0, 0.25]
         for n_runs in (20, 51, 200):
             drawn = rng.choice(len(kinds), n_runs, p=chances)
-            found = controlled_mean(scores[drawn], shares[drawn], chances @ shares)
-            far += abs(found.mean - chances @ scores) > 4 * found.std_error + 1e-9
+            for scores, is_linear in ((f1, False), (linear, True)):
+                found = controlled_mean(scores[drawn], shares[drawn], chances @ shares, is_linear=is_linear)
+                far += abs(found.mean - chances @ scores) > 4 * found.std_error + 1e-9
     assert far <= most, far
 
 

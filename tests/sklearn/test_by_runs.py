@@ -150,7 +150,7 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
     usual = -0.8 * np.log(0.8) - 0.2 * np.log(0.2)
     for seed in range(20):
         found = expected_score(KNN(9), X, y, cv=cv, scoring=D2, n_runs=512, random_state=seed)
-        assert abs(found.score - 1 - exact.score / usual) < 4 * found.std_error < 0.006
+        assert abs(found.score - 1 - exact.score / usual) < 4 * found.std_error < 0.008
 
 
 def test_a_search_compares_all_candidates_on_the_same_runs():

@@ -305,7 +305,7 @@ def exact_means(X, y, ks, n_folds):
     ("seeds", "most"), [(range(25), 0), pytest.param(range(500), 3, marks=pytest.mark.slow)]
 )
 def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
-    """All splits of six to nine samples. Of 2,000 other problems, 4 of 16,000 errors were too small."""
+    """All splits of six to nine samples. Of 600 problems, 2 of 4,800 errors were too small."""
     far = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
