@@ -76,7 +76,8 @@ class NeighborEvaluation(Computation):
         found = self._scores(keep or sees_distances(problem), jobs)
         if not may_leave_out(problem) or self.exact:
             return found, np.zeros(self.neighbors.n_items, bool)
-        return found, (np.isnan(found.scores) & tested_scores(problem)).any(axis=0)
+        is_open: Array = np.isnan(found.scores) & tested_scores(problem)
+        return found, is_open.any(axis=0)
 
     def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
         """The result from exact scores of all samples."""
@@ -206,7 +207,7 @@ class NeighborEvaluation(Computation):
 
 
 def results_of(them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs) -> list[CompleteCV]:
-    """The results of rules that differ in their parameters; training sets are drawn once for all of them."""
+    """The results of rules that differ in their parameters; training sets are drawn once for all."""
     known = [one._known(keep, jobs) for one in them]
     drawn = [one for one, (_, is_open) in zip(them, known, strict=True) if is_open.any()]
     if drawn:

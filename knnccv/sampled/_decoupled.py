@@ -234,9 +234,7 @@ def sampled_scores(
     return [DrawnScores(*each, deepest, n_draws) for each in drawn]
 
 
-def draw_scorer(
-    problems: Sequence[ScoringProblem], neighbors: Neighbors, sampling: Sampling
-) -> DrawScorer:
+def draw_scorer(problems: Sequence[ScoringProblem], neighbors: Neighbors, sampling: Sampling) -> DrawScorer:
     """The scorer of problems that differ in the parameters of their rule, compiled."""
     problem = problems[0]
     variant, of_groups, decide = problem.variant, problem.leaves_groups, problem.variant.decision()
