@@ -76,8 +76,7 @@ class NeighborEvaluation(Computation):
         found = self._scores(keep or sees_distances(problem), jobs)
         if not may_leave_out(problem) or self.exact:
             return found, np.zeros(self.neighbors.n_items, bool)
-        is_open: Array = np.isnan(found.scores) & tested_scores(problem)
-        return found, is_open.any(axis=0)
+        return found, np.any(np.isnan(found.scores) & tested_scores(problem), axis=0).astype(bool)
 
     def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
         """The result from exact scores of all samples."""
