@@ -352,7 +352,7 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
         The method `tuned_score` fits it within every training set.
     weights : {"uniform", "distance"}, callable or list of them, default "uniform"
         The weights of the neighbors to choose from. With "distance" and many neighbors the scores are
-        estimates, from training sets that are drawn for each sample.
+        estimates, from training sets that are drawn for each sample, once for all K.
     cv : int, design, splitter or iterable of splits, optional
         What the scores are the exact means over: a design of knnccv, or any `cv` of `expected_score`; an
         integer is a number of folds over all shuffles, stratified.

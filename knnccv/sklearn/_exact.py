@@ -345,15 +345,18 @@ def _weighted(
     if request.n_draws and not request.searched:
         return score(n_draws=request.n_draws, random_state=request.seed + number)
     if request.n_draws:
-        k, drawn = rule.n_neighbors, request.drawn.setdefault((number, repr(design)), {})
-        if k not in drawn:
-            drawn[k] = score(n_draws=request.n_draws, random_state=request.seed + number)
+        drawn = partial(score, n_draws=request.n_draws, random_state=request.seed + number)
+        if not request.searched:
+            return drawn()
+        k, known = rule.n_neighbors, request.drawn.setdefault((number, repr(design)), {})
+        if k not in known:
+            found = known[k] = drawn()
             others = sorted({one for one in request.searched if one > k}, reverse=True)  # the deepest first
-            if others and "n_neighbors" in (known := drawn[k].parameters):
-                limits = [_steps(request, one) if "max_steps" in known else {} for one in others]
-                each = [{"n_neighbors": one, **limit} for one, limit in zip(others, limits, strict=True)]
-                drawn |= zip(others, drawn[k]._evaluation.each(each), strict=True)
-        return drawn[k]
+            each = [{"n_neighbors": one, **_steps(request, one)} for one in others]
+            each = [{name: one[name] for name in one if name in found.parameters} for one in each]
+            if each and each[0]:
+                known |= zip(others, found._evaluation.each(each), strict=True)
+        return known[k]
     try:
         return score(method="exact")
     except InexactError as error:

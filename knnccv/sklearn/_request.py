@@ -239,9 +239,9 @@ class Request:
     ties : {"index", "random"}, optional
         The order of tied training samples, instead of that of the splits.
     searched : tuple of int
-        The K of a search that differ in nothing else.
+        The K of a search, whose requests differ in nothing else and share `drawn`; () of a single K.
     drawn : dict
-        Which they share: their results from drawn training sets.
+        The results of a search from drawn training sets.
     """
 
     prepared: Prepared

@@ -201,7 +201,7 @@ def test_classes_that_get_an_extra_sample_at_random():
         design = StratifiedShuffle("", Shares((1, 1, 2, 2), (0, 1, 3), extra), len(y) - 6 - extra)
         for rule, parameters in (("nn", {}), ("rank", {"rank": 2})):
             expected = complete_cv(X, y, rule, design, exact=True, **parameters)
-            for seed in range(10):
+            for seed in range(20):
                 asked = {"method": "sampled", "n_draws": 100, "random_state": seed, **parameters}
                 tally.add(complete_cv(X, y, rule, design, n_jobs=1, **asked), expected.fraction)
     tally.check()
@@ -292,7 +292,7 @@ def test_few_draws_that_agree_are_not_certain():
     # Every sample has two training sets of one sample. Samples 0 and 2 are right with one of them.
     for n_draws in (2, 3):
         asked = {"method": "sampled", "n_draws": n_draws, "n_jobs": 1}
-        found = [complete_cv(LINE, LINE_Y, "nn", Subsample(1), random_state=s, **asked) for s in range(60)]
+        found = [complete_cv(LINE, LINE_Y, "nn", Subsample(1), random_state=s, **asked) for s in range(150)]
         agree = [each for each in found if not each.per_item_std_error.any()]
         assert len(agree) > 4
         for each in agree:
@@ -321,13 +321,15 @@ def test_a_tested_sample_apart_has_a_choice(rule, k, n_draws):
 def test_few_pairs_of_draws_that_disagree():
     """Hardly any strata of the draws of seven samples have a choice."""
     for seed in range(3):
-        rng = np.random.default_rng(seed)
+        rng, far = np.random.default_rng(seed), []
         data = rng.normal(size=(7, 2)), np.arange(7) % 2, "nn", KFold(3)
         distances = ((data[0][:, None] - data[0]) ** 2).sum(axis=2)
         exact = float(naive.complete(distances, data[1], "nn", naive.kfold(7, 3)))
         for start in range(60):
             found = complete_cv(*data, method="sampled", n_draws=100, random_state=start, n_jobs=1)
-            assert abs(found.score - exact) < 4.5 * found.std_error
+            far.append(abs(found.score - exact) / found.std_error)
+        assert sorted(far)[-2] < 4  # few pairs estimate the error roughly
+        assert max(far) < 6
 
 
 def test_one_training_sample_of_a_random_class():
