@@ -176,8 +176,8 @@ class _Case:
 
     def naive(self, training: tuple[int, ...], x: int) -> Fraction:
         """The mean score of sample x over the tie orders of a training set."""
-        orders = list(_orders(training, self.distances[x], self.problem.ties))
-        return sum((self._score_order(order, x) for order in orders), Fraction(0)) / len(orders)
+        orders = _orders(training, self.distances[x], self.problem.ties)
+        return _mean([self._score_order(order, x) for order in orders])
 
     def _score_order(self, order: tuple[int, ...], x: int) -> Fraction:
         own = int(self.y[x])
@@ -209,10 +209,8 @@ def _compare(case: _Case, exact: bool) -> int:
         scores = [case.naive(training, x) for training in case.sets if x not in training]
         if not scores:
             continue
-        expected, got = sum(scores, Fraction(0)) / len(scores), float(result.per_item[x])
-        if _differ(got, expected):
-            msg = f"A_x is {got!r}, enumeration gives {float(expected)!r}: sample {x}, {case}"
-            raise AssertionError(msg)
+        expected = _mean(scores)
+        _check("A_x is", float(result.per_item[x]), "enumeration", expected, f": sample {x}, {case}")
         if rational is not None and rational[x] != expected:
             msg = f"exact A_x is {rational[x]}, enumeration gives {expected}: sample {x}, {case}"
             raise AssertionError(msg)
@@ -226,27 +224,13 @@ def _compare_decisions(case: _Case) -> int:
     n_compared = 0
     for training in case.sets[:: -(-len(case.sets) // 3)]:
         tested = [x for x in range(len(case.y)) if x not in training]
-        found = complete_cv(
-            case.distances[np.ix_(tested, training)],
-            case.y[list(training)],
-            case.problem.variant,
-            Subsample(len(training)),
-            metric="precomputed",
-            test=case.y[tested],
-            ties="index",
-            method="sampled",
-            n_draws=2,
-            n_jobs=1,
-            **case.setting,
-        ).per_item
+        D, y = case.distances[np.ix_(tested, training)], case.y[list(training)]
+        rule, design = case.problem.variant, Subsample(len(training))
+        how = case.setting | {"metric": "precomputed", "method": "sampled", "n_draws": 2, "n_jobs": 1}
+        found = complete_cv(D, y, rule, design, test=case.y[tested], ties="index", **how).per_item
         for x, value in zip(tested, found.tolist(), strict=True):
-            expected = case.naive(training, x)
-            if _differ(value, expected):
-                msg = (
-                    f"decide returns {value!r}, the naive scorer gives {float(expected)!r}: sample {x}, "
-                    f"trained on samples {training}, {case}"
-                )
-                raise AssertionError(msg)
+            where = f": sample {x}, trained on samples {training}, {case}"
+            _check("decide returns", value, "the naive scorer", case.naive(training, x), where)
         n_compared += len(tested)
     return n_compared
 
@@ -256,18 +240,19 @@ def _compare_run(case: _Case) -> None:
     found = case.ask(monte_carlo_cv, "pooled", n_runs=1, random_state=0).score
     fold = draw_runs(case.problem, 1, np.random.default_rng(0)).all_folds()[0]
     training = tuple(np.flatnonzero(fold < 0).tolist())
-    scores = [case.naive(training, x) for x in np.flatnonzero(fold >= 0).tolist()]
-    expected = sum(scores, Fraction(0)) / len(scores)
-    if _differ(found, expected):
-        msg = (
-            f"one split scores {found!r}, the naive scorer gives {float(expected)!r}; does the kernel read "
-            f"constraints.held_out? Trained on samples {training}: {case}"
-        )
+    expected = _mean([case.naive(training, x) for x in np.flatnonzero(fold >= 0).tolist()])
+    where = f"; does the kernel read constraints.held_out? Trained on samples {training}: {case}"
+    _check("one split scores", found, "the naive scorer", expected, where)
+
+
+def _mean(scores: list[Fraction]) -> Fraction:
+    return sum(scores, Fraction(0)) / len(scores)
+
+
+def _check(what: str, found: float, other: str, expected: Fraction, where: str) -> None:
+    if not abs(found - float(expected)) <= 1e-12 * max(1.0, abs(float(expected))):
+        msg = f"{what} {found!r}, {other} gives {float(expected)!r}{where}"
         raise AssertionError(msg)
-
-
-def _differ(found: float, expected: Fraction) -> bool:
-    return not abs(found - float(expected)) <= 1e-12 * max(1.0, abs(float(expected)))
 
 
 def _orders(training: tuple[int, ...], row: Array, ties: str) -> Iterator[tuple[int, ...]]:

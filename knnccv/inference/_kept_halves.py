@@ -51,7 +51,9 @@ class KeptHalves(ABC):
             request = evaluation.halves_request(self, n_halvings, groups, random_state)
         else:
             check_integer("n_halvings", n_halvings, 2)
-        key = (n_halvings, random_state, None if groups is None else tuple(np.ravel(groups).tolist()))
+        numbers: dict[Any, int] = {}  # whatever the names of the groups are
+        names = () if groups is None else np.ravel(groups).tolist()
+        key = n_halvings, random_state, tuple(numbers.setdefault(name, len(numbers)) for name in names)
         seeded = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
         if seeded and key in kept:
             return kept[key]

@@ -26,9 +26,7 @@ PIECE = 4096
 PREPARED_BYTES = 2**28
 """Galleries up to this size are prepared once, larger ones whenever they are needed."""
 CELL = 1024.0  # widths; less than 2**53 / 4 cells then have all values
-TO_INTEGER = 1.5 * 2.0**52  # a smaller number plus this is rounded to an integer
 HASH = np.uint64(0x9E3779B97F4A7C15)  # 2**64 by the golden ratio: multiplicative hashing (Knuth, 6.4)
-MOST_LINKS = 2**31 - 1
 
 
 class Products:
@@ -162,36 +160,24 @@ def find_close(values, width, close):
     bits = 3
     while 1 << bits < 4 * n:
         bits += 1
-    shift, newest = np.uint64(64 - bits), np.full(1 << bits, -1, np.int32)
-    older, scaled, start = np.empty(n, np.int32), np.empty(n), -n
-    cells = scaled.view(np.uint64)
+    newest, older, shift = np.empty(1 << bits, np.int32), np.empty(n, np.int32), np.uint64(64 - bits)
     for r in range(n_rows):
         if not width[r] > 0.0:
             continue
-        start += n
-        if start > MOST_LINKS - n:
-            newest[:] = -1
-            start = 0
+        newest[:] = -1
         row, left, scale = values[r], n, 1.0 / (CELL * width[r])
         for i in range(n):
-            scaled[i] = row[i] * scale + TO_INTEGER  # the nearest integer, in the last bits
-        for i in range(n):
-            cell, edge = cells[i], row[i] * scale - (scaled[i] - TO_INTEGER)
-            at = (cell * HASH) >> shift
-            other = newest[at] - start
-            newest[at] = start + i
-            older[i] = other
-            if other < 0 and abs(edge) < 0.5 - 2.0 / CELL:
-                continue
-            while other >= 0 and left >= 0:
-                left = -1 if abs(row[i] - row[other]) <= width[r] else left - 1
-                other = older[other]
-            if abs(edge) >= 0.5 - 2.0 / CELL:
-                beside = cell + np.uint64(1) if edge > 0.0 else cell - np.uint64(1)
-                other = newest[(beside * HASH) >> shift] - start
+            cell = np.floor(row[i] * scale)
+            edge = row[i] * scale - cell
+            beside = cell - (edge < 2.0 / CELL) + (edge > 1.0 - 2.0 / CELL)
+            at = (np.uint64(np.int64(cell)) * HASH) >> shift
+            older[i] = other = newest[at]
+            newest[at] = i
+            for _ in range(1 + (beside != cell)):
                 while other >= 0 and left >= 0:
                     left = -1 if abs(row[i] - row[other]) <= width[r] else left - 1
                     other = older[other]
+                other = newest[(np.uint64(np.int64(beside)) * HASH) >> shift]
             if left < 0:
                 close[r] = True
                 break

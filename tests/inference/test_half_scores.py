@@ -215,6 +215,8 @@ def test_halves_are_kept_and_errors_can_be_pickled():
     X, y = moons(60)
     result = complete_cv(X, y, "nn", KFold(5))
     assert result.half_scores(20) is result.half_scores(20)
+    codes = np.arange(60) // 2
+    assert result.half_scores(20, codes) is result.half_scores(20, [f"patient {one}" for one in codes])
     assert not result.half_scores(20).scores.flags.writeable
     error = result.standard_error(20)
     again = pickle.loads(pickle.dumps(error))
