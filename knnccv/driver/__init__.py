@@ -33,7 +33,7 @@ from ._forecast import (
     in_words,
     of_many,
 )
-from ._lists import all_lists, search_lists
+from ._lists import all_lists, search_lists, within
 from ._method import (
     Computation,
     InexactError,
@@ -158,4 +158,5 @@ __all__ = [
     "usable_lengths",
     "validate_problem",
     "weights_of",
+    "within",
 ]

@@ -1,4 +1,5 @@
-"""The neighbor lists of many samples, searched in threads."""
+# mypy: allow-untyped-defs
+"""The neighbor lists of many samples: searched in threads, and restricted to some samples."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import numpy as np
 
 from .._parallel import for_each
 from .._typing import Array
+from ..kernel import jit
 from ..neighbors import NeighborLists, Neighbors
 
 
@@ -36,3 +38,51 @@ def all_lists(neighbors: Neighbors, depth: int, n_jobs: int | None) -> NeighborL
     if cache is not None:
         neighbors.store(cache)
     return lists.cut(slice(None), depth)
+
+
+def within(
+    lists: NeighborLists,
+    at: Array,
+    table: Array,
+    key: Array,
+    wanted: Array,
+    enough: int | Array,
+    *,
+    equal: bool = True,
+) -> NeighborLists:
+    """The lists of the rows `at`, each restricted to some samples, down to `enough` of them and their ties.
+
+    Sample j stays in row r if ``table[key[r], j] == wanted[r]``; without `equal`, if these differ.
+    ``enough`` is at least 1, one number or one for each row. What is beyond a length is arbitrary.
+    """
+    kept = NeighborLists.empty(len(at), lists.items.shape[1])
+    most = np.broadcast_to(enough, len(at))
+    into = kept.items, kept.values, kept.lengths
+    of_all, differ = (lists.items, lists.values, lists.lengths), None if equal else True
+    keep_within(of_all, at, (table, key, wanted), most, differ, into)
+    return kept
+
+
+@jit
+def keep_within(lists, at, wish, enough, differ, kept_lists):
+    """Fill in the lists of `within`; whether `differ` is None is decided when this is compiled."""
+    items, values, lengths = lists
+    table, key, wanted = wish
+    kept_items, kept_values, kept = kept_lists
+    for r in range(len(at)):
+        row, want, most = at[r], wanted[r], enough[r]
+        marks = table[key[r]]
+        n = 0
+        for i in range(lengths[row]):
+            item = items[row, i]
+            kept_items[r, n] = item
+            kept_values[r, n] = values[row, i]
+            # Without a branch, which would be mispredicted half of the time in halves.
+            if differ is None:
+                n += marks[item] == want
+            else:
+                n += marks[item] != want
+            if n > most and kept_values[r, n - 1] != kept_values[r, n - 2]:
+                n -= 1
+                break
+        kept[r] = n

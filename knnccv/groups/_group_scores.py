@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
@@ -30,30 +30,13 @@ from ..driver import (
     rational,
     score_rows,
     usable_lengths,
+    within,
 )
-from ..kernel import Constraints, Labels, as_python, compile_driver, compile_kernel, jit
+from ..kernel import Constraints, Labels, as_python, compile_driver, compile_kernel
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import fixed_tail
 from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
 from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, most_cases, score_group_sets, sizes_to_score
-
-
-@jit
-def keep_outside(rows, groups, nearest, kept_items, kept_values, kept):
-    """Lists without the sample's group, down to the `nearest`-th sample and those that tie it; lengths."""
-    items, values = rows.items, rows.values
-    for r in range(len(rows.targets)):
-        own_group = groups[rows.targets[r]]
-        n = 0
-        for i in range(rows.lengths[r]):
-            if groups[items[r, i]] == own_group:
-                continue
-            if n >= nearest[r] and values[r, i] != kept_values[r, n - 1]:
-                break
-            kept_items[r, n] = items[r, i]
-            kept_values[r, n] = values[r, i]
-            n += 1
-        kept[r] = n
 
 
 @dataclass(frozen=True)
@@ -71,10 +54,10 @@ class Outside:
     def cut(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[NeighborLists, Array]:
         """The lists of training samples, as far as they decide; and how many decide, (n_rows,)."""
         nearest = self.nearest[self.size_of[rows]]
-        kept = NeighborLists.empty(*lists.items.shape)
-        given = Rows(lists.items, lists.values, lengths, rows, True)
-        keep_outside(given, self.groups, nearest, kept.items, kept.values, kept.lengths)
-        return kept, nearest
+        known = replace(lists, lengths=lengths)
+        every, first = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        own = self.groups[rows]
+        return within(known, every, self.groups[None], first, own, nearest, equal=False), nearest
 
 
 def outside_of(problem: ScoringProblem, n_nearest: int, groups: Array | None = None) -> Outside:

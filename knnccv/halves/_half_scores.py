@@ -30,10 +30,11 @@ from ..driver import (
     training_sets_of_pool,
     usable_lengths,
     weights_of,
+    within,
 )
 from ..groups import GroupScorer, group_scorer
 from ..inference import Halvings
-from ..kernel import Variant, jit
+from ..kernel import Variant
 from ..neighbors import NeighborLists, Neighbors
 
 TOLERANCE = 1e-6
@@ -162,7 +163,7 @@ class _Task:
         halving, side = np.array([(half.halving, half.half) for half in halves]).T
         depth, enough = self.lists.items.shape[1], scorer.enough * self.growth
         last = self.last and enough >= depth
-        kept = within_halves(
+        kept = within(
             self.lists,
             self.place[rows],
             self.halvings.half_of,
@@ -205,44 +206,6 @@ def _pieces(
 def depth_for_halves(mean: float, neighbors: Neighbors) -> int:
     """Depth of lists that hold enough samples of a half, if they do at the depth `mean` on average."""
     return min(math.ceil(mean + 5 * math.sqrt(mean)), neighbors.max_depth)
-
-
-def within_halves(
-    lists: NeighborLists, at: Array, half_of: Array, halving: Array, half: Array, enough: int
-) -> NeighborLists:
-    """The lists of the rows `at`, each within its half, down to `enough` neighbors and their ties.
-
-    ``half_of`` (n_halvings, n_items) is as in `Halvings`; ``halving`` and ``half`` name the half of a row.
-    """
-    shape = (len(at), lists.items.shape[1])
-    kept = NeighborLists(
-        np.empty(shape, np.int32), np.empty(shape), np.empty(len(at), np.int64), np.zeros(len(at), bool)
-    )
-    of_all = lists.items, lists.values, lists.lengths
-    wanted = half_of, halving, half
-    keep_halves(of_all, at, wanted, enough, (kept.items, kept.values, kept.lengths))
-    return kept
-
-
-@jit
-def keep_halves(of_all, at, wanted, enough, kept_lists):
-    """The lists of the rows `at` within their halves, down to `enough` samples and those that tie them."""
-    items, values, lengths = of_all
-    half_of, halving, half = wanted
-    kept_items, kept_values, kept = kept_lists
-    for r in range(len(at)):
-        row = at[r]
-        side = half_of[halving[r]]
-        n = 0
-        for i in range(lengths[row]):
-            item = items[row, i]
-            kept_items[r, n] = item
-            kept_values[r, n] = values[row, i]
-            n += side[item] == half[r]  # without a branch, which would be mispredicted half of the time
-            if n > enough and kept_values[r, n - 1] != kept_values[r, n - 2]:
-                n -= 1
-                break
-        kept[r] = n
 
 
 @dataclass(frozen=True)

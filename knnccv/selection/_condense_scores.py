@@ -18,7 +18,7 @@ from .._labels import EncodedLabels
 from .._parallel import for_each
 from .._typing import Array
 from ..designs import GroupTrainingSets, TrainingSets
-from ..driver import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Block, Rows, ScoringProblem, usable_lengths
+from ..driver import DISTANCES, INTEGERS, ITEMS, SCORES, Block, ScoringProblem, usable_lengths, within
 from ..influence import ReducedKind, reduced_kind
 from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
@@ -30,38 +30,9 @@ BLOCK_VALUES = 2**21
 BLOCK = 2048
 
 
-@jit
-def keep_candidates(lists, kept, most, out_items, out_values, out_lengths):
-    """Copy the candidates, at most `most` of them, and the rest of the last tied group.
-
-    Row r of the result is the list ``lists.targets[r]``; later entries stay as they are.
-    """
-    items, values = lists.items, lists.values
-    for r in range(len(lists.targets)):
-        x = lists.targets[r]
-        found = 0
-        for i in range(lists.lengths[x]):
-            if not kept[items[x, i]]:
-                continue
-            if found >= most and values[x, i] != out_values[r, found - 1]:
-                break
-            out_items[r, found] = items[x, i]
-            out_values[r, found] = values[x, i]
-            found += 1
-        out_lengths[r] = found
-
-
-KEEP_CANDIDATES = types.void(
-    ROWS, types.Array(types.boolean, 1, "C"), types.int64, ITEMS, DISTANCES, INTEGERS
-)
-
-
-def candidates_of(lists: Rows, kept: Array, most: int) -> tuple[Array, Array, Array]:
-    """Items, values and lengths of the lists ``lists.targets`` without those that are not kept."""
-    shape = len(lists.targets), lists.items.shape[1]
-    items, values, lengths = np.zeros(shape, np.int32), np.zeros(shape), np.empty(shape[0], np.int64)
-    compile_driver(keep_candidates, KEEP_CANDIDATES)(lists, kept, most, items, values, lengths)
-    return items, values, lengths
+def candidates_of(lists: NeighborLists, rows: Array, kept: Array, most: int) -> NeighborLists:
+    """The lists of the rows without samples that are not kept, down to `most` of them and their ties."""
+    return within(lists, rows, kept[None], np.zeros(len(rows), np.int64), np.ones(len(rows), bool), most)
 
 
 class PoolLists:
@@ -97,15 +68,11 @@ class PoolLists:
 
     def of(self, rows: Array, kept: Array, most: int) -> NeighborLists:
         """The candidates of the rows: at most `most`, except that a tied group is whole."""
-        stored = Rows(self._items, self._values, self._lengths, rows, self._average_ties)
-        items, values, lengths = candidates_of(stored, kept, most)
-        width = max(int(lengths.max(initial=0)), 1)
-        return NeighborLists(
-            np.ascontiguousarray(items[:, :width]),
-            np.ascontiguousarray(values[:, :width]),
-            lengths,
-            np.zeros(len(rows), bool),
-        )
+        stored = NeighborLists(self._items, self._values, self._lengths, self._ends)
+        found = candidates_of(stored, rows, kept, most)
+        width = max(int(found.lengths.max(initial=0)), 1)
+        items, values = (np.ascontiguousarray(each[:, :width]) for each in (found.items, found.values))
+        return replace(found, items=items, values=values)
 
     def deepen(self, rows: Array, pool: Array, wanted: int) -> None:
         """Search the rows again, for about the `wanted` nearest candidates of the pool.
@@ -149,11 +116,11 @@ class PoolLists:
     def _search(self, rows: Array, pool: Array, depth: int) -> None:
         """Fill in the rows from lists of all samples."""
         lists = self.neighbors.search(rows, depth)
-        lengths = usable_lengths(lists, self.neighbors, self._average_ties)
-        given = Rows(lists.items, lists.values, lengths, np.arange(len(rows)), self._average_ties)
-        items, values, self._lengths[rows] = candidates_of(given, pool, depth)
-        width = min(self.depth, depth)
-        self._items[rows, :width], self._values[rows, :width] = items[:, :width], values[:, :width]
+        lists.lengths = usable_lengths(lists, self.neighbors, self._average_ties)
+        found = candidates_of(lists, np.arange(len(rows)), pool, depth)
+        self._lengths[rows], width = found.lengths, min(self.depth, depth)
+        self._items[rows, :width] = found.items[:, :width]
+        self._values[rows, :width] = found.values[:, :width]
         self._ends[rows] = depth >= self.neighbors.max_depth
 
     def _compare(self, rows: Array, columns: Array, want: int) -> None:
