@@ -395,6 +395,9 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     reason = ""
     if study.task == "regression":
         reason = "only right answers are counted, and a regression has none"
+    elif study.groups is not None and not ks:
+        reason = "no training set can spare another group"
+        study.note(OPTIMISTIC_NOTE)
     elif n_settings < 2:
         reason = "there is nothing to choose from"
     elif not n_runs:

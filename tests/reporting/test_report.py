@@ -115,6 +115,9 @@ def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
     found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
     assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
     assert found["tuned"]["metrics"] == ["heom"]
+    two = quick_report(X, y, categorical=[0], groups=groups // 15, n_neighbors=[1, 5]).to_dict()
+    assert two["tuned"] is None
+    assert any("no training set can spare another group" in note for note in two["method"]["notes"])
 
 
 def test_groups_of_equal_rows():
