@@ -20,7 +20,7 @@ NARROWEST, WIDEST = 40, 100
 NEEDED = ("jinja2", "altair")
 """Packages that the page needs."""
 
-SECTIONS = ("data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
+SECTIONS = ("data", "tuned", "scores", "settings", "learning", "classes", "items", "ties", "regression")
 """The sections of the page with a conclusion."""
 TITLES = {"learning": "More data", "items": "Samples"}
 """Their names on the terminal, where they are others."""

@@ -19,6 +19,7 @@ In tables of nominal columns alone, HEOM's squared distance is the number of col
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -102,6 +103,18 @@ class MixedTable(Source):
         return np.sqrt(values)
 
 
+class SearchOfGroups(BruteForce):
+    """Compares tested samples with all samples, those of one group together."""
+
+    def __init__(self, n_items: int, compare: Callable[[Array], Array], groups: Array) -> None:
+        super().__init__(n_items, compare)
+        self.groups = groups
+
+    def visiting_order(self, rows: Array) -> Array:
+        """The rows, all different, by their groups."""
+        return rows[np.argsort(self.groups[rows], kind="stable")]
+
+
 class TableOfGroups(MixedTable):
     """A table whose distances, for each tested sample, are fitted to the samples of other groups.
 
@@ -123,8 +136,8 @@ class TableOfGroups(MixedTable):
         self.max_depth = table.n_items - 1
 
     def engines(self) -> tuple[Engine, ...]:
-        """Brute force."""
-        return (BruteForce(self.n_items, self.compare),)
+        """Brute force, group by group."""
+        return (SearchOfGroups(self.n_items, self.compare, self.groups),)
 
     def refitted(self, group: int) -> Neighbors:
         """The neighbors if the statistics leave out another group as well."""

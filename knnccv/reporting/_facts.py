@@ -363,14 +363,16 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         ]
         lines += ["groups = np.asarray(groups)[rows]"] * grouped
     if table.is_mixed:
-        distance = "from knnccv.hvdm import HEOM"
+        kind = "HVDM" if setting.metric == "hvdm" else "HEOM"
+        target, anew = (", np.asarray(y).ravel()", "groups=groups") if kind == "HVDM" else ("", "")
+        distance = f"from knnccv.hvdm import {kind}"
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
         in_frame = labels is not None or is_cut or table.converting
         objects = in_frame and any(each.dtype.kind == "O" for each in numbers)
         if not reading and (has_misleading_labels(labels or ()) or objects):
             columns = "np.asarray(X, dtype=object)"
         nominal = np.flatnonzero(table.categorical).tolist()
-        lines.append(f"near = HEOM(nominal={nominal}).fit({columns}).neighbors()")
+        lines.append(f"near = {kind}(nominal={nominal}).fit({columns}{target}).neighbors({anew})")
     else:
         distance = "from knnccv.reporting import scaled"
         if not reading and any(map(_needs_float, numbers)):

@@ -30,7 +30,7 @@ from ._table import read_input
 from ._text import quoted
 
 SECTIONS = (
-    "data", "scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression", "method",
+    "data", "tuned", "scores", "settings", "learning", "classes", "items", "ties", "regression", "method",
 )  # fmt: skip
 """In the order of the page."""
 ENDINGS = (".html", ".htm", ".json")
@@ -221,7 +221,8 @@ def report(
     Notes
     -----
     Scalings are fitted to all samples, without the labels. HVDM compares categories by the classes that
-    they occur with; its scores can be optimistic, and it is never chosen as the best.
+    they occur with. With groups it is fitted without each of them; otherwise its scores can be optimistic,
+    and it is never chosen as the best.
 
     Examples
     --------

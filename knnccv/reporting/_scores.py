@@ -254,9 +254,10 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     if ends and (ends["high"] >= simple["score"] if regression else ends["low"] <= simple["score"]):
         start = f"No setting is significantly better than {simplest}. {start}"
     remarks = "; ".join(filter(None, (term, interval)))
+    chosen = ", chosen by the same data" * (sum(map(len, study.compared.values())) > 1)
     of = "is off by" if regression else "has"
     return (
-        f"{start}{f' ({remarks})' * bool(remarks)} with the best setting: {study.best_setting}. "
+        f"{start}{f' ({remarks})' * bool(remarks)} with the best setting{chosen}: {study.best_setting}. "
         f"The default setting {of} {said(study.default.score)}, and {simplest} "
         f"{'by ' * regression}{said(simple['score'])}.{more}{_also(found['scorings'])}"
     )
@@ -281,8 +282,8 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     """Return the section; None, with a note, if whole groups are left out."""
     if study.groups is not None:
         study.note(
-            "With groups every sample has one training set. So there is no learning curve, no score of a "
-            "setting chosen anew, and no range over the orders of tied samples"
+            "With groups every sample has one training set. So there is no learning curve, and no range "
+            "over the orders of tied samples"
             f"{', and no bias and variance' * (study.task == 'regression')}."
         )
         return None

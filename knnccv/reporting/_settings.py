@@ -16,6 +16,8 @@ from ..inference import HalfScores, degrees_of_freedom
 from ..results import CompleteCV
 from ..tuning import SCALINGS, tuned_score
 from ._study import (
+    FEWEST_REFITTED,
+    NESTED_LIMIT,
     SEARCH_LIMIT,
     TIMES_LARGER,
     Setting,
@@ -25,6 +27,7 @@ from ._study import (
     keep_lists,
     nested_runs,
     part_of,
+    refit_units,
     search_units,
     section,
 )
@@ -37,6 +40,10 @@ LEVEL = 0.95
 HVDM_NOTE = (
     "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
     "can be optimistic, and it is never chosen as the best."
+)
+HVDM_OF_GROUPS = (
+    "HVDM compares categories by the classes that they occur with. It is fitted without each group that is "
+    "left out, so it has not seen the labels that it predicts."
 )
 HEOM_NOTE = (
     "The table has categories or missing values, so the distance is HEOM. Differences of numbers are "
@@ -71,7 +78,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     for pair in pairs:
         try:
             if pair != pairs[0]:
-                _check_use(study, pair[1])
+                _check_use(study, part, pair[1])
             found[pair] = _curve(part, *pair, numbers, part.average)
         except (ValueError, TypeError) as error:
             if pair == pairs[0]:
@@ -98,7 +105,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
 
 def _eligible(found: Found) -> Found:
     """The curves from which the best setting is chosen."""
-    return {pair: each for pair, each in found.items() if pair[1] != OPTIMISTIC}
+    return {p: each for p, each in found.items() if p[1] != OPTIMISTIC or isinstance(each, GroupCurve)}
 
 
 def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dict[str, Any]:
@@ -120,10 +127,13 @@ def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dic
     }
 
 
-def _check_use(study: Study, metric: str) -> None:
+def _check_use(study: Study, part: Study, metric: str) -> None:
     """Raise ValueError, with the reason, if a metric is not offered; the first setting always is."""
     table = study.table
     units = search_units(table.n_items, len(table.names), metric)
+    if metric == OPTIMISTIC and study.groups is not None:
+        fewest = min(FEWEST_REFITTED, len(np.unique(np.asarray(part.groups))))
+        units = max(units, refit_units(table), fewest * refit_units(part.table))
     if metric == OPTIMISTIC and study.task == "regression":
         msg = "HVDM compares categories by classes, and a regression has none"
     elif metric == OPTIMISTIC and not table.categorical.any():
@@ -289,7 +299,8 @@ def identifier_notes(table: TableInput) -> list[str]:
 
 def _note(study: Study, found: Found) -> None:
     study.notes += [HEOM_NOTE] * study.table.is_mixed + identifier_notes(study.table)
-    study.notes += [HVDM_NOTE] * any(metric == OPTIMISTIC for _, metric in found)
+    if any(metric == OPTIMISTIC for _, metric in found):
+        study.note(HVDM_NOTE if study.groups is None else HVDM_OF_GROUPS)
     study.notes += [SCALING_NOTE] * any(scaling != "raw" for scaling, _ in found)
     if study.average == "class" and are_unequal(study.y):
         study.note(
@@ -308,7 +319,7 @@ def _note(study: Study, found: Found) -> None:
 
 def _conclusion(study: Study, part: Study, compared: bool, found: dict[str, Any]) -> str:
     n_kept = sum(len(each["n_neighbors"]) for each in found["not_worse"])
-    n_settings = sum(len(each["n_neighbors"]) for each in found["curves"] if each["metric"] != OPTIMISTIC)
+    n_settings = sum(map(len, study.compared.values()))
     amount = study.said(found["best"]["score"])
     if study.task == "regression" or study.average == "class":
         amount = f"a {found['measure']} of {amount}"
@@ -374,18 +385,19 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         for metric in dict.fromkeys(metric for _, metric in study.compared)
         if all((scaling, metric) in study.compared for scaling in scalings)
     ]
-    ks = [k for k in next(iter(study.compared.values())) if k < part.train_size]
+    inside = 1 if part.groups is None else int(np.sort(np.bincount(part.groups))[-2])
+    ks = [k for k in next(iter(study.compared.values())) if k <= part.train_size - inside]
     n_curves = len(scalings) * len(metrics)
     n_settings = n_curves * len(ks)
     n_runs = nested_runs(part.table.n_items, part.n_classes, n_curves, max(ks, default=1))
+    if OPTIMISTIC in metrics:
+        n_runs = min(n_runs, int(NESTED_LIMIT / refit_units(part.table)))
     reason = ""
-    if study.groups is not None:
-        study.note(OPTIMISTIC_NOTE)
-        return None
     if study.task == "regression":
         reason = "only right answers are counted, and a regression has none"
-    elif study.average == "class":
-        reason = "the choice is by accuracy, and the score of this page is the balanced accuracy"
+    elif study.groups is not None and not ks:
+        reason = "no training set can spare another group"
+        study.note(OPTIMISTIC_NOTE)
     elif n_settings < 2:
         reason = "there is nothing to choose from"
     elif not n_runs:
@@ -396,20 +408,19 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         return None
     mixed = part.table.is_mixed
     found = tuned_score(
-        part.neighbors(scalings[0], metrics[0]) if mixed else part.table.X,
+        [part.neighbors("raw", metric) for metric in metrics] if mixed else part.table.X,
         part.y,
         ks,
         part.design,
         metric="euclidean" if mixed else metrics,
         scaling=scalings,
+        average="class" if study.average == "class" else "pooled",
         n_runs=n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
     ).to_dict()
     found.pop("seconds")
-    given = {"metric": metrics[0]} if mixed else {}  # neighbors that are given have a metric of their own
-    ordered = sorted(found["choices"], key=lambda one: -one["share"])
-    choices = [one | given for one in ordered if one["share"]]
+    choices = [one for one in sorted(found["choices"], key=lambda one: -one["share"]) if one["share"]]
     found |= {
         "n_settings": n_settings,
         "metrics": metrics,
@@ -419,17 +430,21 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         "choices": choices,
         "subsample": cut,
     }
-    return found | {"conclusion": _of_choice(found)}
+    return found | {"conclusion": _of_choice(study, found)}
 
 
-def _of_choice(found: dict[str, Any]) -> str:
+def _of_choice(study: Study, found: dict[str, Any]) -> str:
+    whose = "new samples" if study.groups is None else "the samples of new groups"
+    start, term = f"{percentage(found['score'])} of {whose} are classified correctly", ""
+    if study.average == "class":
+        start, term = f"On average over the classes, {start}", " (balanced accuracy)"
     points = 100 * found["optimism"]
     error = f"{abs(points):.1f} points too {'high' if points > 0 else 'low'}"
     if abs(found["optimism"]) <= 2 * found["optimism_std_error"]:
         error = "about the same"
     share, k = max(zip(found["shares"], found["n_neighbors"], strict=True), key=lambda one: one[0])
     return (
-        f"{percentage(found['score'])} of new samples are classified correctly if each training set "
-        f"chooses its own setting. The best score inside a training set, {found['inner_score']:.1%}, is "
-        f"{error}. K = {k} is chosen most often, in {share:.0%} of the training sets."
+        f"{start}{term} if each training set chooses its own setting. The best score inside a training "
+        f"set, {found['inner_score']:.1%}, is {error}. K = {k} is chosen most often, in {share:.0%} of the "
+        "training sets."
     )

@@ -72,6 +72,10 @@ NESTED_LIMIT = 10.0
 """Units for nested runs, beyond which there are none."""
 NESTED_BLOCK, MOST_NESTED = 512, 1000
 """Runs that are counted together, and runs if they are cheap."""
+FEWEST_REFITTED = 50
+"""Groups for which HVDM is fitted anew within the others, at least, if there are so many."""
+DEPTH_OF_GROUPS = 100
+"""Neighbors of other groups that are kept of a distance that is fitted without each group."""
 COUNTED = 15
 """The largest K for which the votes of several classes are counted in one walk."""
 MOST_SEEN = 20
@@ -249,6 +253,12 @@ def nested_runs(n_items: int, n_classes: int, n_curves: int, largest_k: int) -> 
     return min(MOST_NESTED, NESTED_BLOCK * int(NESTED_LIMIT / units))
 
 
+def refit_units(table: TableInput) -> float:
+    """Work to fit HVDM without each group, and to compare all rows; fitted to 240 to 3,000 samples."""
+    n_groups, cells = len(np.unique(np.asarray(table.groups))), table.X.size
+    return n_groups * (4e-4 + 5e-8 * cells) + 1.5e-9 * table.n_items * cells
+
+
 def influence_units(n_items: int, n_classes: int, n_neighbors: int, ties: float) -> float:
     """Work of the influence of all samples: a walk along each list, or one for each listed sample."""
     each, slower = 20 + 3.0 * n_neighbors, 0.01
@@ -388,7 +398,7 @@ class Study:
     rule : str
         "knn" or "regression".
     compared : dict of (str, str) to list of int
-        The K that were compared for each scaling and metric, but for HVDM.
+        The K that were compared for each scaling and metric from which the best is chosen.
     notes : list of str
         Remarks for the section on the method.
     ties : float
@@ -462,6 +472,9 @@ class Study:
                     warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
                     fitted = MIXED[metric](nominal=table.categorical.tolist()).fit(table.X, table.y)
                 found = fitted.neighbors()
+                if self.groups is not None and isinstance(fitted, HVDM):
+                    found = fitted.neighbors(groups=self.groups)
+                    keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size), self.n_jobs)
             else:
                 found = Neighbors.from_data(scaled(table.X, scaling), metric)
             self.lists[scaling, metric] = found

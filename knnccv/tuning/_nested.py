@@ -40,7 +40,7 @@ class Inner:
     n_folds: int = 1
     stratified: bool = False
     shuffled: bool = True
-    groups: Array | None = field(default=None, compare=False)
+    groups: Array | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, inner: Any) -> Inner:

@@ -43,7 +43,7 @@ def test_two_classes_with_ties_equal_rows_and_wrong_labels():
     found = numbers(X, y, n_neighbors=[3], make=report)
     counts = found["items"]["counts"]
     assert counts["suspicious"] > 0 < counts["conflicting_duplicates"]
-    keys = "knnccv task name data scores settings tuned learning classes items ties regression method"
+    keys = "knnccv task name data tuned scores settings learning classes items ties regression method"
     assert list(found) == keys.split()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
@@ -76,13 +76,48 @@ def test_whole_groups_are_left_out():
     groups = rng.integers(0, 20, 90)
     y = np.where(rng.random(90) < 0.1, 1, 0) ^ rng.integers(0, 2, 20)[groups]
     X = np.round(rng.normal(size=(20, 3))[groups] + 0.6 * rng.normal(size=(90, 3)) + y[:, None] / 2, 1)
-    only = "data scores scorings settings not_worse classes items ties"
+    only = "data scores scorings settings not_worse tuned classes items ties"
     more = {"groups": groups, "max_items": 80, "scoring": ["f1", "roc_auc"]}
     found = numbers(X, np.array(["no", "yes"])[y], only, n_neighbors=[1, 3], **more)
     assert found["items"]["counts"]["suspicious"] > 0
     alone = numbers(X, y, "scores", n_neighbors=[1])["scores"]["best"]["score"]
     assert alone > 0.05 + found["scores"]["best"]["score"]
     numbers(X, X[:, 0] + y, only, n_neighbors=[3], groups=np.char.mod("p%d", groups))
+
+
+def table_of_groups():
+    """Twenty wards, ten of each class mostly, and numbers that tell nothing."""
+    rng = np.random.default_rng(3)
+    groups = rng.permutation(np.arange(90) % 30)
+    y = groups % 2
+    wards = rng.integers(0, 10, 90) + 10.0 * np.where(rng.random(90) < 0.9, y, 1 - y)
+    return np.column_stack([wards, rng.normal(size=(90, 3))]), y, groups
+
+
+def test_a_distance_that_is_fitted_without_each_group_can_be_the_best():
+    X, y, groups = table_of_groups()
+    asked = {"categorical": [0], "nominal": [0], "groups": groups, "n_neighbors": [1, 5, 9]}
+    only = "data scores settings not_worse tuned classes items ties"
+    found = numbers(X, y, only, **asked)
+    assert found["scores"]["best"]["metric"] == "hvdm"
+    check_code(found, X, y, groups)
+    assert found["tuned"]["metrics"] == ["heom", "hvdm"]
+    assert (found["tuned"]["n_runs"], found["tuned"]["std_error"]) == (30, 0)
+    found = numbers(X, y, only, average="class", **asked)
+    assert found["tuned"]["conclusion"].startswith("On average over the classes, ")
+    assert not any("seen the labels, so" in note for note in found["method"]["notes"])
+
+
+def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
+    X, y, groups = table_of_groups()
+    monkeypatch.setattr("knnccv.reporting._study.refit_units", lambda *_: 1.0)
+    monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
+    found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
+    assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
+    assert found["tuned"]["metrics"] == ["heom"]
+    two = quick_report(X, y, categorical=[0], groups=groups // 15, n_neighbors=[1, 5]).to_dict()
+    assert two["tuned"] is None
+    assert any("no training set can spare another group" in note for note in two["method"]["notes"])
 
 
 def test_groups_of_equal_rows():
