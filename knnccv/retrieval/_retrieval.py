@@ -157,9 +157,9 @@ def expected_retrieval(
         parts = [_scored(Draw(problem, *part), most_groups, n_jobs) for part in problem.parts]
     found = {name: score for part in parts for name, score in part.scores.items()}
     shown = parts[0]  # of the drawn gallery, which the words describe
-    if ties == "index" and shown.n_tied:
+    if ties == "index" and shown.tied:
         msg = (
-            f"{shown.n_tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
+            f"{shown.tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
             "ties='index' ranks them by their place in the gallery, ties='random' gives the mean of orders"
         )
         warnings.warn(msg, UserWarning, stacklevel=callers_level())
@@ -174,7 +174,7 @@ def expected_retrieval(
         ap=problem.asked.ap,
         ties=ties,
         average="queries" if average == "query" else "identities of their queries' means",
-        n_tied=shown.n_tied,
+        n_tied=shown.tied,
         truncated=shown.truncated,
         per_query=shown.draw.gallery.random and bool(shown.draw.gallery.per_query),
         draws=shown.draw.what_is_drawn(),
