@@ -41,9 +41,16 @@ from threadpoolctl import threadpool_limits
 
 from knnccv import KFold, Neighbors, Subsample, complete_cv, datasets, item_values, selection
 from knnccv.retrieval import Gallery, SameIdentityAndCamera, expected_retrieval
-from knnccv_papers import fetch_uci
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
+
+
+def _uci(name):
+    from knnccv_papers import fetch_uci
+
+    return fetch_uci(name)
+
+
 LIBRARIES = ("knnccv", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
 SETS = {
     "wine": datasets.load_wine,
@@ -52,7 +59,7 @@ SETS = {
     "abalone": partial(datasets.fetch_abalone, 3),
     "ORL": datasets.fetch_orl,
     "diabetes": datasets.load_diabetes,
-} | {name.lower(): partial(fetch_uci, name) for name in ("Sonar", "Glass", "Ionosphere", "Vehicle")}
+} | {name.lower(): partial(_uci, name) for name in ("Sonar", "Glass", "Ionosphere", "Vehicle")}
 
 
 def data(name, most=None):

@@ -324,7 +324,6 @@ def between(
     same: Any,
     n_neighbors: int | None,
     algorithm: str,
-    device: Any,
 ) -> Between:
     """Distances between features, or their nearest items; as `Neighbors.between`."""
     if queries is gallery and same is None:
@@ -346,12 +345,12 @@ def between(
             msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
             raise ValueError(msg)
         both, size = np.concatenate([second, first]), len(second)
-        source = FeatureTable(both, metric, params, algorithm, device, n_searched=size)
+        source = FeatureTable(both, metric, params, algorithm, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
         engines = source.engines()
         return ListedBetween(*shape, source.description, identical, engines, depth, size, alike=alike)
-    if algorithm != "auto" or device is not None:
-        msg = "algorithm and device search the nearest items; pass n_neighbors as well"
+    if algorithm != "auto":
+        msg = "algorithm searches the nearest items; pass n_neighbors as well"
         raise ValueError(msg)
     compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
     return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike)

@@ -286,7 +286,7 @@ class Neighbors:
         >>> Neighbors.between([[0.0], [4.0]], [[1.0], [2.0], [5.0]])
         <Between 2 queries and 3 gallery items (euclidean)>
         """
-        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm, None)
+        return between(queries, gallery, metric, metric_params, same, n_neighbors, algorithm)
 
     @staticmethod
     def between_lists(

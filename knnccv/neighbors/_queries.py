@@ -118,7 +118,7 @@ def neighbors_in_pool(
     elif not isinstance(X, Between):
         if not (hasattr(X, "tocsr") or hasattr(queries, "tocsr")):
             return _of_features(X, queries, metric, metric_params)
-        X = between(queries, X, metric, metric_params, None, None, "auto", None)
+        X = between(queries, X, metric, metric_params, None, None, "auto")
     if X.same is not None:
         msg = f"the samples tested must not be in the pool, but {X!r} has queries that are in its gallery"
         raise ValueError(msg)

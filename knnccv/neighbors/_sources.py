@@ -111,7 +111,6 @@ class FeatureTable(Source):
         metric: Metric = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
-        device: None = None,  # noqa: ARG002
         n_searched: int = 0,
     ) -> None:
         self.metric = ranking(X, metric, metric_params)

@@ -80,7 +80,7 @@ class ScoredRuns(RandomRuns):
     std : float
         Their standard deviation (n_runs - 1 in the denominator): the variation between runs. NaN for a
         single run.
-    standard_error : float
+    std_error : float
         ``std / sqrt(n_runs)``, the standard error of the mean. It measures the randomness of the splits,
         not that of the samples.
     measure : str
@@ -97,6 +97,15 @@ class ScoredRuns(RandomRuns):
         The labels of rows and columns.
     seconds : float
         Wall time.
+
+    Examples
+    --------
+    >>> from knnccv import monte_carlo_cv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = monte_carlo_cv(wine.X, wine.y, "nn", n_runs=20, random_state=0)
+    >>> round(found.score, 2), len(found.scores)
+    (0.75, 20)
     """
 
     measure: str = "score"

@@ -276,15 +276,6 @@ def test_the_stated_standard_error_is_right(cv):
     assert 0.9 < stated / seen < 1.2  # 400 estimates know their spread to 3.5 %; one other draw adds some
 
 
-def test_neighbors_keep_their_lists():
-    X, y = blobs(5, 300, 2)
-    near = Neighbors.from_data(X)
-    first = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
-    assert near.serves_cheaply(10)
-    again = complete_cv(near, y, Nearness, KFold(4), n_draws=10)
-    assert np.array_equal(first.per_item, again.per_item)
-
-
 LINE, LINE_Y = np.arange(3.0)[:, None], [0, 1, 0]
 
 
