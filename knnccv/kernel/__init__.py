@@ -13,7 +13,7 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_score` says what a score is and how large it can be.
 - `_variant` defines `Variant`, the base class of every rule.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
-  those of bits: one for each of 512 runs.
+  those of bits: one for each of 512 runs; `random` has random numbers.
 - `_compile` compiles kernels and drivers, says that this takes time, and runs the same source on Fractions.
 - `_cache` keeps the compiled code on disk.
 

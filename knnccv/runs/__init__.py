@@ -30,7 +30,6 @@ from ._planes import (
     from_pool,
     given_runs,
     pack,
-    random_below,
     unpack,
 )
 from ._random_runs import RandomRuns, RandomSplits, ScoredRuns, SplitSpread, random_runs, split_spread
@@ -66,7 +65,6 @@ __all__ = [
     "item_shares",
     "nearest_in_runs",
     "pack",
-    "random_below",
     "random_runs",
     "scaling_of",
     "score_runs",

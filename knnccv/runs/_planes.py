@@ -25,6 +25,7 @@ from .._typing import Array
 from ..designs import Allotment
 from ..driver import ScoringProblem, labels_of_pool
 from ..kernel import inner, jit
+from ..kernel.random import random_below, random_word, scramble
 from ..kernel.words import (
     BITS,
     WORDS,
@@ -40,11 +41,9 @@ from ..kernel.words import (
     store,
     word_rows,
 )
-from ..sampled import scramble
 
 NEITHER = -2
 """In place of a fold: the sample neither trains nor is tested. -1: it trains in all folds."""
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROUNDS = 8
 """Rounds in which digits that are no fold are drawn again; what is left is fold 0."""
 SHARE_BITS = 12
@@ -61,19 +60,6 @@ class Planes(NamedTuple):
 
     bits: Array
     folded: bool
-
-
-@inner
-def random_word(state):
-    """64 random bits; advances ``state[0]``."""
-    state[0] += GOLDEN
-    return scramble(state[0])
-
-
-@inner
-def random_below(state, n):
-    """A random integer below n, for n up to 2**32."""
-    return np.int64(((random_word(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @inner

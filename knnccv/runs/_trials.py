@@ -36,10 +36,10 @@ from ..driver import (
     unserved,
 )
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Labels, Order, Task, compile_driver, jit
+from ..kernel.random import random_below, scramble
 from ..neighbors import NeighborLists, Neighbors
-from ..sampled import scramble
 from ._counts import TOLERANCE, Ballot, RunCounter, RunTables, ballot_of, check_lists_end_late, deepened
-from ._planes import NEITHER, Runs, random_below
+from ._planes import NEITHER, Runs
 from ._walks import ANY, RIGHT
 
 BATCH_BYTES = 2**26

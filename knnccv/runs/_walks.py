@@ -17,6 +17,7 @@ import numpy as np
 from .._typing import Array
 from ..driver import fill_group_ends
 from ..kernel import ZERO, inner, jit
+from ..kernel.random import random_below, scramble
 from ..kernel.words import (
     BITS,
     add_bits,
@@ -32,8 +33,7 @@ from ..kernel.words import (
     store,
     word_rows,
 )
-from ..sampled import scramble
-from ._planes import equals, random_below
+from ._planes import equals
 
 RIGHT, ANY, CONFUSION, VOTES = 0, 1, 2, 3
 """What is counted by cell and true class: correct votes; a correct neighbor; predictions by class; numbers

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
+from ..kernel.random import uniform
 from ._decoupled import DrawnScores, sampled_scores
-from ._draws import scramble, uniform
 
 __all__ = [
     "DrawnScores",
     "sampled_scores",
-    "scramble",
     "uniform",
 ]

@@ -13,10 +13,10 @@ from .._parallel import for_each
 from .._typing import Array
 from ..designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ..driver import Rows, ScoringProblem, all_lists, first_depth
+from ..kernel.random import scramble
 from ..kernel.words import word_rows
 from ..neighbors import NeighborLists, Neighbors
 from ..runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
-from ..sampled import scramble
 from ._nested_walk import Split, count_nested, draw_inner
 
 TOLERANCE = 1e-12

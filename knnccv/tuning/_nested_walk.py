@@ -17,6 +17,7 @@ import numpy as np
 
 from .._typing import Array
 from ..kernel import ZERO, inner, jit
+from ..kernel.random import random_below
 from ..kernel.words import (
     BITS,
     add_bits,
@@ -30,7 +31,7 @@ from ..kernel.words import (
     no_bits,
     store,
 )
-from ..runs import below, equals, random_below
+from ..runs import below, equals
 
 
 class Split(NamedTuple):
