@@ -1,4 +1,4 @@
-"""Compile and check kernels and drivers, tell that this takes time, and run their source uncompiled."""
+"""Compile and check kernels and drivers, and tell that this takes time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-import types as pytypes
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +20,7 @@ from numba.core.dispatcher import Dispatcher
 from .._typing import Kernel
 from ._cache import KernelCache
 from ._signature import FORMS
+from ._tier import Tier, waits
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -40,7 +41,7 @@ def jit(function: Kernel, **options: Any) -> Kernel:
     """
     compiled: Kernel = numba.njit(nogil=True, **options)(function)
     if isinstance(compiled, Dispatcher):  # not while NUMBA_DISABLE_JIT is set
-        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+        vars(compiled).update(_cache=KernelCache(function), _compile_for_args=Tier(compiled))
     return compiled
 
 
@@ -55,31 +56,6 @@ def inner(function: Kernel) -> Kernel:
     return compiled
 
 
-def as_python(function: Kernel) -> Kernel:
-    """The unjitted source of a function, and of the jitted functions that it calls.
-
-    On Fractions the source computes exact rational numbers. ``py_func`` of a kernel is not enough, since
-    its globals still hold the compiled helpers. Helpers are found by their bare global names; a helper
-    called as ``module.helper`` stays compiled.
-    """
-    return _as_python(function, {})
-
-
-def _as_python(function: Kernel, done: dict[int, Kernel]) -> Kernel:
-    source = getattr(function, "py_func", function)
-    if id(source) in done:
-        return done[id(source)]
-    scope: dict[str, Any] = dict(source.__globals__)
-    twin = pytypes.FunctionType(
-        source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
-    )
-    done[id(source)] = twin
-    for name in source.__code__.co_names:
-        if isinstance(scope.get(name), Dispatcher):
-            scope[name] = _as_python(scope[name], done)
-    return twin
-
-
 def is_compiled(kernel: object) -> bool:
     """Return True for a jitted function, and for any function while NUMBA_DISABLE_JIT is set."""
     return isinstance(kernel, Dispatcher) or bool(
@@ -87,8 +63,10 @@ def is_compiled(kernel: object) -> bool:
     )
 
 
-def compile_kernel(kernel: Kernel, owner: str, form: str = "") -> Kernel:
+def compile_kernel(kernel: Kernel, owner: str, form: str = "", *, now: bool = True) -> Kernel:
     """Compile `kernel` for the one signature of its form, one of `FORMS`, in the calling thread.
+
+    Unless it has to be `now`, its source may be interpreted first.
 
     Raises
     ------
@@ -99,9 +77,11 @@ def compile_kernel(kernel: Kernel, owner: str, form: str = "") -> Kernel:
     what, arguments, signature = FORMS[form]
     if not isinstance(kernel, Dispatcher):
         return kernel
+    finish = partial(compile_kernel, kernel, owner, form)
     try:
         with _compiling:
-            kernel.compile(signature)
+            if now or not waits(kernel, signature, finish):
+                kernel.compile(signature)
             if "get_compile_result" not in vars(kernel):
                 vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
     except Exception as error:
@@ -135,13 +115,19 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
     No other signature is allowed afterwards. Otherwise Numba would specialize the driver on the kernel
-    that is its argument, again in every process, and would never find the result in the cache.
+    that is its argument, again in every process, and would never find the result in the cache. The source
+    may be interpreted first.
     """
     with _compiling:
-        if isinstance(function, Dispatcher) and not function.signatures:
-            function.compile(signature)
-            function.disable_compile()
+        finish = partial(_compile_only, function, signature)
+        if isinstance(function, Dispatcher) and not function.signatures and not waits(function, signature, finish):
+            finish()
     return function
+
+
+def _compile_only(driver: Any, signature: Any) -> None:
+    driver.compile(signature)
+    driver.disable_compile()
 
 
 def check_kernel(kernel: object, owner: str, form: str = "") -> None:

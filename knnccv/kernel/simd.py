@@ -51,7 +51,11 @@ class _Model(models.PrimitiveModel):
 def function_of(module: str, definition: Callable[..., Any], plain: Any) -> Any:
     """An intrinsic of a module, whose source its callers' cache then knows; `plain` without compilation."""
     definition.__module__ = module
-    return plain if _PLAIN else intrinsic(definition)
+    if _PLAIN:
+        return plain
+    found = intrinsic(definition)
+    found.plain = plain  # type: ignore[attr-defined]
+    return found
 
 
 def vector_function(
