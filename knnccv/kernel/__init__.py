@@ -49,7 +49,7 @@ from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
 from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for, read_as, read_rest
 from ._tier import as_python
-from ._tier import compiled_only as compiled_only
+from ._tier import compile_at_once as compile_at_once
 from ._variant import Link, Variant
 from ._variant import chain_of as chain_of
 from ._variant import is_blind as is_blind

@@ -87,7 +87,7 @@ class KernelCache(NullCache):
         """The compiled function; None if it must be compiled."""
         target.refresh()
         try:
-            path = self.path_of(signature, target)
+            path = self.path_of(signature, target.codegen())
             content = path.read_bytes()
         except (OSError, RuntimeError):
             return None
@@ -109,7 +109,7 @@ class KernelCache(NullCache):
             return
         payload = dumps(result._reduce())
         with contextlib.suppress(OSError, RuntimeError):
-            path = self._file(signature, result.library.codegen)
+            path = self.path_of(signature, result.library.codegen)
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_old(path.parent)
             part = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.part")
@@ -119,17 +119,14 @@ class KernelCache(NullCache):
             finally:
                 part.unlink(missing_ok=True)
 
-    def path_of(self, signature: Any, target: Any) -> Path:
+    def path_of(self, signature: Any, codegen: Any) -> Path:
         """The file of the compiled function, which may not be there.
 
         Raises
         ------
         RuntimeError
-            If there is no folder, or no name.
+            If there is no folder, or no name for the file.
         """
-        return self._file(signature, target.codegen())
-
-    def _file(self, signature: Any, codegen: Any) -> Path:
         arguments = normalize_signature(signature)[0]
         named = [_named_tuples(one) for one in arguments]
         text = repr((signature, named, codegen.magic_tuple(), _VERSIONS))

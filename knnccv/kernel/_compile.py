@@ -120,7 +120,11 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """
     with _compiling:
         finish = partial(_compile_only, function, signature)
-        if isinstance(function, Dispatcher) and not function.signatures and not waits(function, signature, finish):
+        if (
+            isinstance(function, Dispatcher)
+            and not function.signatures
+            and not waits(function, signature, finish)
+        ):
             finish()
     return function
 

@@ -21,24 +21,21 @@ import math
 import os
 import threading
 import types as pytypes
-from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from itertools import chain
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property, partial
+from itertools import chain, pairwise
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 from numba.core import types
-from numba.core.dispatcher import Dispatcher, OmittedArg
+from numba.core.dispatcher import Dispatcher
 from numba.core.sigutils import normalize_signature
 
-from .._typing import Array, Kernel
+from .._typing import Kernel
 
-SHARE = 1.6e-4
-"""Seconds of interpreting for each byte of bytecode: a fifth of those of compiling."""
-TICKS = 100.0
-"""Bytes for a second, in the files that hold how long a function was interpreted."""
+TIERS = {"": 2e-4, "python": 1e3, "compiled": 0.0}
+"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of those of compiling."""
 MOST_ENTRIES = 300_000
 """Entries of all arrays of a call that is interpreted."""
 STEPS = 256
@@ -49,50 +46,35 @@ ALIKE = {
     math: "ceil cos exp floor inf isnan log log1p nan pi sqrt",
     np.ndarray: "any astype copy ctypes data dtype fill flatten max min ndim ravel reshape shape size T view",
 }
-"""What both tiers compute alike; NumPy's own exponentials and sums have other bits."""
-_DTYPES = set(map(np.dtype, ("?", "int32", "int64", "uint64", "float64")))
-_UNLIKE = ("**", "@", "**=", "@=")
+"""What has the same bits in both tiers; NumPy's own exponentials and sums have others."""
+UNLIKE = ("**", "**=", "@", "@=")
+_DTYPES = list(map(np.dtype, ("?", "int32", "int64", "uint64", "float64")))
+share = TIERS.get(os.environ.get("KNNCCV_TIER", ""))
+if share is None:
+    msg = f"KNNCCV_TIER must be python, compiled, or empty for both, got {os.environ['KNNCCV_TIER']!r}"
+    raise ValueError(msg)
 
 
 class _Here(threading.local):
-    """When the interpreted call of this thread must end, as the clock and as its processor time say."""
+    """When the interpreted call of this thread must end: by the clock, and by its processor time."""
 
     until: float | None = None
-    most: float
+    most = 0.0
 
 
-class _TooLong(Exception):  # noqa: N818 (nobody sees it)
-    """An interpreted call ends, to be compiled."""
+class _TooLong(Exception):
+    """An interpreted call is given up."""
 
 
 _here = _Here()
-_lock = threading.RLock()  # one thread compiles, ...
-_forced: list[str] = []
+_lock = threading.RLock()  # one thread compiles
+_asking: set[Tier] = set()  # those of all drivers and kernels
 
 
-@contextlib.contextmanager
-def compiled_only() -> Iterator[None]:
-    """Compile at once meanwhile, whatever ``KNNCCV_TIER`` says."""
-    _forced.append("compiled")
-    try:
-        yield
-    finally:
-        _forced.pop()
-
-
-def tier() -> str:
-    """The tier that is forced: "python" or "compiled", or "" for none.
-
-    Raises
-    ------
-    ValueError
-        If ``KNNCCV_TIER`` has another value.
-    """
-    found = _forced[-1] if _forced else os.environ.get("KNNCCV_TIER", "")
-    if found not in ("", "python", "compiled"):
-        msg = f"KNNCCV_TIER must be python, compiled, or empty for both in turn, got {found!r}"
-        raise ValueError(msg)
-    return found
+def compile_at_once() -> None:
+    """Interpret nothing any more."""
+    global share
+    share = 0.0
 
 
 def as_python(function: Kernel) -> Kernel:
@@ -105,34 +87,33 @@ def as_python(function: Kernel) -> Kernel:
     return _as_python(function, {})
 
 
-def _as_python(function: Kernel, done: dict[int, Kernel], **scope_of_all: Any) -> Kernel:
+def _as_python(function: Kernel, done: dict[int, Kernel], **names: Any) -> Kernel:
     source = getattr(function, "py_func", function)
     if id(source) in done:
         return done[id(source)]
-    scope: dict[str, Any] = source.__globals__ | scope_of_all
+    scope: dict[str, Any] = source.__globals__ | names
     twin = pytypes.FunctionType(
         source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
     )
     done[id(source)] = twin
     for name in source.__code__.co_names:
-        value = scope.get(name)
-        if isinstance(value, Dispatcher):
-            scope[name] = _as_python(value, done, **scope_of_all)
-        elif hasattr(value, "plain"):  # an intrinsic
-            scope[name] = value.plain
+        if isinstance(scope.get(name), Dispatcher):
+            scope[name] = _as_python(scope[name], done, **names)
+        elif hasattr(scope.get(name), "plain"):  # an intrinsic
+            scope[name] = scope[name].plain
     return twin
 
 
 def _look_at_the_clock() -> None:
     if perf_counter() > _here.until:  # type: ignore[operator]
         left = _here.most - thread_time()  # to ask for it takes longer
+        _here.until = perf_counter() + left
         if left <= 0:
             raise _TooLong
-        _here.until = perf_counter() + left
 
 
-def _range(*bounds: Any) -> Any:
-    """Python's range, which ends a call that takes too long."""
+def _range(*bounds: int) -> Iterable[int]:
+    """Python's range, which gives up a call that takes too long."""
     _look_at_the_clock()
     whole = range(*bounds)
     return whole if len(whole) <= STEPS else chain.from_iterable(_pieces(whole))
@@ -146,48 +127,31 @@ def _pieces(whole: range) -> Iterator[range]:
 
 def _is_alike(function: Any) -> bool:
     """Return True if Python computes the same bits as compiled code."""
-    home: Any = None
-    before = ""
-    for step in dis.get_instructions(function):
-        if step.opname == "LOAD_GLOBAL":
-            home = function.__globals__.get(step.argval)
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            kind = home if home in (np, math) else np.ndarray
-            if (hasattr(kind, step.argval) or kind is not np.ndarray) and step.argval not in ALIKE[kind].split():
+    for before, step in pairwise(dis.get_instructions(function)):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            home = function.__globals__.get(before.argval) if before.opname == "LOAD_GLOBAL" else None
+            kind: Any = home if home in (np, math) else np.ndarray
+            if hasattr(kind, step.argval) and step.argval not in ALIKE[kind].split():
                 return False
-            home = None
-        else:
-            home = None
-            compared = before == "COMPARE_OP" and step.argrepr == "+"  # NumPy's sum of truth values is one
-            if step.opname == "BINARY_OP" and (step.argrepr in _UNLIKE or compared):
-                return False
-        before = step.opname
+        added = before.opname == "COMPARE_OP" and step.argrepr == "+"  # NumPy's sum of two truths is one
+        if step.opname == "BINARY_OP" and (added or step.argrepr in UNLIKE):
+            return False
     return True
 
 
-def _leaves(values: tuple[Any, ...]) -> Iterator[Any]:
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(value)
-        else:
-            yield value
+        yield from _leaves(value) if isinstance(value, tuple) else (value,)
 
 
 def _is_small(arguments: tuple[Any, ...]) -> bool:
-    """Return True if the arguments are few numbers, of types whose arithmetic is the same."""
-    n_entries = 0
-    for value in _leaves(arguments):
-        if isinstance(value, np.ndarray):
-            n_entries += value.size
-        if not isinstance(value, (bool, int, float, str, type, type(None), Dispatcher)) and (
-            getattr(value, "dtype", None) not in _DTYPES
-        ):
-            return False
-    return n_entries <= MOST_ENTRIES
+    """Return True if there are few numbers, of types whose arithmetic is the same."""
+    arrays = [one for one in _leaves(arguments) if hasattr(one, "dtype")]
+    return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
 
 
 def _as_compiled(value: Any) -> Any:
-    """A result with Python's numbers, as compiled code returns them."""
+    """A result of Python's own numbers, as compiled code returns them."""
     if isinstance(value, tuple):
         inner = map(_as_compiled, value)
         return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
@@ -195,157 +159,117 @@ def _as_compiled(value: Any) -> Any:
 
 
 class Version:
-    """A function for some types of arguments, and how long it has been interpreted.
+    """A function for some types of arguments, and how long it was interpreted: in all processes.
 
-    ``finish`` compiles it, or loads it from disk.
+    A file has a byte for each of these milliseconds.
     """
 
-    def __init__(self, owner: Tier, signature: Any, finish: Callable[[], object]) -> None:
-        self.owner, self.finish = owner, finish
-        self.arguments = normalize_signature(signature)[0]
-        self.limit = owner.limit
-        self.seconds = self.noted = 0.0
-        self.path: Path | None = None
+    def __init__(self, tier: Tier, signature: Any, finish: Callable[[], object] | None = None) -> None:
+        self.tier, self.finish, self.seconds, self.path = tier, finish, 0.0, None
+        self.arguments = tuple(normalize_signature(signature)[0])
         with contextlib.suppress(OSError, RuntimeError):
-            path = owner.function._cache.path_of(signature, owner.function.targetctx)
-            self.limit = 0.0 if path.exists() else self.limit
+            path = tier.function._cache.path_of(signature, tier.function.targetctx.codegen())
             self.path = path.with_suffix(".seconds")
-            self.seconds = self.noted = self.path.stat().st_size / TICKS
+            self.seconds = math.inf if path.exists() else self.path.stat().st_size / 1000
 
     @property
     def is_compiled(self) -> bool:
         """Return True if the process has it."""
-        return tuple(self.arguments) in self.owner.function.overloads
+        return self.arguments in self.tier.function.overloads
 
     @property
     def left(self) -> float:
-        """Seconds for which it can still be interpreted."""
-        forced = tier()
-        if forced == "compiled" or not self.owner.limit:
-            return 0.0
-        return math.inf if forced == "python" else self.limit - self.seconds
+        """Seconds for which it may still be interpreted."""
+        return share * self.tier.source[1] - self.seconds  # type: ignore[operator]
 
     def add(self, seconds: float) -> None:
-        """Count seconds, also for later processes."""
+        """Count seconds, for later processes as well."""
         self.seconds += seconds
-        n_ticks = int((self.seconds - self.noted) * TICKS)
-        if n_ticks and self.path is not None:
-            self.noted += n_ticks / TICKS
-            with contextlib.suppress(OSError), self.path.open("ab") as file:
-                file.write(b"." * n_ticks)
-
-    def compile(self) -> None:
-        """Compile it, or load it; no seconds are noted any more."""
-        with _lock:
-            if not self.is_compiled:
-                self.finish()
-        if self.path is not None and self.noted:
+        if self.path is not None and (noted := round(1000 * seconds)):
             with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
-        _let_drivers_ask()
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("ab") as file:
+                    file.write(bytes(noted))
 
 
 class Tier:
-    """What a dispatcher asks for the function that serves its arguments."""
+    """What Numba asks for a function where it has compiled none."""
 
     asked: Version | None = None
-    """The only version of a driver, or that of a kernel which drivers call."""
+    """The only version of a driver, or that of a kernel for drivers."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self._versions: dict[Any, Version] = {}
+        self.version_of = cache(partial(Version, self))
 
     @cached_property
-    def source(self) -> tuple[Kernel, float]:
-        """The source that ends at the limit, and this limit in seconds; 0 if it is not to be interpreted."""
+    def source(self) -> tuple[Kernel, int]:
+        """The source that can be given up, and the size of its bytecode; 0 if its bits may be others."""
         done: dict[int, Kernel] = {}
         source = _as_python(self.function, done, range=_range)
         size = sum(len(one.__code__.co_code) for one in done.values())
-        return source, SHARE * size * all(map(_is_alike, done.values()))
-
-    @property
-    def limit(self) -> float:
-        return self.source[1]
+        return source, size * all(map(_is_alike, done.values()))
 
     def __call__(self, *arguments: Any) -> Kernel:
         """The compiled function, or one that interprets the source."""
         if _here.until is not None:  # called by what is interpreted
-            if not self.limit:
+            if not self.source[1]:
                 raise _TooLong
-            return lambda *given: self.source[0](*map(_value, given))
-        version = self.asked or self._version(arguments)
+            return self.source[0]
+        version = self.asked or self.version_of(tuple(map(self.function.typeof_pyval, arguments)))
         missing = [one for one in (version, *map(_asked_of, arguments)) if one and not one.is_compiled]
-        if missing and all(one.left > 0 for one in missing) and _is_small(tuple(map(_value, arguments))):
-            return partial(self._interpret, version, missing)
-        return self._compile(version, missing, arguments)
+        if missing and min(one.left for one in missing) > 0 and _is_small(arguments):
+            return partial(self._interpret, missing)
+        return self._compiled(missing, arguments)
 
-    def _version(self, arguments: tuple[Any, ...]) -> Version:
-        kinds = tuple(
-            types.Omitted(given.value) if isinstance(given, OmittedArg) else self.function.typeof_pyval(given)
-            for given in arguments
-        )
-        if kinds not in self._versions:
-            self._versions[kinds] = Version(self, kinds, partial(Dispatcher._compile_for_args, self.function, *arguments))
-        return self._versions[kinds]
+    def _compiled(self, missing: list[Version], arguments: tuple[Any, ...]) -> Kernel:
+        if self.asked is None:
+            return Dispatcher._compile_for_args(self.function, *arguments)  # type: ignore[no-any-return]
+        with _lock:
+            for one in missing:
+                if one.finish and not one.is_compiled:
+                    one.finish()
+        _let_drivers_ask()
+        return self.function.overloads[self.asked.arguments].entry_point  # type: ignore[no-any-return]
 
-    def _compile(self, version: Version, missing: list[Version], arguments: tuple[Any, ...]) -> Kernel:
-        for one in missing:
-            one.compile()
-        if self.asked:
-            return self.function.overloads[tuple(version.arguments)].entry_point  # type: ignore[no-any-return]
-        return Dispatcher._compile_for_args(self.function, *arguments)  # type: ignore[no-any-return]
-
-    def _interpret(self, version: Version, missing: list[Version], *arguments: Any) -> Any:
-        given = tuple(
-            asked.owner.source[0] if (asked := _asked_of(one)) in missing else _value(one) for one in arguments
-        )
+    def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
+        given = [one.tier.source[0] if (one := _asked_of(each)) in missing else each for each in arguments]
         arrays = [one for one in _leaves(given) if isinstance(one, np.ndarray) and one.flags.writeable]
         before = [one.copy() for one in arrays]
-        started, left = thread_time(), sum(one.left for one in missing)
-        _here.most, _here.until = started + left, perf_counter() + left
+        started, shares = thread_time(), [one.left for one in missing]
+        _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
         try:
             with np.errstate(all="ignore", divide="raise", over="raise"):
                 return _as_compiled(self.source[0](*given))
-        except Exception as error:
-            if os.environ.get("DBG"): import traceback; print(self.function.__name__, self.limit, thread_time()-started); traceback.print_exc()
+        except Exception:
             for one, copy in zip(arrays, before, strict=True):
                 one[...] = copy
-            if not isinstance(error, _TooLong):
-                version.limit = 0.0
         finally:
             _here.until = None
-            for each in missing:
-                each.add((thread_time() - started) * (each.left / left if left < math.inf else 1))
-        return self._compile(version, missing, arguments)(*arguments)
-
-
-def _value(given: Any) -> Any:
-    return given.value if isinstance(given, OmittedArg) else given
+            for version, left in zip(missing, shares, strict=True):
+                version.add((thread_time() - started) * left / sum(shares))
+        return self._compiled(missing, arguments)(*arguments)
 
 
 def _asked_of(kernel: Any) -> Version | None:
     return getattr(getattr(kernel, "_compile_for_args", None), "asked", None)
 
 
-_asked: list[Version] = []
-"""Those of all drivers and kernels."""
-
-
 def waits(function: Any, signature: Any, finish: Callable[[], object]) -> bool:
     """Return True if a driver or a kernel is interpreted first; `finish` compiles it later."""
-    own = function._compile_for_args
-    if not isinstance(own, Tier):
+    tier = function._compile_for_args
+    if not isinstance(tier, Tier):
         return False
-    if own.asked is None:
-        own.asked = Version(own, signature, finish)
-        _asked.append(own.asked)
+    tier.asked = tier.asked or Version(tier, signature, finish)
+    _asking.add(tier)
     _let_drivers_ask()
-    return not own.asked.is_compiled and own.asked.left > 0
+    return tier.asked.left > 0
 
 
 def _let_drivers_ask() -> None:
-    """Compiled drivers can call compiled kernels only, so that they ask while there are others."""
-    some = any(not one.is_compiled for one in _asked)
-    for one in _asked:
+    """Let compiled drivers ask for their code while there are kernels that are not compiled."""
+    found = [tier.asked for tier in list(_asking) if tier.asked]
+    some = not all(one.is_compiled for one in found)
+    for one in found:
         if one.is_compiled and any(isinstance(kind, types.FunctionType) for kind in one.arguments):
-            one.owner.function.disable_compile(not some)
+            one.tier.function.disable_compile(not some)
