@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import os
 import sys
-import threading
 import time
 from functools import partial
 from types import TracebackType
@@ -20,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from .._typing import Kernel
 from ._cache import KernelCache
 from ._signature import FORMS
-from ._tier import Tier, waits
+from ._tier import Tier, compile_or_wait
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -28,7 +27,6 @@ literal 0 twice: for the literal, and for any integer."""
 TRUE: Any = np.bool_(True)
 FALSE: Any = np.bool_(False)
 """Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
-_compiling = threading.Lock()
 COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 LONG = 3.0
 """Seconds of compiling after which a call of the library says so."""
@@ -77,21 +75,22 @@ def compile_kernel(kernel: Kernel, owner: str, form: str = "", *, now: bool = Tr
     what, arguments, signature = FORMS[form]
     if not isinstance(kernel, Dispatcher):
         return kernel
-    finish = partial(compile_kernel, kernel, owner, form)
-    try:
-        with _compiling:
-            if now or not waits(kernel, signature, finish):
-                kernel.compile(signature)
-            if "get_compile_result" not in vars(kernel):
-                vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
-    except Exception as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        reason = " ".join(lines[:4]) or "no reason given"
-        msg = (
-            f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
-            f"({', '.join(arguments)}) -> {signature.return_type} of knnccv.kernel: {reason}"
-        )
-        raise TypeError(msg) from error
+    if "get_compile_result" not in vars(kernel):
+        vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
+
+    def compile_it() -> None:
+        try:
+            kernel.compile(signature)
+        except Exception as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            reason = " ".join(lines[:4]) or "no reason given"
+            msg = (
+                f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
+                f"({', '.join(arguments)}) -> {signature.return_type} of knnccv.kernel: {reason}"
+            )
+            raise TypeError(msg) from error
+
+    compile_or_wait(kernel, signature, compile_it, now)
     return kernel
 
 
@@ -118,20 +117,9 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     that is its argument, again in every process, and would never find the result in the cache. The source
     may be interpreted first.
     """
-    with _compiling:
-        finish = partial(_compile_only, function, signature)
-        if (
-            isinstance(function, Dispatcher)
-            and not function.signatures
-            and not waits(function, signature, finish)
-        ):
-            finish()
+    if isinstance(function, Dispatcher) and not function.signatures:
+        compile_or_wait(function, signature, partial(function.compile, signature))
     return function
-
-
-def _compile_only(driver: Any, signature: Any) -> None:
-    driver.compile(signature)
-    driver.disable_compile()
 
 
 def check_kernel(kernel: object, owner: str, form: str = "") -> None:

@@ -1,13 +1,13 @@
 """The source of kernels, run by Python: on Fractions, and in place of compiling while that is faster.
 
-Compiling takes seconds, and Python is fast enough for small tables. A function that has no compiled version
-for its arguments, in the process or on disk, is therefore interpreted, until this has taken a share of the
-time that compiling it would, all calls of all processes together. A call that takes too long is given up: the
-arrays that it has written are restored, and it begins again, compiled.
+Compiling takes seconds, and Python is fast enough for small tables. So a function that has no compiled
+version for its arguments, in the process or on disk, is interpreted, until that has taken a share of the
+time that compiling it takes, in all processes together. A call that takes too long is given up: the arrays
+that it has written are restored, and it begins again, compiled.
 
 Both tiers give the same bits. What Python, NumPy and compiled code compute in different ways is compiled at
-once: see `_is_alike` and `_is_small`. So is a call in which the source divides by zero, leaves the range of a
-number, or fails: compiled code then decides.
+once, see `_is_alike` and `_is_small`. So is a call in which the source divides by zero, leaves the range of
+numbers, or fails: compiled code then decides.
 
 Numba's dispatcher asks ``_compile_for_args`` when it has no version that fits, so calls of compiled code do
 not pass through here.
@@ -23,7 +23,7 @@ import threading
 import types as pytypes
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -35,16 +35,14 @@ from numba.core.sigutils import normalize_signature
 from .._typing import Kernel
 
 TIERS = {"": 2e-4, "python": 1e3, "compiled": 0.0}
-"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of those of compiling."""
+"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
 MOST_ENTRIES = 300_000
 """Entries of all arrays of a call that is interpreted."""
-STEPS = 256
-"""Steps of a loop after which the source looks at the clock."""
 ALIKE = {
-    np: "arange argmax bool_ empty empty_like flatnonzero float64 floor full inf int32 int64 isfinite isnan nan "
-    "ones pi searchsorted uint64 zeros zeros_like",
+    np: "arange argmax bool_ empty empty_like flatnonzero float64 floor full inf int32 int64 isfinite "
+    "isnan nan ones pi searchsorted uint64 zeros zeros_like",
     math: "ceil cos exp floor inf isnan log log1p nan pi sqrt",
-    np.ndarray: "any astype copy ctypes data dtype fill flatten max min ndim ravel reshape shape size T view",
+    np.ndarray: "any astype copy ctypes data dtype fill flatten max min ndim ravel reshape shape size view",
 }
 """What has the same bits in both tiers; NumPy's own exponentials and sums have others."""
 UNLIKE = ("**", "**=", "@", "@=")
@@ -68,7 +66,7 @@ class _TooLong(Exception):
 
 _here = _Here()
 _lock = threading.RLock()  # one thread compiles
-_asking: set[Tier] = set()  # those of all drivers and kernels
+_asked: dict[Any, Version] = {}  # those of all drivers, and of the kernels that drivers call
 
 
 def compile_at_once() -> None:
@@ -77,17 +75,15 @@ def compile_at_once() -> None:
     share = 0.0
 
 
-def as_python(function: Kernel) -> Kernel:
+def as_python(function: Kernel, done: dict[int, Kernel] | None = None, **names: Any) -> Kernel:
     """The unjitted source of a function, and of the jitted functions that it calls.
 
     On Fractions the source computes exact rational numbers. ``py_func`` of a kernel is not enough, since
     its globals still hold the compiled helpers. Helpers are found by their bare global names; a helper
-    called as ``module.helper`` stays compiled.
+    called as ``module.helper`` stays compiled. ``done`` has the sources found so far, by their ids; all of
+    them know these ``names``.
     """
-    return _as_python(function, {})
-
-
-def _as_python(function: Kernel, done: dict[int, Kernel], **names: Any) -> Kernel:
+    done = {} if done is None else done
     source = getattr(function, "py_func", function)
     if id(source) in done:
         return done[id(source)]
@@ -98,31 +94,20 @@ def _as_python(function: Kernel, done: dict[int, Kernel], **names: Any) -> Kerne
     done[id(source)] = twin
     for name in source.__code__.co_names:
         if isinstance(scope.get(name), Dispatcher):
-            scope[name] = _as_python(scope[name], done, **names)
+            scope[name] = as_python(scope[name], done, **names)
         elif hasattr(scope.get(name), "plain"):  # an intrinsic
             scope[name] = scope[name].plain
     return twin
 
 
-def _look_at_the_clock() -> None:
+def _range(*bounds: int) -> range:
+    """Python's range, which gives up a call that takes too long."""
     if perf_counter() > _here.until:  # type: ignore[operator]
         left = _here.most - thread_time()  # to ask for it takes longer
         _here.until = perf_counter() + left
         if left <= 0:
             raise _TooLong
-
-
-def _range(*bounds: int) -> Iterable[int]:
-    """Python's range, which gives up a call that takes too long."""
-    _look_at_the_clock()
-    whole = range(*bounds)
-    return whole if len(whole) <= STEPS else chain.from_iterable(_pieces(whole))
-
-
-def _pieces(whole: range) -> Iterator[range]:
-    for start in range(0, len(whole), STEPS):
-        _look_at_the_clock()
-        yield whole[start : start + STEPS]
+    return range(*bounds)
 
 
 def _is_alike(function: Any) -> bool:
@@ -177,6 +162,13 @@ class Version:
         """Return True if the process has it."""
         return self.arguments in self.tier.function.overloads
 
+    def compile(self) -> None:
+        """Compile it, or load it from disk."""
+        with _lock:
+            if self.finish and not self.is_compiled:
+                self.finish()
+            _let_drivers_ask()
+
     @property
     def left(self) -> float:
         """Seconds for which it may still be interpreted."""
@@ -195,18 +187,14 @@ class Version:
 class Tier:
     """What Numba asks for a function where it has compiled none."""
 
-    asked: Version | None = None
-    """The only version of a driver, or that of a kernel for drivers."""
-
     def __init__(self, function: Any) -> None:
-        self.function = function
-        self.version_of = cache(partial(Version, self))
+        self.function, self.version_of = function, cache(partial(Version, self))
 
     @cached_property
     def source(self) -> tuple[Kernel, int]:
         """The source that can be given up, and the size of its bytecode; 0 if its bits may be others."""
         done: dict[int, Kernel] = {}
-        source = _as_python(self.function, done, range=_range)
+        source = as_python(self.function, done, range=_range)
         size = sum(len(one.__code__.co_code) for one in done.values())
         return source, size * all(map(_is_alike, done.values()))
 
@@ -216,24 +204,27 @@ class Tier:
             if not self.source[1]:
                 raise _TooLong
             return self.source[0]
-        version = self.asked or self.version_of(tuple(map(self.function.typeof_pyval, arguments)))
-        missing = [one for one in (version, *map(_asked_of, arguments)) if one and not one.is_compiled]
+        kinds = tuple(map(self.function.typeof_pyval, arguments))
+        kernels = [_asked[one] for one in arguments if isinstance(one, Dispatcher) and one in _asked]
+        missing = [
+            self.version_of(kinds) if self.function not in _asked else _asked[self.function],
+            *kernels,
+        ]
+        missing = [one for one in missing if not one.is_compiled]
         if missing and min(one.left for one in missing) > 0 and _is_small(arguments):
             return partial(self._interpret, missing)
         return self._compiled(missing, arguments)
 
     def _compiled(self, missing: list[Version], arguments: tuple[Any, ...]) -> Kernel:
-        if self.asked is None:
-            return Dispatcher._compile_for_args(self.function, *arguments)  # type: ignore[no-any-return]
-        with _lock:
-            for one in missing:
-                if one.finish and not one.is_compiled:
-                    one.finish()
-        _let_drivers_ask()
-        return self.function.overloads[self.asked.arguments].entry_point  # type: ignore[no-any-return]
+        if self.function not in _asked:
+            return Dispatcher._compile_for_args(self.function, *arguments)  # type: ignore[attr-defined,no-any-return]
+        for one in missing:
+            one.compile()
+        return self.function.overloads[_asked[self.function].arguments].entry_point  # type: ignore[no-any-return]
 
     def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
-        given = [one.tier.source[0] if (one := _asked_of(each)) in missing else each for each in arguments]
+        sources = {one.tier.function: one.tier.source[0] for one in missing}
+        given = [sources.get(one, one) if isinstance(one, Dispatcher) else one for one in arguments]
         arrays = [one for one in _leaves(given) if isinstance(one, np.ndarray) and one.flags.writeable]
         before = [one.copy() for one in arrays]
         started, shares = thread_time(), [one.left for one in missing]
@@ -251,25 +242,22 @@ class Tier:
         return self._compiled(missing, arguments)(*arguments)
 
 
-def _asked_of(kernel: Any) -> Version | None:
-    return getattr(getattr(kernel, "_compile_for_args", None), "asked", None)
-
-
-def waits(function: Any, signature: Any, finish: Callable[[], object]) -> bool:
-    """Return True if a driver or a kernel is interpreted first; `finish` compiles it later."""
+def compile_or_wait(function: Any, signature: Any, finish: Callable[[], object], now: bool = False) -> None:
+    """Compile a driver or a kernel by `finish`, unless it is to be interpreted first."""
     tier = function._compile_for_args
-    if not isinstance(tier, Tier):
-        return False
-    tier.asked = tier.asked or Version(tier, signature, finish)
-    _asking.add(tier)
+    if not isinstance(tier, Tier):  # Numba's own, of another decorator
+        finish()
+        return
+    version = _asked.setdefault(function, Version(tier, signature, finish))
+    if now or version.left <= 0:
+        version.compile()
     _let_drivers_ask()
-    return tier.asked.left > 0
 
 
 def _let_drivers_ask() -> None:
     """Let compiled drivers ask for their code while there are kernels that are not compiled."""
-    found = [tier.asked for tier in list(_asking) if tier.asked]
-    some = not all(one.is_compiled for one in found)
+    found = list(_asked.values())
+    ready = all(one.is_compiled for one in found)
     for one in found:
         if one.is_compiled and any(isinstance(kind, types.FunctionType) for kind in one.arguments):
-            one.tier.function.disable_compile(not some)
+            one.tier.function.disable_compile(ready)

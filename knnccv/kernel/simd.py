@@ -51,10 +51,9 @@ class _Model(models.PrimitiveModel):
 def function_of(module: str, definition: Callable[..., Any], plain: Any) -> Any:
     """An intrinsic of a module, whose source its callers' cache then knows; `plain` without compilation."""
     definition.__module__ = module
-    if _PLAIN:
-        return plain
-    found = intrinsic(definition)
-    found.plain = plain  # type: ignore[attr-defined]
+    found: Any = plain if _PLAIN else intrinsic(definition)
+    if found is not plain:
+        found.plain = plain
     return found
 
 
