@@ -131,16 +131,24 @@ def _leaves(values: Iterable[Any]) -> Iterator[Any]:
 
 def _is_small(arguments: tuple[Any, ...]) -> bool:
     """Return True if there are few numbers, of types whose arithmetic is the same."""
-    arrays = [one for one in _leaves(arguments) if hasattr(one, "dtype")]
+    arrays = [one for one in _leaves(arguments) if _dtype_of(one) is not None]
     return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
 
 
-def _as_compiled(value: Any) -> Any:
-    """A result of Python's own numbers, as compiled code returns them."""
+def _dtype_of(value: Any) -> Any:
+    return getattr(value, "dtype", None)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """A value, or a tuple of such, with all parts changed."""
     if isinstance(value, tuple):
-        inner = map(_as_compiled, value)
-        return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
-    return value.item() if isinstance(value, np.generic) else value
+        parts = [_each(change, one) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return change(value)
+
+
+def _as_compiled(result: Any) -> Any:
+    return result.item() if isinstance(result, np.generic) else result  # compiled code returns Python's
 
 
 class Version:
@@ -224,14 +232,23 @@ class Tier:
 
     def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
         sources = {one.tier.function: one.tier.source[0] for one in missing}
-        given = [sources.get(one, one) if isinstance(one, Dispatcher) else one for one in arguments]
-        arrays = [one for one in _leaves(given) if isinstance(one, np.ndarray) and one.flags.writeable]
+        arrays = [one for one in _leaves(arguments) if isinstance(one, np.ndarray) and one.flags.writeable]
         before = [one.copy() for one in arrays]
+        wide = {id(one): one.astype(np.int64) for one in _leaves(arguments) if _dtype_of(one) == np.int32}
+
+        def given(value: Any) -> Any:
+            return (
+                sources.get(value, value) if isinstance(value, Dispatcher) else wide.get(id(value), value)
+            )
+
         started, shares = thread_time(), [one.left for one in missing]
         _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
         try:
-            with np.errstate(all="ignore", divide="raise", over="raise"):
-                return _as_compiled(self.source[0](*given))
+            with np.errstate(all="ignore", divide="raise"):
+                result = self.source[0](*_each(given, arguments))
+            for one in arrays:
+                one[...] = wide.get(id(one), one)
+            return _each(_as_compiled, result)
         except Exception:
             for one, copy in zip(arrays, before, strict=True):
                 one[...] = copy
