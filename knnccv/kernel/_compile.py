@@ -159,7 +159,7 @@ class Compiling(event.Listener):
         Number of compiled functions, including those that others call.
     """
 
-    def __init__(self, message: str, after: float = 0.0) -> None:
+    def __init__(self, message: str, after: float = LONG) -> None:
         self.message: str | None = message
         self.after = after
         self.seconds = 0.0
@@ -213,9 +213,8 @@ class _Note(Compiling):
 
 
 _note = _Note(
-    "knnccv compiles its kernels when they are first needed, and keeps them on disk: later calls and "
-    "processes do not wait. knnccv.warm() compiles all of them ahead; KNNCCV_COMPILE_NOTE=0 hides this.",
-    LONG,
+    "knnccv compiles kernels that it needs for long, and keeps them on disk: later calls and "
+    "processes do not wait. knnccv.warm() compiles all of them ahead; KNNCCV_COMPILE_NOTE=0 hides this."
 )
 
 

@@ -23,7 +23,7 @@ from numba.core import event
 import knnccv as library
 from knnccv.__main__ import main as library_main
 from knnccv.datasets import uci_names
-from knnccv.kernel import cache_folder
+from knnccv.kernel import Compiling, cache_folder
 from knnccv.reproduce import REPRODUCTIONS, Reproduction
 from knnccv.reproduce._paper import Comparison
 
@@ -98,6 +98,7 @@ def test_a_command_says_that_it_compiles_and_its_time_has_no_compilation(capsys,
     assert main([*QUICK.split()]) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("knnccv._cli.score._compile", compile_something)
+    monkeypatch.setattr(Compiling.__init__, "__defaults__", (0.0,))  # not after seconds only
     assert main([*QUICK.split(), "--json"]) == 0
     found = capsys.readouterr()
     assert re.fullmatch(r"knnccv: compiling once the kernels of this rule \(about \d+ s.*\)\n", found.err)
