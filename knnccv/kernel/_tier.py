@@ -160,7 +160,7 @@ class Version:
     def __init__(self, tier: Tier, signature: Any, finish: Callable[[], object] | None = None) -> None:
         self.tier, self.finish, self.seconds, self.path = tier, finish, 0.0, None
         self.arguments = tuple(normalize_signature(signature)[0])
-        with contextlib.suppress(OSError, RuntimeError):
+        with contextlib.suppress(OSError, RuntimeError, AttributeError):  # Numba's own cache has no paths
             path = tier.function._cache.path_of(signature, tier.function.targetctx.codegen())
             self.path = path.with_suffix(".seconds")
             self.seconds = math.inf if path.exists() else self.path.stat().st_size / 1000
@@ -261,10 +261,7 @@ class Tier:
 
 def compile_or_wait(function: Any, signature: Any, finish: Callable[[], object], now: bool = False) -> None:
     """Compile a driver or a kernel by `finish`, unless it is to be interpreted first."""
-    tier = function._compile_for_args
-    if not isinstance(tier, Tier):  # Numba's own, of another decorator
-        finish()
-        return
+    tier = vars(function).setdefault("_compile_for_args", Tier(function))
     version = _asked.setdefault(function, Version(tier, signature, finish))
     if now or version.left <= 0:
         version.compile()
