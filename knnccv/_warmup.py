@@ -15,7 +15,7 @@ from .bootstrap import bootstrap_score
 from .curves import loo_curve, surface
 from .designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from .episodes import Episodes, expected_episodes, sampled_episodes
-from .kernel import compile_kernel
+from .kernel import compile_at_once, compile_kernel
 from .montecarlo import monte_carlo_cv, screened_cv
 from .neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
 from .results import complete_cv
@@ -57,7 +57,8 @@ def warm(*, progress: bool = False) -> None:
     """Compile the functions of the built-in variants, designs, metrics, curves, retrieval and episodes.
 
     This takes minutes the first time, later some seconds; the command ``knnccv warm`` does the same.
-    Without it, a call compiles the functions that no earlier call needed. Tables with categories
+    Without it, a call interprets the functions that no earlier call has compiled, and compiles those that
+    take long. Afterwards this process interprets none. Tables with categories
     (`knnccv.hvdm`, `knnccv.rib`) are not included.
 
     Parameters
@@ -76,6 +77,7 @@ def warm(*, progress: bool = False) -> None:
     >>> knnccv.warm()
     """
     check_pool(None, None, progress)
+    compile_at_once()
     for_each(lambda step: step(), _steps(), 1, progress, unit="step")
 
 

@@ -11,6 +11,7 @@ same lines are exact.
 from __future__ import annotations
 
 import functools
+import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from numba import types
 from numba.extending import overload
 
 from ._typing import Array
-from .kernel import CONSTRAINTS, LABELS, as_python, inner, jit
+from .kernel import CONSTRAINTS, LABELS, ZERO, as_python, inner, jit
 
 __all__ = [
     "Inclusion",
@@ -40,6 +41,15 @@ __all__ = [
 
 MAX_KEPT_TAILS = 256
 """Lists shorter than this are looked up by the numbers of their two classes."""
+
+
+@inner
+def total_of(numbers):
+    """The sum of numbers (n,), one added after the other: NumPy's own, not compiled, has other bits."""
+    total = ZERO
+    for number in numbers:
+        total += number
+    return total
 
 
 @inner
@@ -124,7 +134,7 @@ def fill_binomial(law, rate):
         law[b + 1] = law[b] * (n - b) / (b + 1) * odds
     for b in range(mode, 0, -1):
         law[b - 1] = law[b] * b / (n - b + 1) / odds
-    total = law.sum()
+    total = total_of(law)
     for b in range(n + 1):
         law[b] /= total
 
@@ -151,7 +161,7 @@ def _gauss_legendre(n):
     """Gauss-Legendre nodes and weights on [0, 1], by Newton's method; O(n^2)."""
     nodes, weights = np.empty(n), np.empty(n)
     for i in range(n):
-        x = np.cos(np.pi * (i + 0.75) / (n + 0.5))
+        x = math.cos(math.pi * (i + 0.75) / (n + 0.5))
         slope = 1.0
         for _ in range(100):
             before, here = 1.0, x
@@ -305,7 +315,7 @@ def stratified_tails(items, lengths, targets, labels, constraints, nearest, out)
     product = np.zeros(nearest)
     size = items.shape[1] + 1 if n_strata == 2 and items.shape[1] < MAX_KEPT_TAILS else 0
     kept = np.full((2, size, size), np.nan)  # by the tested class, and the samples of each class
-    n_others = constraints.counts.sum() - constraints.held_out
+    n_others = total_of(constraints.counts) - constraints.held_out
     for r in range(len(targets)):
         if lengths[r] >= n_others:  # all are listed; the walk below counts no samples beyond `n_train`
             out[r] = 0.0
@@ -340,8 +350,8 @@ def stratified_tails(items, lengths, targets, labels, constraints, nearest, out)
             multiply_into(product, rows[seen_classes[s]], nearest - 1)
             passed[seen_classes[s]] = 0
         if size > 0:
-            kept[own_class, lengths[r] - n_ones, n_ones] = min(product.sum(), 1.0)
-        out[r] = min(product.sum(), 1.0)
+            kept[own_class, lengths[r] - n_ones, n_ones] = min(total_of(product), 1.0)
+        out[r] = min(total_of(product), 1.0)
 
 
 STRATIFIED_TAILS = types.void(

@@ -8,6 +8,9 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+# Compiled code is tested, as kernels are compared with enumerations; `test_tier` tests the other tier.
+os.environ.setdefault("KNNCCV_TIER", "compiled")
+
 import mirror as local
 import pooch  # noqa: F401 - now, or its log would keep the stream of the first test that asks for it
 import pytest

@@ -62,7 +62,9 @@ def run_warm(args: argparse.Namespace) -> int:
     from .._warmup import warm
     from ..kernel import Compiling, cache_folder
 
-    with Compiling("knnccv: compiling once all kernels (about 3 minutes of processor time)") as compiling:
+    with Compiling(
+        "knnccv: compiling once all kernels (about 3 minutes of processor time)", 0.0
+    ) as compiling:
         warm(progress=args.progress)
     if compiling.functions:
         functions = f"{compiling.functions} function{'s' * (compiling.functions != 1)}"

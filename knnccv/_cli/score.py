@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import re
 import reprlib
 import textwrap
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +17,8 @@ from .. import designs
 from .._files import written_whole
 from .._formatting import _listed, bound_text, magnitude, plain
 from .._labels import majority_class
-from .._parallel import one_bar
 from .._version import __version__
-from ..designs import Design, LeaveGroupsOut, as_design
+from ..designs import LeaveGroupsOut, as_design
 from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
 from ..montecarlo import monte_carlo_cv
@@ -124,7 +121,6 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
     how = {**asked, **given, "random_state": args.seed}
     noted = SupervisedDistanceWarning, InferenceWarning
     with computing(args.progress, COMPILES_ONCE, *noted) as (compiling, warned):
-        _compile(rule, cv, args)
 
         def timed(function: Any, **more: Any) -> Any:
             before = compiling.seconds
@@ -158,26 +154,6 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
             answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
-
-
-def _compile(rule: Variant, cv: Any, args: argparse.Namespace) -> None:
-    """Score a few made-up samples by the same rule, so that the answer's time contains no loading.
-
-    No samples tie. The kernels for ties are compiled later, if the table has some.
-    """
-    y = np.arange(32) % 2
-    X: Any = np.arange(32.0)[:, None] ** 1.5
-    tiny: Any = as_design(2, stratified=cv.stratifies) if isinstance(cv, Design) else 2
-    if isinstance(cv, LeaveGroupsOut):
-        tiny = LeaveGroupsOut(np.arange(32) // 8, min(cv.p, 2))
-    # A rule that these defaults do not suit is compiled later, and raises its errors then.
-    with contextlib.suppress(ValueError, TypeError), warnings.catch_warnings(), one_bar(False):
-        warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        if args.metric in data.MIXED_METRICS:
-            mixed = Table("", np.column_stack([X, y]), y, ("", ""), "", False, categorical=(False, True))
-            X, _ = data.neighbors_or_features(args, mixed, rule)
-        complete_cv(X, y, rule, tiny, ties=args.ties)
-        monte_carlo_cv(X, y, rule, tiny, ties=args.ties, n_runs=1)
 
 
 @dataclass(eq=False)

@@ -37,7 +37,7 @@ from .._parallel import stop_flag
 from .._typing import Array
 from ..kernel import inner, jit
 from ..kernel.simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
-from ..sampling import step_without_replacement
+from ..sampling import step_without_replacement, total_of
 from ._profile_ties import add_ties
 
 # C(i, K) rho^K must stay within the range of a double: below e^K, and above 2^-K.
@@ -445,7 +445,7 @@ def weigh_profile(profile, first, ended, n_available, n_train, scores, tails):
     depth, max_k = profile.shape[1] - 1, profile.shape[2] - 1
     law = np.zeros(max_k + 1)  # distribution of the number of training samples among the first i
     law[0] = 1.0
-    going = ended.sum()
+    going = total_of(ended)
     scores[:] = 0.0
     tails[:] = 0.0
     stopped = first[1]  # smaller K are not needed

@@ -26,6 +26,7 @@ import numpy as np
 
 from .._parallel import aside
 from .._typing import Array
+from ..kernel import compile_at_once
 from ._deepen import deepen, first_depth
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ def announce(
     ``others`` are alternatives: description, trial and rows of each. The warning names the alternatives
     that at least halve the time.
     """
+    compile_at_once()  # or the time of interpreted code would be forecast
     found = aside(forecast, attempt, rows)
     problems = _PROBLEM_COUNT.get(_ProblemCount(1))
     seconds = problems.number * found.seconds / max(n_workers, 1)

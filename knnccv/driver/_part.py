@@ -82,7 +82,7 @@ class Step(NamedTuple):
 def _compiled(kernel: Kernel, form: str, owner: str) -> Kernel:
     if form in PASSES:
         compile_driver(*PASSES[form])
-    return compile_kernel(kernel, owner, form)
+    return compile_kernel(kernel, owner, form, now=False)
 
 
 @dataclass(frozen=True)

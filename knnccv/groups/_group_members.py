@@ -17,7 +17,7 @@ from numba import types
 from .._typing import Array
 from ..driver import INTEGERS, ROWS, SCORES, labels_differ
 from ..kernel import CONSTRAINTS, KERNEL, LABELS, Order, inner, jit
-from ..sampling import place_of
+from ..sampling import place_of, total_of
 
 
 class DrawnGroups(NamedTuple):
@@ -139,8 +139,8 @@ def _gain_of_urn(members, sums, left, n_train, unit):
     out_is_rarer = n_out < n_train
     rarer, other = (n_out, n_train) if out_is_rarer else (n_train, n_out)
     top = min(rarer, len(members))
-    probability = np.full((top + 1, members.sum() + 1), unit * 0)
-    gained = np.full((top + 1, members.sum() + 1), unit * 0)
+    probability = np.full((top + 1, total_of(members) + 1), unit * 0)
+    gained = np.full((top + 1, total_of(members) + 1), unit * 0)
     probability[0, 0] = unit * 1
     n_members = 0
     for j in range(len(members)):

@@ -101,7 +101,7 @@ class GroupScorer:
 
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
-        compile_kernel(self.kernel, "the scorer")
+        compile_kernel(self.kernel, "the scorer", now=False)
         compile_driver(score_rows, SCORE_ROWS)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
@@ -215,7 +215,7 @@ def group_scorer(
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or problem.variant.kernel_for(tasks[0])
-    compile_kernel(kernel, f"variant {problem.variant.name!r}")
+    compile_kernel(kernel, f"variant {problem.variant.name!r}", now=False)
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
     may_miss = np.arange(n_groups) < n_test  # all of them may be test groups
     scorer = GroupScorer(

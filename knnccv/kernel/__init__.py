@@ -14,7 +14,8 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_variant` defines `Variant`, the base class of every rule.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
   those of bits: one for each of 512 runs; `random` has random numbers.
-- `_compile` compiles kernels and drivers, says that this takes time, and runs the same source on Fractions.
+- `_compile` compiles kernels and drivers, and says that this takes time.
+- `_tier` runs their source: on Fractions, and in place of compiling while that is faster.
 - `_cache` keeps the compiled code on disk.
 
 The driver takes kernels as first-class functions of one type (`KERNEL`), so that the compiled driver is
@@ -30,7 +31,7 @@ from ._compile import FALSE as FALSE
 from ._compile import TRUE as TRUE
 from ._compile import ZERO as ZERO
 from ._compile import Compiling as Compiling
-from ._compile import as_python, check_kernel, compile_kernel, is_compiled, jit
+from ._compile import check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver
 from ._compile import inner as inner
 from ._score import ACCURACY as ACCURACY
@@ -52,6 +53,8 @@ from ._signature import REMOVAL as REMOVAL
 from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
 from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for, read_as, read_rest
+from ._tier import as_python
+from ._tier import compile_at_once as compile_at_once
 from ._variant import Link, Variant
 from ._variant import chain_of as chain_of
 from ._variant import is_blind as is_blind

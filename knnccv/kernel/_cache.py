@@ -87,7 +87,7 @@ class KernelCache(NullCache):
         """The compiled function; None if it must be compiled."""
         target.refresh()
         try:
-            path = self._file(signature, target.codegen())
+            path = self.path_of(signature, target.codegen())
             content = path.read_bytes()
         except (OSError, RuntimeError):
             return None
@@ -109,7 +109,7 @@ class KernelCache(NullCache):
             return
         payload = dumps(result._reduce())
         with contextlib.suppress(OSError, RuntimeError):
-            path = self._file(signature, result.library.codegen)
+            path = self.path_of(signature, result.library.codegen)
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_old(path.parent)
             part = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.part")
@@ -119,7 +119,14 @@ class KernelCache(NullCache):
             finally:
                 part.unlink(missing_ok=True)
 
-    def _file(self, signature: Any, codegen: Any) -> Path:
+    def path_of(self, signature: Any, codegen: Any) -> Path:
+        """The file of the compiled function, which may not be there.
+
+        Raises
+        ------
+        RuntimeError
+            If there is no folder, or no name for the file.
+        """
         arguments = normalize_signature(signature)[0]
         named = [_named_tuples(one) for one in arguments]
         text = repr((signature, named, codegen.magic_tuple(), _VERSIONS))
@@ -142,7 +149,7 @@ def _named_tuples(kind: Any) -> Any:
 def _remove_old(kept: Path) -> None:
     """Remove the files of the folder that have not been loaded for long; once in a process."""
     oldest = time.time() - KEPT_DAYS * 86_400
-    for path in [*kept.glob("*.knnccv"), *kept.glob("*.part")]:
+    for path in [one for kind in ("knnccv", "part", "seconds") for one in kept.glob(f"*.{kind}")]:
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < oldest:
                 path.unlink()

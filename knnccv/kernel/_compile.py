@@ -1,4 +1,4 @@
-"""Compile and check kernels and drivers, tell that this takes time, and run their source uncompiled."""
+"""Compile and check kernels and drivers, and tell that this takes time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import contextlib
 import inspect
 import os
 import sys
-import threading
 import time
-import types as pytypes
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from .._typing import Kernel
 from ._cache import KernelCache
 from ._signature import FORMS
+from ._tier import Tier, compile_or_wait
 
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
@@ -27,7 +27,6 @@ literal 0 twice: for the literal, and for any integer."""
 TRUE: Any = np.bool_(True)
 FALSE: Any = np.bool_(False)
 """Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
-_compiling = threading.Lock()
 COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 LONG = 3.0
 """Seconds of compiling after which a call of the library says so."""
@@ -40,7 +39,7 @@ def jit(function: Kernel, **options: Any) -> Kernel:
     """
     compiled: Kernel = numba.njit(nogil=True, **options)(function)
     if isinstance(compiled, Dispatcher):  # not while NUMBA_DISABLE_JIT is set
-        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+        vars(compiled).update(_cache=KernelCache(function), _compile_for_args=Tier(compiled))
     return compiled
 
 
@@ -55,31 +54,6 @@ def inner(function: Kernel) -> Kernel:
     return compiled
 
 
-def as_python(function: Kernel) -> Kernel:
-    """The unjitted source of a function, and of the jitted functions that it calls.
-
-    On Fractions the source computes exact rational numbers. ``py_func`` of a kernel is not enough, since
-    its globals still hold the compiled helpers. Helpers are found by their bare global names; a helper
-    called as ``module.helper`` stays compiled.
-    """
-    return _as_python(function, {})
-
-
-def _as_python(function: Kernel, done: dict[int, Kernel]) -> Kernel:
-    source = getattr(function, "py_func", function)
-    if id(source) in done:
-        return done[id(source)]
-    scope: dict[str, Any] = dict(source.__globals__)
-    twin = pytypes.FunctionType(
-        source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
-    )
-    done[id(source)] = twin
-    for name in source.__code__.co_names:
-        if isinstance(scope.get(name), Dispatcher):
-            scope[name] = _as_python(scope[name], done)
-    return twin
-
-
 def is_compiled(kernel: object) -> bool:
     """Return True for a jitted function, and for any function while NUMBA_DISABLE_JIT is set."""
     return isinstance(kernel, Dispatcher) or bool(
@@ -87,8 +61,10 @@ def is_compiled(kernel: object) -> bool:
     )
 
 
-def compile_kernel(kernel: Kernel, owner: str, form: str = "") -> Kernel:
+def compile_kernel(kernel: Kernel, owner: str, form: str = "", *, now: bool = True) -> Kernel:
     """Compile `kernel` for the one signature of its form, one of `FORMS`, in the calling thread.
+
+    Unless it has to be `now`, its source may be interpreted first.
 
     Raises
     ------
@@ -99,19 +75,22 @@ def compile_kernel(kernel: Kernel, owner: str, form: str = "") -> Kernel:
     what, arguments, signature = FORMS[form]
     if not isinstance(kernel, Dispatcher):
         return kernel
-    try:
-        with _compiling:
+    if "get_compile_result" not in vars(kernel):
+        vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
+
+    def compile_it() -> None:
+        try:
             kernel.compile(signature)
-            if "get_compile_result" not in vars(kernel):
-                vars(kernel)["get_compile_result"] = _by_identity(kernel.get_compile_result)
-    except Exception as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        reason = " ".join(lines[:4]) or "no reason given"
-        msg = (
-            f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
-            f"({', '.join(arguments)}) -> {signature.return_type} of knnccv.kernel: {reason}"
-        )
-        raise TypeError(msg) from error
+        except Exception as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            reason = " ".join(lines[:4]) or "no reason given"
+            msg = (
+                f"the {what} {_describe(kernel)} of {owner} does not fit the signature "
+                f"({', '.join(arguments)}) -> {signature.return_type} of knnccv.kernel: {reason}"
+            )
+            raise TypeError(msg) from error
+
+    compile_or_wait(kernel, signature, compile_it, now)
     return kernel
 
 
@@ -135,12 +114,11 @@ def compile_driver(function: Kernel, signature: Any) -> Kernel:
     """Compile a driver for its one signature, on first use, in the calling thread.
 
     No other signature is allowed afterwards. Otherwise Numba would specialize the driver on the kernel
-    that is its argument, again in every process, and would never find the result in the cache.
+    that is its argument, again in every process, and would never find the result in the cache. The source
+    may be interpreted first.
     """
-    with _compiling:
-        if isinstance(function, Dispatcher) and not function.signatures:
-            function.compile(signature)
-            function.disable_compile()
+    if isinstance(function, Dispatcher) and not function.signatures:
+        compile_or_wait(function, signature, partial(function.compile, signature))
     return function
 
 
@@ -181,7 +159,7 @@ class Compiling(event.Listener):
         Number of compiled functions, including those that others call.
     """
 
-    def __init__(self, message: str, after: float = 0.0) -> None:
+    def __init__(self, message: str, after: float = LONG) -> None:
         self.message: str | None = message
         self.after = after
         self.seconds = 0.0
@@ -235,9 +213,8 @@ class _Note(Compiling):
 
 
 _note = _Note(
-    "knnccv compiles its kernels when they are first needed, and keeps them on disk: later calls and "
-    "processes do not wait. knnccv.warm() compiles all of them ahead; KNNCCV_COMPILE_NOTE=0 hides this.",
-    LONG,
+    "knnccv compiles kernels that it needs for long, and keeps them on disk: later calls and "
+    "processes do not wait. knnccv.warm() compiles all of them ahead; KNNCCV_COMPILE_NOTE=0 hides this."
 )
 
 

@@ -51,7 +51,10 @@ class _Model(models.PrimitiveModel):
 def function_of(module: str, definition: Callable[..., Any], plain: Any) -> Any:
     """An intrinsic of a module, whose source its callers' cache then knows; `plain` without compilation."""
     definition.__module__ = module
-    return plain if _PLAIN else intrinsic(definition)
+    found: Any = plain if _PLAIN else intrinsic(definition)
+    if found is not plain:
+        found.plain = plain
+    return found
 
 
 def vector_function(

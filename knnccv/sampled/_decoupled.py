@@ -110,8 +110,8 @@ class DrawScorer:
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
         for kind in self.kinds:
-            compile_kernel(kind.decide, self.owner, DECIDES)
-            compile_kernel(kind.kernel, self.owner)
+            compile_kernel(kind.decide, self.owner, DECIDES, now=False)
+            compile_kernel(kind.kernel, self.owner, now=False)
         compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
         compile_driver(collect_draws, COLLECT_DRAWS)
         compile_driver(score_draws, SCORE_DRAWS)

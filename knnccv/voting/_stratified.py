@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from .._typing import Array
 from ..kernel import ZERO, inner, jit
-from ..sampling import multiply_into, tie_times
+from ..sampling import multiply_into, tie_times, total_of
 from ._fixed_size import passed_together
 from ._vote_scores import VoteDistributions, score_votes
 
@@ -64,7 +64,7 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     n_classes = len(available)
     n_flagged = ZERO
     if ties is not None:
-        n_flagged = extra.sum()
+        n_flagged = total_of(extra)
     n_levels = 2 if n_flagged > 0 else 1
     n_marks = min(constraints.n_extra, n_flagged, len(items) + 1) + 1
     distributions = VoteDistributions(
@@ -213,7 +213,7 @@ def _mixed_group(distributions, strata, members, tested_without, own_class, k, r
     at_item = np.full((n_seen, n_levels, n_votes), unit * 0)
     before = max_votes.copy()
     score = unit * 0
-    size = members.sum()
+    size = total_of(members)
     degree = size
     end = unit * 1
     rare = 0.0
@@ -344,7 +344,7 @@ def _share_later(time, rows, seen_classes, members, after, first, unit):
                 for b in range(k):
                     row[b] += probabilities[j] / total * after[first[s] + j, 0, b]
         multiply_into(product, row, k - 1)
-    return product.sum()
+    return total_of(product)
 
 
 @jit

@@ -12,7 +12,7 @@ import numpy as np
 
 from knnccv._validation import check_integer
 from knnccv.kernel import ACCURACY, NOT_SERVED, Link, Score, Tables, Task, Variant, jit
-from knnccv.sampling import multiply_into, place_of, step_without_replacement
+from knnccv.sampling import multiply_into, place_of, step_without_replacement, total_of
 from knnccv.voting import (
     ANY_RIGHT,
     VotingRule,
@@ -114,7 +114,7 @@ def rank_stratified_untied(order, labels, target, constraints):
         product[0] = unit
         for place in range(n_seen_classes):
             multiply_into(product, rows[place], top - 1)
-        score += p_none * n_own / own_left * product.sum()
+        score += p_none * n_own / own_left * total_of(product)
         p_none = p_none * (own_left - n_own) / own_left
         own_left -= 1
         if p_none == 0:

@@ -11,6 +11,7 @@ import numpy as np
 from knnccv._typing import Array
 from knnccv._validation import check_bool, check_choice
 from knnccv.kernel import Score, Task, inner, jit, read_as
+from knnccv.sampling import total_of
 
 from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (
@@ -69,7 +70,7 @@ def _chain(order, distances, labels, target, constraints, gaps):
     start = np.zeros(n_outputs)
     weights = np.full(fields.n_votes, 1 / fields.n_votes)
     if fields.form == RANKS:
-        total = constraints.weights.sum()
+        total = total_of(constraints.weights)
         for r in range(len(weights)):
             weights[r] = constraints.weights[r] / total
     if fields.normalize == 0:
@@ -161,7 +162,7 @@ def weighted_regression_decide(items, distances, labels, target, constraints):
     weights = np.empty(n)
     if fields.normalize == 1:
         fill_weights(fields.form, distances, n, scale, constraints.weights, weights)
-        total = weights.sum()
+        total = total_of(weights)
     else:
         for t in range(n):
             weights[t] = pair_weight(fields.form, distances[t], 1.0, scale)

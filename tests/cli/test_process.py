@@ -21,7 +21,7 @@ from numba.core import event
 
 import knnccv as library
 from knnccv.__main__ import main as library_main
-from knnccv.kernel import cache_folder
+from knnccv.kernel import Compiling, cache_folder
 
 slow = pytest.mark.slow
 needs_compiler = pytest.mark.skipif(
@@ -68,7 +68,7 @@ def test_data_sets_are_listed():
     assert all(entry["licence"] and entry["citation"] and entry["address"] for entry in listed)
 
 
-def compile_something(*_):
+def compile_something():
     @numba.njit
     def fresh(x):
         return x + 1
@@ -82,7 +82,13 @@ def test_a_command_says_that_it_compiles_and_its_time_has_no_compilation(capsys,
     capsys.readouterr()
     assert main([*QUICK.split()]) == 0
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("knnccv._cli.score._compile", compile_something)
+
+    def compiles(*args, **kwargs):
+        compile_something()
+        return library.complete_cv(*args, **kwargs)
+
+    monkeypatch.setattr("knnccv._cli.score.complete_cv", compiles)
+    monkeypatch.setattr(Compiling.__init__, "__defaults__", (0.0,))  # not after seconds only
     assert main([*QUICK.split(), "--json"]) == 0
     found = capsys.readouterr()
     assert re.fullmatch(r"knnccv: compiling once the kernels of this rule \(about \d+ s.*\)\n", found.err)
@@ -97,7 +103,6 @@ def test_a_command_says_that_it_compiles_and_its_time_has_no_compilation(capsys,
         return found
 
     monkeypatch.setattr("knnccv._cli.score.complete_cv", long)
-    monkeypatch.setattr("knnccv._cli.score._compile", lambda *_: None)
     assert 0 <= json.loads(run(f"{QUICK} --json").out)["seconds"] <= 999.5
 
 

@@ -117,7 +117,7 @@ def _settle(keys, values, low, items, ranked, doubts):
         for i in range(depth):
             nearest[i] = row[i] & low
         for i in range(depth):
-            sizes[i] = values[r, np.uint32(nearest[i])]
+            sizes[i] = values[r, np.uint64(nearest[i])]
         descents = 0
         for i in range(1, depth):
             descents += sizes[i] < sizes[i - 1]

@@ -1,0 +1,277 @@
+"""The source of kernels, run by Python: on Fractions, and in place of compiling while that is faster.
+
+Compiling takes seconds, and Python is fast enough for small tables. So a function that has no compiled
+version for its arguments, in the process or on disk, is interpreted, until that has taken a share of the
+time that compiling it takes, in all processes together. A call that takes too long is given up: the arrays
+that it has written are restored, and it begins again, compiled.
+
+Both tiers give the same bits. What Python, NumPy and compiled code compute in different ways is compiled at
+once, see `_is_alike` and `_is_small`. So is a call in which the source divides by zero, leaves the range of
+numbers, or fails: compiled code then decides.
+
+Numba's dispatcher asks ``_compile_for_args`` when it has no version that fits, so calls of compiled code do
+not pass through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import math
+import os
+import threading
+import types as pytypes
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from time import perf_counter, thread_time
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.sigutils import normalize_signature
+
+from .._typing import Kernel
+
+TIERS = {"": 2e-4, "python": 1e3, "compiled": 0.0}
+"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
+MOST_ENTRIES = 300_000
+"""Entries of all arrays of a call that is interpreted."""
+ALIKE = {
+    np: "arange argmax bool_ empty empty_like flatnonzero float64 floor full inf int32 int64 isfinite "
+    "isnan nan ones pi searchsorted uint64 zeros zeros_like",
+    math: "ceil cos exp floor inf isnan log log1p nan pi sqrt",
+    np.ndarray: "any astype copy ctypes data dtype fill flatten max min ndim ravel reshape shape size view",
+}
+"""What has the same bits in both tiers; NumPy's own exponentials and sums have others."""
+UNLIKE = ("**", "**=", "@", "@=")
+_DTYPES = list(map(np.dtype, ("?", "int32", "int64", "uint64", "float64")))
+share = TIERS.get(os.environ.get("KNNCCV_TIER", ""))
+if share is None:
+    msg = f"KNNCCV_TIER must be python, compiled, or empty for both, got {os.environ['KNNCCV_TIER']!r}"
+    raise ValueError(msg)
+
+
+class _Here(threading.local):
+    """When the interpreted call of this thread must end: by the clock, and by its processor time."""
+
+    until: float | None = None
+    most = 0.0
+
+
+class _TooLong(Exception):
+    """An interpreted call is given up."""
+
+
+_here = _Here()
+_lock = threading.RLock()  # one thread compiles
+_asked: dict[Any, Version] = {}  # those of all drivers, and of the kernels that drivers call
+
+
+def compile_at_once() -> None:
+    """Interpret nothing any more."""
+    global share
+    share = 0.0
+
+
+def as_python(function: Kernel, done: dict[int, Kernel] | None = None, **names: Any) -> Kernel:
+    """The unjitted source of a function, and of the jitted functions that it calls.
+
+    On Fractions the source computes exact rational numbers. ``py_func`` of a kernel is not enough, since
+    its globals still hold the compiled helpers. Helpers are found by their bare global names; a helper
+    called as ``module.helper`` stays compiled. ``done`` has the sources found so far, by their ids; all of
+    them know these ``names``.
+    """
+    done = {} if done is None else done
+    source = getattr(function, "py_func", function)
+    if id(source) in done:
+        return done[id(source)]
+    scope: dict[str, Any] = source.__globals__ | names
+    twin = pytypes.FunctionType(
+        source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
+    )
+    done[id(source)] = twin
+    for name in source.__code__.co_names:
+        if isinstance(scope.get(name), Dispatcher):
+            scope[name] = as_python(scope[name], done, **names)
+        elif hasattr(scope.get(name), "plain"):  # an intrinsic
+            scope[name] = scope[name].plain
+    return twin
+
+
+def _range(*bounds: int) -> range:
+    """Python's range, which gives up a call that takes too long."""
+    if perf_counter() > _here.until:  # type: ignore[operator]
+        left = _here.most - thread_time()  # to ask for it takes longer
+        _here.until = perf_counter() + left
+        if left <= 0:
+            raise _TooLong
+    return range(*bounds)
+
+
+def _is_alike(function: Any) -> bool:
+    """Return True if Python computes the same bits as compiled code."""
+    for before, step in pairwise(dis.get_instructions(function)):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            home = function.__globals__.get(before.argval) if before.opname == "LOAD_GLOBAL" else None
+            kind: Any = home if home in (np, math) else np.ndarray
+            if hasattr(kind, step.argval) and step.argval not in ALIKE[kind].split():
+                return False
+        added = before.opname == "COMPARE_OP" and step.argrepr == "+"  # NumPy's sum of two truths is one
+        if step.opname == "BINARY_OP" and (added or step.argrepr in UNLIKE):
+            return False
+    return True
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        yield from _leaves(value) if isinstance(value, tuple) else (value,)
+
+
+def _is_small(arguments: tuple[Any, ...]) -> bool:
+    """Return True if there are few numbers, of types whose arithmetic is the same."""
+    arrays = [one for one in _leaves(arguments) if _dtype_of(one) is not None]
+    return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
+
+
+def _dtype_of(value: Any) -> Any:
+    return getattr(value, "dtype", None)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """A value, or a tuple of such, with all parts changed."""
+    if isinstance(value, tuple):
+        parts = [_each(change, one) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return change(value)
+
+
+def _as_compiled(result: Any) -> Any:
+    return result.item() if isinstance(result, np.generic) else result  # compiled code returns Python's
+
+
+class Version:
+    """A function for some types of arguments, and how long it was interpreted: in all processes.
+
+    A file has a byte for each of these milliseconds.
+    """
+
+    def __init__(self, tier: Tier, signature: Any, finish: Callable[[], object] | None = None) -> None:
+        self.tier, self.finish, self.seconds, self.path = tier, finish, 0.0, None
+        self.arguments = tuple(normalize_signature(signature)[0])
+        with contextlib.suppress(OSError, RuntimeError, AttributeError):  # Numba's own cache has no paths
+            path = tier.function._cache.path_of(signature, tier.function.targetctx.codegen())
+            self.path = path.with_suffix(".seconds")
+            self.seconds = math.inf if path.exists() else self.path.stat().st_size / 1000
+
+    @property
+    def is_compiled(self) -> bool:
+        """Return True if the process has it."""
+        return self.arguments in self.tier.function.overloads
+
+    def compile(self) -> None:
+        """Compile it, or load it from disk."""
+        with _lock:
+            if self.finish and not self.is_compiled:
+                self.finish()
+            _let_drivers_ask()
+
+    @property
+    def left(self) -> float:
+        """Seconds for which it may still be interpreted."""
+        return share * self.tier.source[1] - self.seconds  # type: ignore[operator]
+
+    def add(self, seconds: float) -> None:
+        """Count seconds, for later processes as well."""
+        self.seconds += seconds
+        if self.path is not None and (noted := round(1000 * seconds)):
+            with contextlib.suppress(OSError):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("ab") as file:
+                    file.write(bytes(noted))
+
+
+class Tier:
+    """What Numba asks for a function where it has compiled none."""
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.version_of = function, cache(partial(Version, self))
+
+    @cached_property
+    def source(self) -> tuple[Kernel, int]:
+        """The source that can be given up, and the size of its bytecode; 0 if its bits may be others."""
+        done: dict[int, Kernel] = {}
+        source = as_python(self.function, done, range=_range)
+        size = sum(len(one.__code__.co_code) for one in done.values())
+        return source, size * all(map(_is_alike, done.values()))
+
+    def __call__(self, *arguments: Any) -> Kernel:
+        """The compiled function, or one that interprets the source."""
+        if _here.until is not None:  # called by what is interpreted
+            if not self.source[1]:
+                raise _TooLong
+            return self.source[0]
+        kinds = tuple(map(self.function.typeof_pyval, arguments))
+        kernels = [_asked[one] for one in arguments if isinstance(one, Dispatcher) and one in _asked]
+        missing = [
+            self.version_of(kinds) if self.function not in _asked else _asked[self.function],
+            *kernels,
+        ]
+        missing = [one for one in missing if not one.is_compiled]
+        if missing and min(one.left for one in missing) > 0 and _is_small(arguments):
+            return partial(self._interpret, missing)
+        return self._compiled(missing, arguments)
+
+    def _compiled(self, missing: list[Version], arguments: tuple[Any, ...]) -> Kernel:
+        if self.function not in _asked:
+            return Dispatcher._compile_for_args(self.function, *arguments)  # type: ignore[attr-defined,no-any-return]
+        for one in missing:
+            one.compile()
+        return self.function.overloads[_asked[self.function].arguments].entry_point  # type: ignore[no-any-return]
+
+    def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
+        sources = {one.tier.function: one.tier.source[0] for one in missing}
+        arrays = [one for one in _leaves(arguments) if isinstance(one, np.ndarray) and one.flags.writeable]
+        before = [one.copy() for one in arrays]
+        wide = {id(one): one.astype(np.int64) for one in _leaves(arguments) if _dtype_of(one) == np.int32}
+
+        def given(value: Any) -> Any:
+            return (
+                sources.get(value, value) if isinstance(value, Dispatcher) else wide.get(id(value), value)
+            )
+
+        started, shares = thread_time(), [one.left for one in missing]
+        _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
+        try:
+            with np.errstate(all="ignore", divide="raise"):
+                result = self.source[0](*_each(given, arguments))
+            for one in arrays:
+                one[...] = wide.get(id(one), one)
+            return _each(_as_compiled, result)
+        except Exception:
+            for one, copy in zip(arrays, before, strict=True):
+                one[...] = copy
+        finally:
+            _here.until = None
+            for version, left in zip(missing, shares, strict=True):
+                version.add((thread_time() - started) * left / sum(shares))
+        return self._compiled(missing, arguments)(*arguments)
+
+
+def compile_or_wait(function: Any, signature: Any, finish: Callable[[], object], now: bool = False) -> None:
+    """Compile a driver or a kernel by `finish`, unless it is to be interpreted first."""
+    tier = vars(function).setdefault("_compile_for_args", Tier(function))
+    version = _asked.setdefault(function, Version(tier, signature, finish))
+    if now or version.left <= 0:
+        version.compile()
+    _let_drivers_ask()
+
+
+def _let_drivers_ask() -> None:
+    """Let compiled drivers ask for their code while there are kernels that are not compiled."""
+    found = list(_asked.values())
+    ready = all(one.is_compiled for one in found)
+    for one in found:
+        if one.is_compiled and any(isinstance(kind, types.FunctionType) for kind in one.arguments):
+            one.tier.function.disable_compile(ready)
