@@ -20,6 +20,7 @@ from numba import types
 from numba.extending import overload
 
 from ._typing import Array
+from ._validation import check_integer
 from .kernel import CONSTRAINTS, LABELS, ZERO, as_python, inner, jit
 
 __all__ = [
@@ -243,6 +244,7 @@ def position_law(n_available: int, n_train: int, k: int, number: type = float) -
         At i - 1 the probability that the K-th nearest training sample is the sample at position i:
         C(i-1, K-1) C(M-i, alpha-K) / C(M, alpha). For K = 1 the weights of ICML eq. 4. O(M).
     """
+    check_integer("k", k, 1, n_train, "the size of the training set")
     if number is Fraction:
         law = np.full(n_available, Fraction(0), dtype=object)
         as_python(_fill_position_law)(law, n_available, n_train, k, Fraction(1))

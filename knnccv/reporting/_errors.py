@@ -13,17 +13,8 @@ from .._labels import encode_labels
 from .._typing import Array
 from ..influence import Influence
 from ..neighbors import Neighbors
-from ._study import (
-    INFLUENCE_LIMIT,
-    JUDGING_LIMIT,
-    OtherGroups,
-    Study,
-    affordable_confusion,
-    confusion_units,
-    influence_units,
-    part_of,
-    section,
-)
+from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
+from ._study import OtherGroups, Study, part_of, section
 from ._table import Cut, of_a_part
 from ._text import counted, percentage, quoted, rounded
 

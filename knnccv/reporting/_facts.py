@@ -19,8 +19,9 @@ from .._typing import Array
 from .._validation import check_integer
 from .._version import __version__
 from ..neighbors import copies_text
+from ._effort import MOST_HALVINGS, affordable_rows, smallest_without, tie_size
 from ._scores import number_of_training_sets
-from ._study import MOST_HALVINGS, Study, affordable_rows, section, smallest_without, tie_size
+from ._study import Study, section
 from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
 from ._text import at_most, counted, quoted, rounded
 

@@ -18,6 +18,7 @@ from ..curves import loo_curve
 from ..inference import InferenceWarning, compare
 from ..neighbors import Neighbors
 from ..results import CompleteCV
+from ._effort import smallest_training_size
 from ._settings import LEVEL
 from ._study import (
     OtherGroups,
@@ -29,7 +30,6 @@ from ._study import (
     keep_lists,
     part_of,
     section,
-    smallest_training_size,
 )
 from ._table import of_a_part
 from ._text import percentage, quoted, rounded, setting_name

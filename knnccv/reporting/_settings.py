@@ -15,22 +15,8 @@ from ..hvdm import SupervisedDistanceWarning
 from ..inference import HalfScores, degrees_of_freedom
 from ..results import CompleteCV
 from ..tuning import SCALINGS, tuned_score
-from ._study import (
-    FEWEST_REFITTED,
-    NESTED_LIMIT,
-    SEARCH_LIMIT,
-    TIMES_LARGER,
-    Setting,
-    Study,
-    are_unequal,
-    depth_of_halves,
-    keep_lists,
-    nested_runs,
-    part_of,
-    refit_units,
-    search_units,
-    section,
-)
+from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
+from ._study import TIMES_LARGER, Setting, Study, are_unequal, depth_of_halves, keep_lists, part_of, section
 from ._table import TableInput, of_a_part, shown
 from ._text import percentage
 

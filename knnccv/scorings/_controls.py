@@ -19,6 +19,9 @@ COLLINEAR = 1e-8
 EXACT = 1e-12
 """The error of exact means, relative to the scores: no standard error is smaller."""
 
+RANGES = 6
+"""How far beyond the others a value may be that no run has, in their ranges. Fewer than 3 of 10,000 errors
+of small problems are then beyond four standard errors."""
 UNIT = 1.0
 """What an event may change in the score of a run where all scores are equal."""
 STEP = 1e-4
@@ -80,9 +83,9 @@ def controlled_mean(
     where these are missing. So two errors are added, each of an event in one of n runs, see `unseen_error`:
 
     - one more run at the other end of the range of the corrected scores;
-    - a run with a value beyond all others, as far as their largest and their range together. The more
-      values are known, the less likely: with d of them this is divided by d - 1, times the share of the
-      runs that repeat a value.
+    - a run with a value beyond all others, as far as their largest and their range together, and at most
+      six ranges. The more values are known, the less likely: with d of them this is divided by d - 1, times
+      the share of the runs that repeat a value.
 
     Good controls may explain all that these runs show, and yet not a run that differs from the others as
     much as usual, the standard deviation of the scores: no error is smaller than that of one such run. It
@@ -121,7 +124,8 @@ def controlled_mean(
     size = float(np.abs(scores).max() + np.ptp(scores)) or UNIT
     n_values = len(np.unique((scores / size).round(9)))
     repeated = max(number - n_values, 0) / max(number - 1, 1)
-    effect = UNIT if are_equal else size * repeated / max(n_values - 1, 1)
+    farther = min(size, RANGES * float(np.ptp(scores)))
+    effect = UNIT if are_equal else farther * repeated / max(n_values - 1, 1)
     # An event far from all others changes the coefficients, too.
     moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
     moves = (np.ptp(known, axis=0) > rounding).any()

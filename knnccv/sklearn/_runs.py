@@ -95,8 +95,7 @@ def sample(
         runs.append(splits)
     score = float(sums.sum() / sizes.sum())
     # The standard error of a ratio of two means; for equal sizes, that of a mean.
-    residuals = (sums - score * sizes) / sizes.mean()
-    error = float(residuals.std(ddof=1) / np.sqrt(n_runs)) if n_runs > 1 else float("nan")
+    error = controlled_mean(score + (sums - score * sizes) / sizes.mean()).std_error
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
     if control is not None and (sizes == sizes[0]).all():

@@ -20,8 +20,8 @@ import knnccv_variants
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCRIPTS = ("approximate.md", "cluster.md")
-"""Pages whose blocks are scripts of their own."""
+SCRIPTS = ("approximate.md", "cluster.md", "variants_example.md", "variants_decide.md")
+"""Pages whose blocks are scripts of their own, or tested with the registry."""
 DOWNLOADS = ("guide/data_sets.md",)
 """Pages whose blocks fetch data."""
 PAGES = [page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))]

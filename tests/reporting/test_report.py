@@ -110,7 +110,7 @@ def test_a_distance_that_is_fitted_without_each_group_can_be_the_best():
 
 def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
     X, y, groups = table_of_groups()
-    monkeypatch.setattr("knnccv.reporting._study.refit_units", lambda *_: 1.0)
+    monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
     monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
     found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
     assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
@@ -236,8 +236,8 @@ class TestOddTables:
         numbers(X, y[:, 0], given=(X, y))
 
     def test_large_tables_state_their_subsamples(self, monkeypatch):
-        monkeypatch.setattr("knnccv.reporting._study.FEWEST_COMPARED", 300)
-        monkeypatch.setattr("knnccv.reporting._study.COMPARING", 1.0)
+        monkeypatch.setattr("knnccv.reporting._effort.FEWEST_COMPARED", 300)
+        monkeypatch.setattr("knnccv.reporting._effort.COMPARING", 1.0)
         found = numbers(*clouds(900, 3), "scores", n_neighbors=[5], max_items=750)
         assert found["settings"]["subsample"]["n_items"] == 300
         assert found["settings"]["subsample"]["of"] == found["data"]["n_items"] == 750

@@ -62,7 +62,7 @@ def test_errors_are_honest(n_runs, n_controls, strength, collinear):
     )
     observed = found[:, 0].std(ddof=1)
     assert abs(found[:, 0].mean() - 1) < 4 * observed / np.sqrt(100)
-    assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.25
+    assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.4
 
 
 def test_means_of_a_score_that_is_not_linear_are_unbiased_and_their_errors_right():
@@ -336,7 +336,7 @@ def test_errors_with_controls_of_votes_are_honest(name):
     )
     observed = found[:, 0].std(ddof=1)
     assert abs(found[:, 0].mean() - scores.mean()) < 4 * scores.std() / np.sqrt(len(scores))
-    assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.25
+    assert 0.8 < np.sqrt((found[:, 1] ** 2).mean()) / observed < 1.4
     assert observed < scores.std() / np.sqrt(number)
 
 
