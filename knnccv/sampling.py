@@ -21,7 +21,7 @@ from numba.extending import overload
 
 from ._typing import Array
 from ._validation import check_integer
-from .kernel import CONSTRAINTS, LABELS, ZERO, as_python, inner, jit
+from .kernel import CONSTRAINTS, LABELS, as_python, inner, jit
 
 __all__ = [
     "Inclusion",
@@ -47,7 +47,7 @@ MAX_KEPT_TAILS = 256
 @inner
 def total_of(numbers):
     """The sum of numbers (n,), one added after the other: NumPy's own, not compiled, has other bits."""
-    total = ZERO
+    total = 0  # not NumPy's, which would make Fractions of fixed size
     for number in numbers:
         total += number
     return total

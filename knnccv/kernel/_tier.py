@@ -34,7 +34,7 @@ from numba.core.sigutils import normalize_signature
 
 from .._typing import Kernel
 
-TIERS = {"": 2e-4, "python": 1e3, "compiled": 0.0}
+TIERS = {"": 2.5e-4, "python": 1e3, "compiled": 0.0}
 """Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
 MOST_ENTRIES = 300_000
 """Entries of all arrays of a call that is interpreted."""
