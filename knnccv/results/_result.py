@@ -5,20 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._formatting import (
-    _listed,
-    error_line,
-    html_table,
+    Numeric,
     item_frame,
     magnitude,
     magnitude_of_log10,
-    n_digits,
-    plain_fields,
 )
 from .._typing import Array
 from ..driver import Scored
@@ -39,7 +34,7 @@ MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets i
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(Scored, ScoredHalves, RandomSplits):
+class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -102,6 +97,12 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     (0.7523, (178,))
     """
 
+    _json = (
+        "variant parameters design ties average measure score error_bound is_exact fraction n_train_sets "
+        "log10_n_train_sets depth n_tied seconds"
+    )
+    _shown = "score measure variant design n_train_sets error_bound fraction n_tied ties"
+
     variant: str = ""
     design: str = ""
     ties: str = "index"
@@ -133,23 +134,10 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             return math.log10(self.n_train_sets)
         return largest + math.log10(sum(10 ** (value - largest) for value in logs))
 
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        exact = f", exactly {_short(self.fraction)}" if self.fraction is not None else ""
-        return (
-            f"<CompleteCV {self.score:.6g}{exact}: {self.variant}{_listed(self.parameters)} over "
-            f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
-            f"{len(self.per_item)} samples, {error_line(self)}, {self.n_tied} samples tied "
-            f"(ties={self.ties!r})>"
-        )
-
-    def _magnitude(self) -> str:
-        """`magnitude` of the number; a number of too many digits is not computed."""
+    def _words(self, name: str) -> str:
+        """A number of training sets of too many digits is not computed."""
+        if name != "n_train_sets":
+            return super()._words(name)
         log = self.log10_n_train_sets
         return magnitude(self.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
@@ -425,29 +413,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the score and what it means in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-
-        Examples
-        --------
-        >>> from knnccv import complete_cv
-        >>> found = complete_cv([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1], "nn", 2).to_dict()
-        >>> found["score"], found["measure"], found["n_train_sets"]
-        (1.0, 'accuracy', 4)
-        """
-        asked = ("variant", "parameters", "design", "ties", "average")
-        found = (
-            "measure",
-            "score",
-            "error_bound",
-            "is_exact",
-            "fraction",
-            "n_train_sets",
-            "log10_n_train_sets",
-            "depth",
-        )
-        return {**plain_fields(self, *asked, *found, "n_tied", "seconds"), "std_error": None}
+        return {"std_error": None, **super().to_dict()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score and weight, as a pandas DataFrame.
@@ -460,31 +426,6 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             If pandas is missing.
         """
         return item_frame(self.labels, score=self.per_item, weight=self.weights)
-
-    def _repr_html_(self) -> str:
-        """Return the score, what it means and how sure it is as a small table, for notebooks."""
-        found: Any = self  # perhaps a `SampledCV`
-        error = getattr(self, "std_error", None)
-        measured = error_line(self) if error is None else f"standard error {error:.2g} (luck of the draws)"
-        drawn = "" if error is None else f", {found.n_draws} drawn for each sample"
-        number = self._magnitude() if self.kinds else "unknown"
-        rows = [
-            (self.measure, f"{self.score:.6g}"),
-            ("error", measured),
-            ("rule", f"{self.variant}{_listed(self.parameters)}"),
-            ("design", self.design),
-            ("training sets", f"{number}{drawn}"),
-            ("samples", f"{len(self.per_item)}, {self.n_tied} tied (ties={self.ties!r})"),
-        ]
-        return html_table(type(self).__name__, rows)
-
-
-def _short(value: Fraction) -> str:
-    if value.numerator.bit_length() + value.denominator.bit_length() > 200:
-        return (
-            f"a fraction of {n_digits(abs(value.numerator) or 1)} by {n_digits(value.denominator)} digits"
-        )
-    return str(value)
 
 
 def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._formatting import _listed, bound_text
 from .._typing import Array
 from ..driver import Scores, ScoringProblem, summarize_scores
 from ..sampled import DrawnScores
@@ -65,24 +64,17 @@ class SampledCV(CompleteCV):
     True
     """
 
+    _json = CompleteCV._json + " std_error n_draws n_sampled"
+    _shown = (
+        "score std_error measure variant design n_train_sets n_draws n_sampled truncation_bound n_tied ties"
+    )
+
     is_exact: ClassVar[bool] = False
     certified: bool = False
     std_error: float = 0.0
     per_item_std_error: Array = field(default_factory=lambda: np.empty(0))
     n_draws: int = 0
     n_sampled: int = 0
-
-    def __repr__(self) -> str:
-        cut = ""
-        if self.truncation_bound > NEGLIGIBLE:
-            cut = f", lists too short: off by up to {bound_text(self.truncation_bound)}"
-        n_items = len(self.per_item)
-        some = f"{n_items}" if self.n_sampled == n_items else f"{self.n_sampled} of {n_items}"
-        return (
-            f"<SampledCV {self.score:.6g} ± {self.std_error:.2g}: {self.variant}{_listed(self.parameters)} "
-            f"over {self.design}, {self.measure} of {self.n_draws} random training sets for each of "
-            f"{some} samples{cut}, {self.n_tied} samples tied (ties={self.ties!r})>"
-        )
 
     def _reference(self) -> Any:
         """Nothing more can be computed from drawn training sets."""
@@ -91,10 +83,6 @@ class SampledCV(CompleteCV):
             "std_error has the luck of the draws"
         )
         raise ValueError(msg)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as `CompleteCV.to_dict` does; its ``error_bound`` is None."""
-        return {**super().to_dict(), "error_bound": None, "std_error": self.std_error}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score, weight and standard error; see `CompleteCV.to_frame`."""
