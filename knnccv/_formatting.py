@@ -6,10 +6,9 @@ import html
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from ._typing import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Marked = TypeVar("Marked")
 
 PRINTED_BITS = 14_000
 """Python refuses to print integers of more than 4300 digits."""
@@ -104,14 +101,6 @@ def error_line(result: Any) -> str:
     if result.certified:
         return f"error at most {bound_text(bound)}"
     return f"neighbors approximate: error unknown ({bound_text(bound)} if they are correct)"
-
-
-def uncertified(result: Marked) -> Marked:
-    """Return a result of approximate neighbors, marked as not certified."""
-    given: Any = result
-    bound = np.full_like(given.truncation_bound, np.inf)
-    marked: Marked = replace(given, certified=False, error_bound=bound if bound.ndim else math.inf)
-    return marked
 
 
 def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:

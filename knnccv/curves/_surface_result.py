@@ -112,6 +112,7 @@ class Surface(Result, HalvedSurface):
     per_class: tuple[Any, ...] | None = None
     std_error: Array | None = None
     symbol: str = "K"
+    _evaluation: Any = None
 
     @property
     def is_exact(self) -> bool:

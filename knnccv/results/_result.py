@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,25 +17,26 @@ from .._formatting import (
     magnitude_of_log10,
 )
 from .._typing import Array
-from ..driver import Scored
-from ..halves import target_of, terms_of
+from ..driver import Computation, Scored
+from ..halves import check_finite, target_of, terms_of
 from ..inference import ScoredHalves, Terms
+from ..influence import Influence, influence
 from ..runs import RandomSplits
-from ._confusion import check_normalize, matthews, normalized, share_right
+from ._confusion import check_normalize, expected_confusion, matthews, normalized, share_right
+from ._tie_report import TieReport, tie_report
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..driver import ScoringProblem
-    from ..influence import Influence
-    from ._tie_report import TieReport
+    from ..neighbors import Neighbors
 
 
 MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets is computed for display
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
+class CompleteCV(Numeric, ScoredHalves, RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -114,7 +116,7 @@ class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
     certified: bool = True
     measure: str = "score"
     is_exact: ClassVar[bool] = True
-    _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
+    _evaluation: Any = None  # a `NeighborEvaluation`; copies have none
     _missing: ClassVar[str] = (
         "this needs the data, which a copied or pickled result does not contain; compute this before "
         "copying, or copy result.with_data(), or call complete_cv again"
@@ -305,8 +307,8 @@ class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
 
     @functools.cached_property
     def _confusion(self) -> Array:
-        matrix: Array = self._reference().confusion(self)
-        return matrix
+        asked = self._reference()
+        return expected_confusion(asked.problem, self, asked.exact, asked.again)
 
     def tie_report(self) -> TieReport:
         """Number of samples with ties that matter, and the range of scores that they allow.
@@ -331,8 +333,8 @@ class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
         >>> report.n_tied, round(report.lowest, 3), round(report.score, 3), round(report.highest, 3)
         (5, 0.3, 0.406, 0.533)
         """
-        report: TieReport = self._reference().tie_report(self)
-        return report
+        asked = self._reference()
+        return tie_report(asked.problem, self, asked.with_tie_order)
 
     @functools.cached_property
     def bias2(self) -> Array:
@@ -380,8 +382,14 @@ class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
         >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
         array([110,  98, 112])
         """
-        found: Influence = self._reference().influence(self, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return influence(self, problem, near, self._evaluation.tol, jobs)
+
+    def _given(self, n_jobs: int | None) -> tuple[ScoringProblem, Neighbors, int | None]:
+        asked = self._reference()
+        check_finite(self)
+        near = asked.unchanged().neighbors
+        return asked.problem, near, asked.n_jobs if n_jobs is None else n_jobs
 
     @functools.cached_property
     def _told(self) -> tuple[Terms, str, tuple[float, float] | None]:
@@ -428,15 +436,21 @@ class CompleteCV(Numeric, Scored, ScoredHalves, RandomSplits):
         return item_frame(self.labels, score=self.per_item, weight=self.weights)
 
 
-def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:
+def result_of(evaluation: Computation, found: Scored, started: float) -> CompleteCV:
     """The result of a problem."""
-    return CompleteCV(**vars(found), **described(problem))
+    values = {**vars(found), **described(evaluation, started)}
+    if evaluation.neighbors.approximate:
+        values |= {"certified": False, "error_bound": math.inf}
+    return CompleteCV(**values)
 
 
-def described(problem: ScoringProblem) -> dict[str, Any]:
+def described(evaluation: Computation, started: float) -> dict[str, Any]:
     """The fields of a result that tell its problem."""
+    problem = evaluation.problem
     return {
         **problem.described(),
+        "_evaluation": evaluation,
+        "seconds": time.perf_counter() - started,
         "design": repr(problem.design),
         "classes": problem.labels.classes if problem.variant.target == "classes" else np.empty(0),
         "labels": problem.targets,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._typing import Array
-from ..driver import Scores, ScoringProblem, summarize_scores
+from ..driver import Computation, Scores, ScoringProblem, summarize_scores
 from ..sampled import DrawnScores
 from ..scorings import unseen_error
 from ._result import CompleteCV, described
@@ -92,9 +92,10 @@ class SampledCV(CompleteCV):
 
 
 def summarize_sampled(
-    problem: ScoringProblem, drawn: DrawnScores, rows: Array, known: Scores | None
+    evaluation: Computation, drawn: DrawnScores, rows: Array, known: Scores | None, started: float
 ) -> SampledCV:
     """The mean of drawn scores of the samples `rows`, and of `known` scores of all others."""
+    problem = evaluation.problem
     scores, missed, tied, depth = drawn.scores, drawn.missed, drawn.tied, drawn.depth
     variances = drawn.variances
     sampled: Array = np.ones(scores.shape, bool)
@@ -111,7 +112,7 @@ def summarize_sampled(
     total = weights.sum(axis=0)
     spread = (weights**2 * variances).sum(axis=0)
     plain = summarize_scores(problem, Scores(scores, missed, tied, depth))
-    values = {**vars(plain), "certified": False, "error_bound": math.inf}
+    values = {**vars(plain), **described(evaluation, started), "certified": False, "error_bound": math.inf}
     values["truncation_bound"] = problem.largest * float((weights * missed).sum())
     # Draws that are spread evenly hardly differ: few of their pairs, or none, show the variance.
     error = math.hypot(
@@ -120,7 +121,6 @@ def summarize_sampled(
     apart = np.divide(np.sqrt(spread), total, out=np.zeros(len(total)), where=total > 0)
     return SampledCV(
         **values,
-        **described(problem),
         std_error=error,
         per_item_std_error=apart,
         n_draws=sum(drawn.n_draws),

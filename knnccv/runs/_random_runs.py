@@ -149,11 +149,11 @@ class SplitSpread(Numeric):
     n_runs: int
 
 
-class RandomSplits:
+class RandomSplits(Scored):
     """A result that knows the random runs of which it is the mean; a base of `CompleteCV`."""
 
-    def _reference(self) -> Any:
-        """The evaluation that made the result."""
+    def _given(self, n_jobs: int | None) -> tuple[ScoringProblem, Neighbors, int | None]:
+        """The problem and the neighbors of the result, and the number of threads."""
         raise NotImplementedError
 
     def split_std(
@@ -204,8 +204,8 @@ class RandomSplits:
         >>> round(spread.std, 2), spread.n_runs, spread.std_error < 0.02 * spread.std
         (0.02, 5000, True)
         """
-        found: SplitSpread = self._reference().split_std(self, n_runs, random_state, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return split_spread(problem, near, self, n_runs, random_state, jobs)
 
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
@@ -246,8 +246,8 @@ class RandomSplits:
         >>> runs.confusions.shape, bool(runs.quantile(0.025) < runs.expected < runs.quantile(0.975))
         ((10000, 3, 3), True)
         """
-        found: ScoredRuns = self._reference().runs(self, n_runs, random_state, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return random_runs(problem, near, self.score, n_runs, random_state, jobs)
 
 
 def _check_is_mean(caller: str, problem: ScoringProblem) -> None:
