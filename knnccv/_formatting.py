@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Result = TypeVar("Result")
-
 PRINTED_BITS = 14_000
 """Python refuses to print integers of more than 4300 digits."""
+MOST_SHOWN = 6
+"""Entries of a dictionary or a list that are shown."""
 SAFE_INTEGER = 2**53
 """Larger integers lose digits in most readers of JSON."""
 
@@ -73,8 +73,13 @@ def plain(value: Any) -> Any:
 
 
 def plain_fields(result: Any, *names: str) -> dict[str, Any]:
-    """The attributes of these names, each as `plain` gives it."""
-    return {name: plain(getattr(result, name)) for name in names}
+    """The attributes of these names, or what these methods return, each as `plain` gives it."""
+    return {name: plain(_field(result, name)) for name in names}
+
+
+def _field(result: Any, name: str) -> Any:
+    value = getattr(result, name)
+    return value() if callable(value) else value
 
 
 def rounded_up(bound: float) -> float:
@@ -98,21 +103,6 @@ def error_line(result: Any) -> str:
     return f"neighbors approximate: error unknown ({bound_text(bound)} if they are correct)"
 
 
-def error_phrase(result: Any) -> str:
-    """Return the error bound as text, in a few words."""
-    return (
-        f"error at most {bound_text(result.error_bound)}" if result.certified else "neighbors approximate"
-    )
-
-
-def uncertified(result: Result) -> Result:
-    """Return a result of approximate neighbors, marked as not certified."""
-    given: Any = result
-    bound = np.full_like(given.truncation_bound, np.inf)
-    marked: Result = replace(given, certified=False, error_bound=bound if bound.ndim else math.inf)
-    return marked
-
-
 def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:
     """Return a table of HTML: a caption, and rows whose first cells are headings; all text is escaped.
 
@@ -134,6 +124,98 @@ def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[A
         cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in others)
         lines.append(f'<tr><th scope="row">{html.escape(str(first))}</th>{cells}</tr>')
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
+
+
+class Result:
+    """What a computation found: a dictionary for programs, and one form in which it is shown.
+
+    A subclass names its fields in ``_json``, for the dictionary, and in ``_shown``, if it shows others.
+    """
+
+    _json: ClassVar[str] = ""
+    _shown: ClassVar[str] = ""
+    _note: ClassVar[str] = ""
+    """What a reader of the numbers must know."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers and what they mean in types that JSON has.
+
+        Arrays are lists. Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are
+        text.
+
+        Examples
+        --------
+        >>> from knnccv import complete_cv
+        >>> found = complete_cv([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1], "nn", 2).to_dict()
+        >>> found["score"], found["measure"], found["n_train_sets"]
+        (1.0, 'accuracy', 4)
+        """
+        return plain_fields(self, *self._json.split())
+
+    def _words(self, name: str) -> str:
+        """A field as text; of an array a few numbers."""
+        value = _field(self, name)
+        if name == "error_bound" and value is not None:
+            return _bound_words(self)
+        if name == "variant":
+            return f"{value}{_listed(getattr(self, 'parameters', {}))}"
+        return _in_short(value)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        names = (self._shown or self._json).split()
+        words = [(name, self._words(name)) for name in names if name not in ("parameters", "seconds")]
+        return [*((name, text) for name, text in words if text), *[("note", self._note)] * bool(self._note)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(f'{name}={text}' for name, text in self._lines())}>"
+
+    def _repr_html_(self) -> str:
+        """Return the fields that are shown as a small table, for notebooks."""
+        return html_table(type(self).__name__, self._lines())
+
+
+class Numeric(Result):
+    """A result that stands for one number, its field ``_value``: ``float(result)``, ``f"{result:.3f}"``."""
+
+    _value: ClassVar[str] = "score"
+
+    def __float__(self) -> float:
+        return float(getattr(self, self._value))
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else repr(self)
+
+
+def _bound_words(result: Any) -> str:
+    bound = float(np.max(result.error_bound))
+    if getattr(result, "certified", math.isfinite(bound)):
+        return bound_text(bound)
+    likely = getattr(result, "truncation_bound", None)
+    if_correct = "" if likely is None else f", {bound_text(float(np.max(likely)))} if they are correct"
+    return f"unknown (neighbors approximate{if_correct})"
+
+
+def _in_short(value: Any) -> str:
+    """Text of a few characters; empty for None."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Fraction):
+        parts = (value.numerator, value.denominator)
+        if sum(part.bit_length() for part in parts) > 200:
+            return "a fraction of {} by {} digits".format(*(n_digits(abs(part) or 1) for part in parts))
+    if isinstance(value, Mapping):
+        return f"{{{_joined(f'{name}: {_in_short(one)}' for name, one in value.items())}}}"
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return f"[{_joined(map(_in_short, value))}]"
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, precision=4, threshold=6, edgeitems=2, separator=", ")
+        return " ".join(text.split())
+    return "" if value is None else str(value)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    few = list(itertools.islice(texts, MOST_SHOWN + 1))
+    return ", ".join([*few[:MOST_SHOWN], *["…"] * (len(few) > MOST_SHOWN)])
 
 
 def _listed(parameters: dict[str, Any]) -> str:

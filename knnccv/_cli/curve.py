@@ -87,7 +87,7 @@ def luck_of(found: Surface, args: argparse.Namespace) -> dict[str, Any]:
     how = {"random_state": args.seed}
     low, high = found.confidence_interval(args.interval, **how)
     error, not_worse = found.standard_error(**how), found.not_worse(args.interval, **how)
-    ends = {"level": args.interval, "low": low, "high": high}
+    ends = {"confidence_level": args.interval, "low": low, "high": high}
     return {**ends, "standard_error": error, "not_worse": not_worse}
 
 
@@ -142,9 +142,9 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     if found.scores.shape[0] > 1:
         yield f"* the best {found.symbol} of its training size", ""
         if luck:
-            yield f"= not significantly worse than it, at level {luck['level']:g}", ""
+            yield f"= not significantly worse than it, at level {luck['confidence_level']:g}", ""
     if luck:
-        percent = 100 * luck["level"]
+        percent = 100 * luck["confidence_level"]
         yield f"[low, high]: {percent:g} % interval for the population (luck of the data)", ""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import _listed, error_phrase, item_frame
+from .._formatting import Result, item_frame
 from .._parallel import check_pool, one_bar
 from .._typing import Array
 from .._validation import check_integer, check_tol
@@ -28,7 +28,7 @@ OUT_OF_BAG_SHARE = 0.632  # 1 - 1 / e, the share of samples in a bootstrap sampl
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapScore:
+class BootstrapScore(Result):
     """Exact bootstrap scores of a nearest-neighbor rule; see `bootstrap_score`.
 
     Scores are accuracies, shares or losses, as `measure` says; errors are 1 - score, or the loss itself.
@@ -85,6 +85,11 @@ class BootstrapScore:
     >>> round(found.oob, 4), round(found.score_632, 4)
     (0.7306, 0.8297)
     """
+
+    _json = (
+        "oob resubstitution no_information overfitting_rate score_632 score_632_plus error_bound n_draws "
+        "variant parameters ties average measure is_loss seconds"
+    )
 
     oob: float
     resubstitution: float
@@ -154,14 +159,6 @@ class BootstrapScore:
         """
         known = self.per_item_resubstitution
         return item_frame(self.labels, oob=self.per_item, resubstitution=known, weight=self.weights)
-
-    def __repr__(self) -> str:
-        bound = error_phrase(self)
-        return (
-            f"<BootstrapScore of {len(self.per_item)} samples, {self.n_draws} draws, {self.variant}"
-            f"{_listed(self.parameters)}: {self.measure} out of bag {self.oob:.4g} ({bound}), apparent "
-            f"{self.resubstitution:.4g}, .632 {self.score_632:.4g}, .632+ {self.score_632_plus:.4g}>"
-        )
 
 
 MAX_NEIGHBORS = 500

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import uncertified
 from .._labels import encode_labels, single_class
 from .._parallel import ExecutorLike, check_pool, for_each
 from .._typing import Array
@@ -199,25 +198,24 @@ def surface(
             scores, bounds = _by_cells(compute, grid, progress)
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
-    result = Surface(
+    is_exact = scoring is None
+    is_certified = is_exact and not neighbors.approximate
+    return Surface(
         scores=scores,
-        error_bound=bounds,
-        truncation_bound=bounds,
+        error_bound=bounds if is_certified else bounds + np.inf,
         n_neighbors=np.array(values),
         train_sizes=np.array(sizes),
+        truncation_bound=bounds,
         is_loss=problem.is_loss,
         stratified=stratified,
         per_class=per_class,
         symbol=grid.symbol.get(axis or "", "K"),
-        **described | {"parameters": fixed_parameters},
+        **described | {"parameters": fixed_parameters} | ({} if is_exact else {"measure": str(scoring)}),
+        certified=is_certified or not is_exact,
+        std_error=None if is_exact else bounds,
         seconds=time.perf_counter() - started,
+        _evaluation=evaluation if is_exact else None,
     )
-    if scoring is not None:
-        return replace(result, measure=str(scoring), error_bound=bounds + np.inf, std_error=bounds)
-    if neighbors.approximate:
-        result = uncertified(result)
-    object.__setattr__(result, "_evaluation", evaluation)
-    return result
 
 
 def _by_cells(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import data_frame, error_line, html_table, plain, plain_fields
+from .._formatting import Result, data_frame, plain
 from .._typing import Array
 from .._validation import check_bool, check_choice, fixed_seed
 from ..inference import Described, InferenceWarning
@@ -41,7 +41,7 @@ class Best(Described, _Pair):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Surface(HalvedSurface):
+class Surface(Result, HalvedSurface):
     """Exact mean scores for every number of neighbors and every training size.
 
     Attributes
@@ -90,6 +90,11 @@ class Surface(HalvedSurface):
     [[0.683, 0.709], [0.684, 0.691]]
     """
 
+    _json = (
+        "variant parameters ties average measure is_loss n_neighbors train_sizes scores is_exact "
+        "error_bound std_error seconds"
+    )
+
     scores: Array
     error_bound: Array
     n_neighbors: Array
@@ -107,43 +112,12 @@ class Surface(HalvedSurface):
     per_class: tuple[Any, ...] | None = None
     std_error: Array | None = None
     symbol: str = "K"
+    _evaluation: Any = None
 
     @property
     def is_exact(self) -> bool:
         """Whether the scores are exact, up to `error_bound`."""
         return self.std_error is None
-
-    def __repr__(self) -> str:
-        stratified = "stratified " if self.stratified else ""
-        rows, columns = self.scores.shape
-        return (
-            f"<Surface of {self.variant!r}: {rows} number{'s' * (rows > 1)} of neighbors "
-            f"({_range(self.n_neighbors)}) by {columns} {stratified}training size{'s' * (columns > 1)} "
-            f"({_range(self.train_sizes)}), {self.measure or 'score'}, {self._error()}>"
-        )
-
-    def _error(self) -> str:
-        if self.std_error is None:
-            return error_line(self)
-        return f"means over random training sets, standard errors at most {self.std_error.max():.1e}"
-
-    def _repr_html_(self) -> str:
-        """Return the best number of neighbors of every training size as a small table, for notebooks."""
-        columns = np.arange(len(self.train_sizes))
-        with np.errstate(invalid="ignore"):  # infinite bounds
-            at = self._best_rows()
-        shown = columns
-        if len(columns) > SHOWN_SIZES:
-            shown = np.unique(np.linspace(0, len(columns) - 1, SHOWN_SIZES).round().astype(int))
-        symbol = self.symbol
-        rows = [
-            (int(self.train_sizes[j]), int(self.n_neighbors[at[j]]), f"{self.scores[at[j], j]:.6g}")
-            for j in shown
-        ]
-        caption = f"Surface of {self.variant!r}: {symbol} from {_range(self.n_neighbors)}, {self._error()}"
-        if len(shown) < len(columns):
-            caption += f"; {len(shown)} of {len(columns)} sizes"
-        return html_table(caption, rows, ("training samples", f"best {symbol}", self.measure or "score"))
 
     def best(
         self,
@@ -250,12 +224,8 @@ class Surface(HalvedSurface):
         """
         best = self.best()
         columns = zip(*map(plain, (self.train_sizes, best.n_neighbors, best.score)), strict=True)
-        asked = ("variant", "parameters", "ties", "average", "measure", "is_loss")
-        found = ("n_neighbors", "train_sizes", "scores", "is_exact", "error_bound", "std_error", "seconds")
-        return {
-            **plain_fields(self, *asked, *found),
-            "best": [{"train_size": size, "n_neighbors": k, "score": score} for size, k, score in columns],
-        }
+        rows = [{"train_size": n, "n_neighbors": k, "score": score} for n, k, score in columns]
+        return {**super().to_dict(), "best": rows}
 
     def to_frame(
         self,

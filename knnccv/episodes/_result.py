@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame, error_line, plain, plain_fields
+from .._formatting import Numeric, data_frame
 from .._typing import Array
 from ..inference import ConfidenceInterval, jackknife_error, jackknife_interval
 from ._episodes import Episodes
@@ -44,7 +44,7 @@ class OfOtherClasses(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EpisodeScore(OfOtherClasses):
+class EpisodeScore(Numeric, OfOtherClasses):
     """The exact mean accuracy over all episodes of the given classes and samples.
 
     Attributes
@@ -101,6 +101,10 @@ class EpisodeScore(OfOtherClasses):
     (0.6243, 2)
     """
 
+    _json = (
+        "score standard_error error_bound episodes n_neighbors metric ties n_tied per_class ways seconds"
+    )
+
     score: float
     per_item: Array
     weights: Array
@@ -144,22 +148,6 @@ class EpisodeScore(OfOtherClasses):
             for w, way in enumerate(self.ways)
         }
 
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        error = ""
-        if self.score_without is not None:
-            error = f", standard error {self.standard_error():.2g} over classes"
-        return (
-            f"<EpisodeScore {self.score:.6g}: {self.rule}, {self.episodes}, mean over all episodes of "
-            f"{len(self.classes)} classes and {len(self.per_item)} samples{error}, {error_line(self)}, "
-            f"{self.n_tied} samples tied (ties={self.ties!r})>"
-        )
-
     @property
     def rule(self) -> str:
         """The rule in words."""
@@ -171,21 +159,6 @@ class EpisodeScore(OfOtherClasses):
     def truncation_bound(self) -> float:
         """The same as ``error_bound``, since approximate neighbors are refused."""
         return self.error_bound
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score and what it means in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        names = "n_neighbors metric ties score error_bound n_tied per_class ways seconds"
-        return {
-            "n_items": len(self.per_item),
-            "n_classes": len(self.classes),
-            "n_way": plain(self.episodes.ways),
-            "n_shot": plain(self.episodes.shots),
-            **plain_fields(self, *names.split()),
-            "standard_error": plain(self.standard_error()),
-        }
 
     def to_frame(self) -> pd.DataFrame:
         """The scores as a DataFrame: columns ``n_way``, ``n_shot``, ``score``.
@@ -242,8 +215,8 @@ class EpisodeScore(OfOtherClasses):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class EpisodeDifference(OfOtherClasses):
+@dataclass(frozen=True, eq=False, repr=False)
+class EpisodeDifference(Numeric, OfOtherClasses):
     """The paired difference of two exact scores of the same samples.
 
     Attributes
@@ -272,6 +245,9 @@ class EpisodeDifference(OfOtherClasses):
     0.21
     """
 
+    _json = "difference standard_error error_bound per_class"
+    _value = "difference"
+
     difference: float
     standard_error: float
     per_item: Array
@@ -282,16 +258,6 @@ class EpisodeDifference(OfOtherClasses):
     def _jackknifed(self) -> tuple[float, float, Array | None, str]:
         target = "difference of accuracies in episodes of other classes"
         return self.difference, self.standard_error, self.difference_without, target
-
-    def __float__(self) -> float:
-        return self.difference
-
-    def __repr__(self) -> str:
-        return (
-            f"<EpisodeDifference {self.difference:+.4g}, standard error {self.standard_error:.2g} over "
-            f"{len(self.per_class)} classes, {np.count_nonzero(self.per_item > 0)} samples better and "
-            f"{np.count_nonzero(self.per_item < 0)} worse>"
-        )
 
 
 def class_means(per_item: Array, codes: Array, n_classes: int) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import plain_fields
+from .._formatting import Numeric
 from .._labels import encode_labels
 from .._parallel import check_pool, for_each, one_bar, stop_flag
 from .._typing import Array
@@ -127,7 +127,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledEpisodes:
+class SampledEpisodes(Numeric):
     """The accuracies of random episodes.
 
     Attributes
@@ -168,6 +168,8 @@ class SampledEpisodes:
     ((50,), True)
     """
 
+    _json = "score std_error std r2 episodes n_query head metric accuracies seconds"
+
     score: float
     std_error: float
     accuracies: Array
@@ -199,25 +201,6 @@ class SampledEpisodes:
         """
         target = "mean accuracy of all episodes of these samples"
         return student_interval(self.score, self.std_error, math.inf, confidence_level, target)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate and its errors in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        found = plain_fields(self, "head", "n_query", "score", "std_error", "std", "r2")
-        return {"n_episodes": len(self.accuracies), **found}
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __repr__(self) -> str:
-        control = "" if math.isnan(self.r2) else f", control variate with R^2 {self.r2:.2f}"
-        return (
-            f"<SampledEpisodes {self.score:.4f}, standard error {self.std_error:.2g}: {self.head}, "
-            f"{len(self.accuracies)} random {self.episodes} episodes of {self.n_query} queries per class, "
-            f"standard deviation of one {self.std:.2g}{control}>"
-        )
 
 
 def sampled_episodes(

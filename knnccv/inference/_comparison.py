@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._formatting import plain, plain_fields
+from .._formatting import Result, plain, plain_fields
 from .._typing import Array
 from .._validation import check_real, fixed_seed
 from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
@@ -33,7 +33,7 @@ class Probabilities(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """The difference of two exact scores, and how far it can be trusted.
 
     Attributes
@@ -70,6 +70,8 @@ class Comparison:
     >>> round(found.difference, 4)
     0.0567
     """
+
+    _shown = "names measure scores difference standard_error pvalue error_bound"
 
     difference: float
     standard_error: float
@@ -199,14 +201,6 @@ class Comparison:
         if abs(distance) <= self.error_bound:
             return 0.0
         return distance / self.standard_error if self.standard_error > 0 else math.nan
-
-    def __repr__(self) -> str:
-        low, high = self.confidence_interval()
-        return (
-            f"<Comparison of {self.names[0]} and {self.names[1]}: {self.measure} {self.scores[0]:.4g} and "
-            f"{self.scores[1]:.4g}, difference {self.difference:.4g}, 95 % [{low:.4g}, {high:.4g}] (luck "
-            f"of the data), p = {self.pvalue:.2g}>"
-        )
 
 
 def compare(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._formatting import plain_fields
+from .._formatting import Result
 from .._typing import Array
 from .._validation import check_real
 from ._halvings import HalfScores
@@ -113,7 +113,7 @@ class _Bounds(NamedTuple):
     high: float
 
 
-class ConfidenceInterval(Described, _Bounds):
+class ConfidenceInterval(Result, Described, _Bounds):
     """A confidence interval, the pair ``(low, high)``.
 
     Attributes
@@ -142,26 +142,14 @@ class ConfidenceInterval(Described, _Bounds):
     True
     """
 
+    _json = "low high confidence_level method target"
+
     confidence_level: float = math.nan
     method: str = ""
     n_eff: float = math.nan
     half_score: float = math.nan
     half_train_size: float = math.nan
     target: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ends, level, method and target in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        named = {"level": self.confidence_level}
-        return {**plain_fields(self, "low", "high"), **named, **plain_fields(self, "method", "target")}
-
-    def __repr__(self) -> str:
-        return (
-            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, "
-            f"confidence_level={self.confidence_level:g}, method={self.method!r})"
-        )
 
     def __str__(self) -> str:
         return f"{100 * self.confidence_level:g} % [{self.low:.4g}, {self.high:.4g}]"

@@ -21,7 +21,7 @@ class KeptHalves(ABC):
     of every seed; ``_missing`` says what to do for more.
     """
 
-    _evaluation: ClassVar[Any] = None  # set by the function that makes the result
+    _evaluation: Any = None
     _missing: ClassVar[str]
     _told: ClassVar[Any] = None  # what needs the problem, but no neighbors
 

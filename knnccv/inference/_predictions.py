@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import Result
 from .._labels import as_targets, encode_labels
 from .._typing import Array
 from .._validation import as_reals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionScores:
+class PredictionScores(Result):
     """Scores of another classifier's or regressor's predictions, for `compare`.
 
     Attributes
@@ -43,8 +44,10 @@ class PredictionScores:
     --------
     >>> from knnccv import predictions_on
     >>> predictions_on([([0, 1], [2, 3]), ([2, 3], [0, 1])], [["b", "b"], ["a", "b"]], ["a", "b", "a", "b"])
-    <PredictionScores of other: accuracy 0.75, mean of 2 splits>
+    <PredictionScores name=other, measure=accuracy, split_scores=[0.5, 1. ], std_error=0>
     """
+
+    _json = "name measure split_scores std_error"
 
     per_item: Array
     n_tested: Array
@@ -54,10 +57,6 @@ class PredictionScores:
     measure: str
     loss: Array | None
     name: str
-
-    def __repr__(self) -> str:
-        mean, n = self.split_scores.mean(), len(self.split_scores)
-        return f"<PredictionScores of {self.name}: {self.measure} {mean:.4g}, mean of {n} splits>"
 
 
 def predictions_on(

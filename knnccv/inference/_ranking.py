@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame
+from .._formatting import Result, data_frame
 from .._typing import Array
 from ._comparison import (
     Comparison,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons:
+class Comparisons(Result):
     """All pairwise comparisons of several results.
 
     Attributes
@@ -56,6 +56,8 @@ class Comparisons:
     >>> len(found.names)
     3
     """
+
+    _json = "measure names scores not_worse differences standard_errors pvalues adjusted"
 
     names: tuple[str, ...]
     scores: Array
@@ -118,13 +120,6 @@ class Comparisons:
         from .. import plot
 
         return plot.critical_difference(self, ax=ax, confidence_level=confidence_level)
-
-    def __repr__(self) -> str:
-        each = ", ".join(f"{name} {score:.4g}" for name, score in zip(self.names, self.scores, strict=True))
-        return (
-            f"<Comparisons of {len(self.names)} results by {self.measure}: {each}; not worse than the best "
-            f"(95 %, Holm): {', '.join(self.not_worse())}>"
-        )
 
 
 def compare_all(

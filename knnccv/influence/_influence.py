@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._formatting import item_frame
+from .._formatting import Result, item_frame
 from .._typing import Array
 from .._validation import lowest
 from ..designs import GroupTrainingSets
@@ -35,7 +35,7 @@ LARGEST_TOL = 1e-9  # a change is about 1/N of the score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Influence:
+class Influence(Result):
     """How a score changes without each sample; from `CompleteCV.influence`.
 
     Sample j has two parts in the score: it is tested, and it trains the others. Let U be the score, A_x the
@@ -76,6 +76,8 @@ class Influence:
     >>> effect.total.shape, len(effect.most_harmful(3))
     ((178,), 3)
     """
+
+    _json = "measure is_loss total as_tested as_training error_bound"
 
     total: Array
     as_tested: Array
@@ -118,13 +120,6 @@ class Influence:
         """
         return item_frame(
             self.labels, total=self.total, as_tested=self.as_tested, as_training=self.as_training
-        )
-
-    def __repr__(self) -> str:
-        worst = int(self.most_harmful(1)[0])
-        return (
-            f"<Influence of {len(self.total)} samples on the {self.measure}: from {self.total.min():.3g} "
-            f"to {self.total.max():.3g}, most harmful: sample {worst} ({self.total[worst]:.3g})>"
         )
 
 

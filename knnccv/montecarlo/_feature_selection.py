@@ -225,6 +225,11 @@ class ScreenedCV(RandomRuns):
     0.7
     """
 
+    _json = (
+        "score std std_error n_runs n_train_sets selection_counts n_neighbors metric design average scores "
+        "seconds"
+    )
+
     n_train_sets: int
     selection_counts: Array | None
     n_neighbors: int = 1
@@ -237,22 +242,6 @@ class ScreenedCV(RandomRuns):
     def n_runs(self) -> int:
         """The number of runs."""
         return len(self.scores)
-
-    def __repr__(self) -> str:
-        return (
-            f"<ScreenedCV {self.score:.6g}{self._spread()}: {self.n_neighbors} nearest "
-            f"neighbor{'s' if self.n_neighbors > 1 else ''}, {self.n_runs} random "
-            f"run{'s' if self.n_runs > 1 else ''} of {self.design}, {self._selected()}>"
-        )
-
-    def _selected(self) -> str:
-        if self.selection_counts is None:
-            return f"{self.n_train_sets} training sets with transformed features"
-        mean = self.selection_counts.sum() / self.n_train_sets
-        return (
-            f"in each of {self.n_train_sets} training sets {mean:.4g} of {len(self.selection_counts)} "
-            f"columns selected, {np.count_nonzero(self.selection_counts)} in any"
-        )
 
 
 def screened_cv(

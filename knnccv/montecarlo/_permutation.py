@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._formatting import _listed, plain_fields
+from .._formatting import Result
 from .._parallel import check_pool, for_each
 from .._typing import Array
 from .._validation import check_integer
@@ -25,7 +25,7 @@ TOL = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PermutationTest:
+class PermutationTest(Result):
     """The exact score of the data among those of permuted labels.
 
     Attributes
@@ -65,6 +65,11 @@ class PermutationTest:
     0.05
     """
 
+    _json = (
+        "score pvalue std_error null_mean null_std z is_loss exchanged variant parameters design measure "
+        "scores seconds"
+    )
+
     score: float
     pvalue: float
     scores: Array
@@ -75,11 +80,6 @@ class PermutationTest:
     measure: str
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers in types that JSON has."""
-        names = ("score", "pvalue", "std_error", "null_mean", "null_std", "z", "is_loss", "exchanged")
-        return plain_fields(self, *names, "variant", "parameters", "design", "measure", "scores", "seconds")
 
     @property
     def std_error(self) -> float:
@@ -101,14 +101,6 @@ class PermutationTest:
         """The score's distance from `null_mean` in units of `null_std`; positive is better."""
         better = self.null_mean - self.score if self.is_loss else self.score - self.null_mean
         return better / self.null_std if self.null_std > 0 else math.nan
-
-    def __repr__(self) -> str:
-        return (
-            f"<PermutationTest p = {self.pvalue:.3g} ± {self.std_error:.2g}: {self.measure} "
-            f"{self.score:.6g} of {self.variant}{_listed(self.parameters)} over {self.design}, "
-            f"{self.null_mean:.6g} ± {self.null_std:.2g} with permuted {self.exchanged} "
-            f"({len(self.scores)} permutations)>"
-        )
 
 
 def permutation_test(

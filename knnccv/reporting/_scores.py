@@ -170,7 +170,7 @@ def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, An
     study.note(*(f"Intervals: {each.message}." for each in caught))
     if not (math.isfinite(low) and math.isfinite(high)):
         return error, None, "the halves of the data give no interval"
-    return error, {"low": low, "high": high, "level": LEVEL}, None
+    return error, {"low": low, "high": high, "confidence_level": LEVEL}, None
 
 
 def _luck_of_the_split(study: Study, found: CompleteCV) -> float | None:

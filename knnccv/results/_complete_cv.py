@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from .._parallel import ExecutorLike, check_pool
@@ -158,7 +157,4 @@ def complete_cv(
         raise ValueError(msg)
     evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
     keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
-    result = evaluation.result(keep, executor, progress)
-    result = replace(result, seconds=time.perf_counter() - started)
-    object.__setattr__(result, "_evaluation", evaluation)
-    return result
+    return evaluation.result(keep, executor, progress, started)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from .._formatting import uncertified
 from .._parallel import ExecutorLike
 from .._typing import Array, Kernel
 from ..designs import LeaveGroupsOut, TrainingSets
@@ -34,14 +34,10 @@ from ..driver import (
 from ..groups import GroupScorer, exact_group_scores, group_scorer
 from ..halves import HalvesRequest, check_finite, check_request, halves_of
 from ..inference import HalfScores
-from ..influence import Influence, influence
 from ..kernel import Variant
-from ..runs import ScoredRuns, SplitSpread, random_runs, split_spread
 from ..sampled import sampled_scores
-from ._confusion import expected_confusion
 from ._result import CompleteCV, result_of
 from ._sampled_result import summarize_sampled
-from ._tie_report import TieReport, tie_report
 
 
 @dataclass(frozen=True)
@@ -51,22 +47,26 @@ class NeighborEvaluation(Computation):
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters; the neighbors keep their lists."""
         problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
-        return replace(self._unchanged(), problem=problem).result(keep=True)
+        return replace(self.unchanged(), problem=problem).result(keep=True)
 
     def each(self, parameters: Iterable[Mapping[str, Any]]) -> list[CompleteCV]:
         """Return the results with other parameters, from the same drawn training sets.
 
         Each is that of its parameters alone. The first ones need the most neighbors.
         """
-        given = self._unchanged().problem
+        given = self.unchanged().problem
         others = [replace(given, parameters={**given.parameters, **other}) for other in parameters]
         return results_of([replace(self, problem=other) for other in others], True, Jobs(self.n_jobs))
 
     def result(
-        self, keep: bool, executor: ExecutorLike | None = None, progress: bool = False
+        self,
+        keep: bool,
+        executor: ExecutorLike | None = None,
+        progress: bool = False,
+        started: float | None = None,
     ) -> CompleteCV:
         """Compute the result; with `keep` the neighbors keep their lists."""
-        return results_of([self], keep, Jobs(self.n_jobs, executor, progress))[0]
+        return results_of([self], keep, Jobs(self.n_jobs, executor, progress), started)[0]
 
     def _known(self, keep: bool, jobs: Jobs) -> tuple[Scores | None, Array]:
         """The exact scores, and a mask of the samples without one that are to be sampled."""
@@ -79,12 +79,11 @@ class NeighborEvaluation(Computation):
         is_open = np.any(np.isnan(found.scores) & tested_scores(problem), axis=0)
         return found, is_open
 
-    def _exact(self, found: Scores, jobs: Jobs) -> CompleteCV:
+    def _exact(self, found: Scores, jobs: Jobs, started: float) -> CompleteCV:
         """The result from exact scores of all samples."""
         if not self._is_mean_over_kinds():
             found = replace(found, scores=self._over_kinds(found.scores, jobs._replace(progress=False)))
-        result = result_of(self.problem, summarize_scores(self.problem, found))
-        return uncertified(result) if self.neighbors.approximate else result
+        return result_of(self, summarize_scores(self.problem, found), started)
 
     def _is_mean_over_kinds(self) -> bool:
         """Return True if scores are means over kinds of training sets, or there is only one set to see."""
@@ -124,42 +123,12 @@ class NeighborEvaluation(Computation):
 
     def with_tie_order(self, order: int) -> CompleteCV:
         """Return the result with tied samples ordered by their single scores, in floating point."""
-        return replace(self._unchanged(), exact=False, tie_order=order).result(keep=True)
+        return replace(self.unchanged(), exact=False, tie_order=order).result(keep=True)
 
-    def _unchanged(self) -> NeighborEvaluation:
+    def unchanged(self) -> NeighborEvaluation:
         """Return this evaluation for a further question; ValueError if X was changed after the score."""
         self.neighbors.check_unchanged()
         return self
-
-    def confusion(self, result: CompleteCV) -> Array:
-        """Return the matrix of `CompleteCV.confusion`, not normalized."""
-        return expected_confusion(self.problem, result, self.exact, self.again)
-
-    def tie_report(self, result: CompleteCV) -> TieReport:
-        """Return the report of `CompleteCV.tie_report`."""
-        return tie_report(self.problem, result, self.with_tie_order)
-
-    def split_std(
-        self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None
-    ) -> SplitSpread:
-        """Return the spread of `CompleteCV.split_std`."""
-        check_finite(result)
-        n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._unchanged().neighbors
-        return split_spread(self.problem, near, result, n_runs, random_state, n_jobs)
-
-    def runs(self, result: CompleteCV, n_runs: int, random_state: Any, n_jobs: int | None) -> ScoredRuns:
-        """Return the runs of `CompleteCV.runs`."""
-        check_finite(result)
-        n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        near = self._unchanged().neighbors
-        return random_runs(self.problem, near, result.score, n_runs, random_state, n_jobs)
-
-    def influence(self, result: CompleteCV, n_jobs: int | None) -> Influence:
-        """Return the changes of `CompleteCV.influence`."""
-        check_finite(result)
-        jobs = self.n_jobs if n_jobs is None else n_jobs
-        return influence(result, self.problem, self._unchanged().neighbors, self.tol, jobs)
 
     def halves_request(
         self, result: CompleteCV, n_halvings: Any, groups: Any, random_state: Any
@@ -170,7 +139,7 @@ class NeighborEvaluation(Computation):
 
     def half_scores(self, result: CompleteCV, request: HalvesRequest) -> HalfScores:
         """Return the scores of random halves."""
-        return halves_of(self.problem, self._unchanged().neighbors, result, request, self.n_jobs)
+        return halves_of(self.problem, self.unchanged().neighbors, result, request, self.n_jobs)
 
     def _over_kinds(self, scores: Array, jobs: Jobs) -> Array:
         """The scores, averaged over several kinds of training sets as the variant defines it."""
@@ -206,8 +175,14 @@ class NeighborEvaluation(Computation):
         return block_scorer(self.problem, self.neighbors, self.tol, self.tie_order, kernel)
 
 
-def results_of(them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs) -> list[CompleteCV]:
-    """The results of rules that differ in their parameters; training sets are drawn once for all."""
+def results_of(
+    them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs, started: float | None = None
+) -> list[CompleteCV]:
+    """The results of rules that differ in their parameters; training sets are drawn once for all.
+
+    Their seconds count from `started`, by default from now.
+    """
+    started = time.perf_counter() if started is None else started
     known = [one._known(keep, jobs) for one in them]
     drawn = [one for one, (_, is_open) in zip(them, known, strict=True) if is_open.any()]
     if drawn:
@@ -220,7 +195,7 @@ def results_of(them: Sequence[NeighborEvaluation], keep: bool, jobs: Jobs) -> li
         if is_open.any():
             estimate = next(estimates)
             estimate, rows = replace(estimate, tied=estimate.tied & is_open), np.flatnonzero(is_open)
-            results.append(summarize_sampled(one.problem, estimate, rows, found))
+            results.append(summarize_sampled(one, estimate, rows, found, started))
         else:
-            results.append(one._exact(cast(Scores, found), jobs))
+            results.append(one._exact(cast(Scores, found), jobs, started))
     return results

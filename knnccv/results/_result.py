@@ -4,42 +4,39 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._formatting import (
-    _listed,
-    error_line,
-    html_table,
+    Numeric,
     item_frame,
     magnitude,
     magnitude_of_log10,
-    n_digits,
-    plain_fields,
 )
 from .._typing import Array
-from ..driver import Scored
-from ..halves import target_of, terms_of
+from ..driver import Computation, Scored
+from ..halves import check_finite, target_of, terms_of
 from ..inference import ScoredHalves, Terms
+from ..influence import Influence, influence
 from ..runs import RandomSplits
-from ._confusion import check_normalize, matthews, normalized, share_right
+from ._confusion import check_normalize, expected_confusion, matthews, normalized, share_right
+from ._tie_report import TieReport, tie_report
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..driver import ScoringProblem
-    from ..influence import Influence
-    from ._tie_report import TieReport
+    from ..neighbors import Neighbors
 
 
 MAX_EXACT_LOG = 1000  # decimal digits up to which the number of training sets is computed for display
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompleteCV(Scored, ScoredHalves, RandomSplits):
+class CompleteCV(Numeric, ScoredHalves, RandomSplits):
     """The exact mean score of a nearest-neighbor rule over all admissible training sets.
 
     Attributes
@@ -102,6 +99,12 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     (0.7523, (178,))
     """
 
+    _json = (
+        "variant parameters design ties average measure score error_bound is_exact fraction n_train_sets "
+        "log10_n_train_sets depth n_tied seconds"
+    )
+    _shown = "score measure variant design n_train_sets error_bound fraction n_tied ties"
+
     variant: str = ""
     design: str = ""
     ties: str = "index"
@@ -113,7 +116,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
     certified: bool = True
     measure: str = "score"
     is_exact: ClassVar[bool] = True
-    _evaluation: ClassVar[Any] = None  # a `NeighborEvaluation`, set by complete_cv
+    _evaluation: Any = None  # a `NeighborEvaluation`; copies have none
     _missing: ClassVar[str] = (
         "this needs the data, which a copied or pickled result does not contain; compute this before "
         "copying, or copy result.with_data(), or call complete_cv again"
@@ -133,23 +136,10 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
             return math.log10(self.n_train_sets)
         return largest + math.log10(sum(10 ** (value - largest) for value in logs))
 
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        exact = f", exactly {_short(self.fraction)}" if self.fraction is not None else ""
-        return (
-            f"<CompleteCV {self.score:.6g}{exact}: {self.variant}{_listed(self.parameters)} over "
-            f"{self.design}, {self.measure} over {self._magnitude()} training sets, "
-            f"{len(self.per_item)} samples, {error_line(self)}, {self.n_tied} samples tied "
-            f"(ties={self.ties!r})>"
-        )
-
-    def _magnitude(self) -> str:
-        """`magnitude` of the number; a number of too many digits is not computed."""
+    def _words(self, name: str) -> str:
+        """A number of training sets of too many digits is not computed."""
+        if name != "n_train_sets":
+            return super()._words(name)
         log = self.log10_n_train_sets
         return magnitude(self.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
@@ -317,8 +307,8 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
 
     @functools.cached_property
     def _confusion(self) -> Array:
-        matrix: Array = self._reference().confusion(self)
-        return matrix
+        asked = self._reference()
+        return expected_confusion(asked.problem, self, asked.exact, asked.again)
 
     def tie_report(self) -> TieReport:
         """Number of samples with ties that matter, and the range of scores that they allow.
@@ -343,8 +333,8 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         >>> report.n_tied, round(report.lowest, 3), round(report.score, 3), round(report.highest, 3)
         (5, 0.3, 0.406, 0.533)
         """
-        report: TieReport = self._reference().tie_report(self)
-        return report
+        asked = self._reference()
+        return tie_report(asked.problem, self, asked.with_tie_order)
 
     @functools.cached_property
     def bias2(self) -> Array:
@@ -392,8 +382,14 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         >>> complete_cv(wine.X, wine.y, "nn", Subsample(89)).influence().most_harmful(3)
         array([110,  98, 112])
         """
-        found: Influence = self._reference().influence(self, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return influence(self, problem, near, self._evaluation.tol, jobs)
+
+    def _given(self, n_jobs: int | None) -> tuple[ScoringProblem, Neighbors, int | None]:
+        asked = self._reference()
+        check_finite(self)
+        near = asked.unchanged().neighbors
+        return asked.problem, near, asked.n_jobs if n_jobs is None else n_jobs
 
     @functools.cached_property
     def _told(self) -> tuple[Terms, str, tuple[float, float] | None]:
@@ -425,29 +421,7 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the score and what it means in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-
-        Examples
-        --------
-        >>> from knnccv import complete_cv
-        >>> found = complete_cv([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1], "nn", 2).to_dict()
-        >>> found["score"], found["measure"], found["n_train_sets"]
-        (1.0, 'accuracy', 4)
-        """
-        asked = ("variant", "parameters", "design", "ties", "average")
-        found = (
-            "measure",
-            "score",
-            "error_bound",
-            "is_exact",
-            "fraction",
-            "n_train_sets",
-            "log10_n_train_sets",
-            "depth",
-        )
-        return {**plain_fields(self, *asked, *found, "n_tied", "seconds"), "std_error": None}
+        return {"std_error": None, **super().to_dict()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score and weight, as a pandas DataFrame.
@@ -461,41 +435,22 @@ class CompleteCV(Scored, ScoredHalves, RandomSplits):
         """
         return item_frame(self.labels, score=self.per_item, weight=self.weights)
 
-    def _repr_html_(self) -> str:
-        """Return the score, what it means and how sure it is as a small table, for notebooks."""
-        found: Any = self  # perhaps a `SampledCV`
-        error = getattr(self, "std_error", None)
-        measured = error_line(self) if error is None else f"standard error {error:.2g} (luck of the draws)"
-        drawn = "" if error is None else f", {found.n_draws} drawn for each sample"
-        number = self._magnitude() if self.kinds else "unknown"
-        rows = [
-            (self.measure, f"{self.score:.6g}"),
-            ("error", measured),
-            ("rule", f"{self.variant}{_listed(self.parameters)}"),
-            ("design", self.design),
-            ("training sets", f"{number}{drawn}"),
-            ("samples", f"{len(self.per_item)}, {self.n_tied} tied (ties={self.ties!r})"),
-        ]
-        return html_table(type(self).__name__, rows)
 
-
-def _short(value: Fraction) -> str:
-    if value.numerator.bit_length() + value.denominator.bit_length() > 200:
-        return (
-            f"a fraction of {n_digits(abs(value.numerator) or 1)} by {n_digits(value.denominator)} digits"
-        )
-    return str(value)
-
-
-def result_of(problem: ScoringProblem, found: Scored) -> CompleteCV:
+def result_of(evaluation: Computation, found: Scored, started: float) -> CompleteCV:
     """The result of a problem."""
-    return CompleteCV(**vars(found), **described(problem))
+    values = {**vars(found), **described(evaluation, started)}
+    if evaluation.neighbors.approximate:
+        values |= {"certified": False, "error_bound": math.inf}
+    return CompleteCV(**values)
 
 
-def described(problem: ScoringProblem) -> dict[str, Any]:
+def described(evaluation: Computation, started: float) -> dict[str, Any]:
     """The fields of a result that tell its problem."""
+    problem = evaluation.problem
     return {
         **problem.described(),
+        "_evaluation": evaluation,
+        "seconds": time.perf_counter() - started,
         "design": repr(problem.design),
         "classes": problem.labels.classes if problem.variant.target == "classes" else np.empty(0),
         "labels": problem.targets,

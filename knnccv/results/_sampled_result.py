@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._formatting import _listed, bound_text
 from .._typing import Array
-from ..driver import Scores, ScoringProblem, summarize_scores
+from ..driver import Computation, Scores, ScoringProblem, summarize_scores
 from ..sampled import DrawnScores
 from ..scorings import unseen_error
 from ._result import CompleteCV, described
@@ -65,24 +64,17 @@ class SampledCV(CompleteCV):
     True
     """
 
+    _json = CompleteCV._json + " std_error n_draws n_sampled"
+    _shown = (
+        "score std_error measure variant design n_train_sets n_draws n_sampled truncation_bound n_tied ties"
+    )
+
     is_exact: ClassVar[bool] = False
     certified: bool = False
     std_error: float = 0.0
     per_item_std_error: Array = field(default_factory=lambda: np.empty(0))
     n_draws: int = 0
     n_sampled: int = 0
-
-    def __repr__(self) -> str:
-        cut = ""
-        if self.truncation_bound > NEGLIGIBLE:
-            cut = f", lists too short: off by up to {bound_text(self.truncation_bound)}"
-        n_items = len(self.per_item)
-        some = f"{n_items}" if self.n_sampled == n_items else f"{self.n_sampled} of {n_items}"
-        return (
-            f"<SampledCV {self.score:.6g} ± {self.std_error:.2g}: {self.variant}{_listed(self.parameters)} "
-            f"over {self.design}, {self.measure} of {self.n_draws} random training sets for each of "
-            f"{some} samples{cut}, {self.n_tied} samples tied (ties={self.ties!r})>"
-        )
 
     def _reference(self) -> Any:
         """Nothing more can be computed from drawn training sets."""
@@ -92,10 +84,6 @@ class SampledCV(CompleteCV):
         )
         raise ValueError(msg)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as `CompleteCV.to_dict` does; its ``error_bound`` is None."""
-        return {**super().to_dict(), "error_bound": None, "std_error": self.std_error}
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label, score, weight and standard error; see `CompleteCV.to_frame`."""
         frame = super().to_frame()
@@ -104,9 +92,10 @@ class SampledCV(CompleteCV):
 
 
 def summarize_sampled(
-    problem: ScoringProblem, drawn: DrawnScores, rows: Array, known: Scores | None
+    evaluation: Computation, drawn: DrawnScores, rows: Array, known: Scores | None, started: float
 ) -> SampledCV:
     """The mean of drawn scores of the samples `rows`, and of `known` scores of all others."""
+    problem = evaluation.problem
     scores, missed, tied, depth = drawn.scores, drawn.missed, drawn.tied, drawn.depth
     variances = drawn.variances
     sampled: Array = np.ones(scores.shape, bool)
@@ -123,7 +112,7 @@ def summarize_sampled(
     total = weights.sum(axis=0)
     spread = (weights**2 * variances).sum(axis=0)
     plain = summarize_scores(problem, Scores(scores, missed, tied, depth))
-    values = {**vars(plain), "certified": False, "error_bound": math.inf}
+    values = {**vars(plain), **described(evaluation, started), "certified": False, "error_bound": math.inf}
     values["truncation_bound"] = problem.largest * float((weights * missed).sum())
     # Draws that are spread evenly hardly differ: few of their pairs, or none, show the variance.
     error = math.hypot(
@@ -132,7 +121,6 @@ def summarize_sampled(
     apart = np.divide(np.sqrt(spread), total, out=np.zeros(len(total)), where=total > 0)
     return SampledCV(
         **values,
-        **described(problem),
         std_error=error,
         per_item_std_error=apart,
         n_draws=sum(drawn.n_draws),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from .._formatting import bound_text, html_table
+from .._formatting import Result
 from .._typing import Array
 from ..driver import Scored, ScoringProblem
 
 LOW, HIGH = -1, 1
 
 
-@dataclass(frozen=True, eq=False)
-class TieReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class TieReport(Result):
     """The range of scores that the order of tied samples allows; from `CompleteCV.tie_report`.
 
     Attributes
@@ -50,28 +50,19 @@ class TieReport:
     True
     """
 
+    _json = "measure n_items n_tied score lowest highest is_exact error_bound"
+
     n_items: int
     n_tied: int
     score: float
     lowest: float
     highest: float
     is_exact: bool
-    per_item: Array = field(repr=False)
-    per_item_lowest: Array = field(repr=False)
-    per_item_highest: Array = field(repr=False)
+    per_item: Array
+    per_item_lowest: Array
+    per_item_highest: Array
     error_bound: float = 0.0
     measure: str = "score"
-
-    def _repr_html_(self) -> str:
-        """Return the range of scores as a small table, for notebooks."""
-        range_ = "no order is outside" if self.is_exact else "other orders may exceed it"
-        rows = [
-            ("samples with ties that matter", f"{self.n_tied} of {self.n_items}"),
-            ("score", f"{self.score:.6g}"),
-            ("range over orders of the ties", f"{self.lowest:.6g} to {self.highest:.6g} ({range_})"),
-            ("error", f"at most {bound_text(self.error_bound)}"),
-        ]
-        return html_table(f"Ties: {self.measure}", rows)
 
 
 def tie_report(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import bound_text, data_frame, html_table, plain, plain_fields
+from .._formatting import Numeric, Result, data_frame, plain
 from .._typing import Array
 from .._validation import check_integer
 from ..inference import ConfidenceInterval, jackknife_interval
@@ -67,7 +67,7 @@ class OfOtherIdentities(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalScore(OfOtherIdentities):
+class RetrievalScore(Numeric, OfOtherIdentities):
     """One expected score. ``float(s)`` is the score.
 
     Attributes
@@ -108,6 +108,8 @@ class RetrievalScore(OfOtherIdentities):
     (12,)
     """
 
+    _json = "name score error_bound standard_error n_tied certified"
+
     name: str
     score: Any
     per_item: Array
@@ -132,24 +134,9 @@ class RetrievalScore(OfOtherIdentities):
     def _jackknifed(self) -> tuple[Any, Any, Array | None]:
         return self.score, self.standard_error(), self.score_without
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score and its errors in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        error = None if self.score_without is None else plain(self.standard_error())
-        return {**plain_fields(self, "score", "error_bound"), "standard_error": error}
-
-    def __float__(self) -> float:
-        return float(self.score)
-
-    def __repr__(self) -> str:
-        shown = f"{100 * np.ravel(self.score)[0]:.2f} %" + (" at rank 1" if np.ndim(self.score) else "")
-        return f"<{self.name}: {shown}, error at most {bound_text(self.error_bound)}>"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalDifference(OfOtherIdentities):
+class RetrievalDifference(Numeric, OfOtherIdentities):
     """The paired difference of one score between two embeddings: same queries, same galleries.
 
     Attributes
@@ -182,6 +169,9 @@ class RetrievalDifference(OfOtherIdentities):
     0.0
     """
 
+    _json = "name difference standard_error error_bound of"
+    _value = "difference"
+
     name: str
     difference: Any
     standard_error: Any
@@ -193,34 +183,9 @@ class RetrievalDifference(OfOtherIdentities):
     def _jackknifed(self) -> tuple[Any, Any, Array | None]:
         return self.difference, self.standard_error, self.difference_without
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference and its errors in types that JSON has.
-
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        return plain_fields(self, "difference", "standard_error", "error_bound")
-
-    def __float__(self) -> float:
-        return float(self.difference)
-
-    def __repr__(self) -> str:
-        first = 100 * np.ravel(self.difference)[0]
-        error = 100 * np.ravel(self.standard_error)[0]
-        at = " at rank 1" if np.ndim(self.difference) else ""
-        ones = self.per_item if self.per_item.ndim == 1 else self.per_item[:, 0]
-        luck = "no standard error (needs the jackknife in both)"
-        if not math.isnan(error):
-            luck = f"standard error {error:.2f} points over identities ({self.of})"
-        if self.error_bound > 1e-6:  # lists of the nearest
-            luck = f"error at most {100 * self.error_bound:.2g} points, {luck}"
-        return (
-            f"<{self.name}{at}: difference {first:+.2f} points, {luck}; "
-            f"{np.count_nonzero(ones > 0)} queries better and {np.count_nonzero(ones < 0)} worse>"
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrieval:
+class Retrieval(Result):
     """Expected retrieval scores; ``r["ap"]`` is the `RetrievalScore` of a name.
 
     Attributes
@@ -259,6 +224,9 @@ class Retrieval:
     >>> 0 < found["ap"].score < 1, found.cmc.shape
     (True, (50,))
     """
+
+    _json = "protocol gallery mask rank ap ties average n_tied n_galleries n_left_out scores"
+    _shown = "protocol gallery mask rank ap ties average n_tied truncated n_left_out scores"
 
     scores: dict[str, RetrievalScore]
     valid: Array
@@ -393,20 +361,10 @@ class Retrieval:
 
         Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
         """
-        scores = {name: one.to_dict() for name, one in self.scores.items()}
         deviation = None
         if self.per_query and "cmc" in self.scores:
             deviation = {"of_one": plain(self.cmc_std()), "of_mean_of_ten": plain(self.cmc_std(10))}
-        return {
-            **plain_fields(self, "protocol", "gallery", "mask", "rank", "ap", "ties", "average"),
-            **plain_fields(self, "n_tied", "n_galleries"),
-            "n_scored": int(self.valid.sum()),
-            "left_out": self.n_left_out,
-            "certified": all(one.certified for one in self.scores.values()),
-            "scores": scores,
-            "cmc": plain(self.cmc) if "cmc" in self.scores else None,
-            "cmc_std": deviation,
-        }
+        return {**super().to_dict(), "cmc_std": deviation}
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each query: identity, validity, weight, and every score; CMC at ranks 1, 5, 10, 20.
@@ -423,45 +381,9 @@ class Retrieval:
                 columns[f"{name}@{rank}" if rank else name] = values
         return data_frame(columns)
 
-    def __repr__(self) -> str:
-        tied = f" ({self.n_tied} queries have ties)" if self.n_tied else ""
-        lines = [
-            f"Retrieval: {self.protocol}",
-            f"  gallery: {self.gallery}",
-            f"  mask: {self.mask}; ties: {self.ties}{tied}; mean over {self.average}",
-            f"  ranks: {self.rank}; AP: {self.ap}",
-            f"  queries: {int(self.valid.sum())} scored, {self.n_left_out} left out (no right item)",
-        ]
-        if self.truncated:
-            lines.append(f"  lists: {self.truncated} queries have right items that are not listed")
-        for name, found in self.scores.items():
-            shown = [f"{f'rank-{r} ' * (r > 0)}{100 * x:.2f} %" for r, x in _shown(found, found.score)]
-            luck = ""
-            if found.groups is not None:
-                error, at = np.ravel(found.standard_error())[0], " at rank 1" * (np.ndim(found.score) > 0)
-                luck = f", standard error over identities {100 * error:.2f} points{at}"
-            bound = bound_text(found.error_bound)
-            lines.append(f"  {name}: {', '.join(shown)} (error at most {bound}){luck}")
-        groups = next(iter(self.scores.values())).groups
-        if groups is not None:
-            lines.append(f"  jackknife: {groups!r}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Return the scores as a small table, for notebooks."""
-        rows = [
-            (f"{name} at rank {r}" if r else name, f"{100 * x:.2f} %", bound_text(found.error_bound))
-            for name, found in self.scores.items()
-            for r, x in _shown(found, found.score)
-        ]
-        queries = f"{int(self.valid.sum())} queries, gallery: {self.gallery}, mask: {self.mask}"
-        return html_table(
-            f"Retrieval: {self.protocol}; {queries}", rows, ("score", "mean", "error at most")
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledRetrieval:
+class SampledRetrieval(Result):
     """Scores of random galleries.
 
     Attributes
@@ -478,6 +400,8 @@ class SampledRetrieval:
     >>> found.trials["ap"].shape
     (20,)
     """
+
+    _shown = "protocol gallery mask trials"
 
     trials: dict[str, Array]
     protocol: str
@@ -509,16 +433,6 @@ class SampledRetrieval:
             }
             for name in self.trials
         }
-
-    def __repr__(self) -> str:
-        lines = [f"SampledRetrieval: {self.protocol}", f"  gallery: {self.gallery}", f"  mask: {self.mask}"]
-        for name, values in self.trials.items():
-            first = values.reshape(len(values), -1)[:, 0]
-            spread = f"one of {len(first)} trials scatters by {100 * first.std(ddof=1):.2f} points"
-            lines.append(
-                f"  {name}{' at rank 1' * (values.ndim > 1)}: {100 * first.mean():.2f} %, {spread}"
-            )
-        return "\n".join(lines)
 
 
 def _shown(found: RetrievalScore, values: Any) -> list[tuple[int, Any]]:

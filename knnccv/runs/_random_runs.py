@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import plain_fields
+from .._formatting import Numeric
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
@@ -29,7 +29,7 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomRuns:
+class RandomRuns(Numeric):
     """Scores of random runs, with their mean and its standard error.
 
     Attributes
@@ -37,6 +37,8 @@ class RandomRuns:
     scores : ndarray of shape (n_runs,)
         The score of every run.
     """
+
+    _json = "score std std_error scores"
 
     scores: Array
 
@@ -54,17 +56,6 @@ class RandomRuns:
     def std_error(self) -> float:
         """Standard deviation of the mean."""
         return self.std / float(np.sqrt(len(self.scores)))
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def _spread(self) -> str:
-        if len(self.scores) == 1:
-            return ""
-        return f" ± {self.std_error:.2g} (standard error; one run ± {self.std:.2g})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,17 +99,15 @@ class ScoredRuns(RandomRuns):
     (0.75, 20)
     """
 
+    _json = "measure expected score std std_error error_bound scores classes confusions seconds"
+    _shown = "measure expected score std std_error error_bound scores"
+
     measure: str = "score"
     expected: float | None = None
     error_bound: float = 0.0
     confusions: Array | None = None
     classes: Array | None = None
     seconds: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers in types that JSON has."""
-        names = ("score", "std", "std_error", "expected", "error_bound", "measure", "scores")
-        return plain_fields(self, *names, "classes", "confusions", "seconds")
 
     def quantile(self, q: Any) -> Any:
         """Quantiles of the score of one run.
@@ -135,21 +124,9 @@ class ScoredRuns(RandomRuns):
         found = np.quantile(self.scores, q)
         return float(found) if np.ndim(found) == 0 else found
 
-    def __repr__(self) -> str:
-        low, middle, high = self.quantile([0.025, 0.5, 0.975])
-        mean = f"mean {self.score:.6g}{self._spread()}"
-        if self.expected is not None:
-            mean = f"exact mean {self.expected:.6g}"
-        if math.isinf(self.error_bound):
-            mean += ", neighbors approximate"
-        return (
-            f"<ScoredRuns of {len(self.scores):,} runs, {self.measure}: 95 % in {low:.4g} to {high:.4g}, "
-            f"median {middle:.4g}, {mean}>"
-        )
 
-
-@dataclass(frozen=True)
-class SplitSpread:
+@dataclass(frozen=True, repr=False)
+class SplitSpread(Numeric):
     """Standard deviation of the score of one random run around the exact mean; `CompleteCV.split_std`.
 
     ``float(spread)`` is the standard deviation.
@@ -173,31 +150,19 @@ class SplitSpread:
     0.019
     """
 
+    _json = "std std_error n_runs"
+    _value = "std"
+
     std: float
     std_error: float
     n_runs: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields in types that JSON has.
 
-        Numbers that are not finite are None, whole numbers beyond 2**53 and fractions are text.
-        """
-        return plain_fields(self, "std", "std_error", "n_runs")
-
-    def __float__(self) -> float:
-        return self.std
-
-    def __repr__(self) -> str:
-        if not self.n_runs:
-            return "± 0 (every run uses the same splits)"
-        return f"± {self.std:.3g} ({self.n_runs:,} random runs, standard error {self.std_error:.2g})"
-
-
-class RandomSplits:
+class RandomSplits(Scored):
     """A result that knows the random runs of which it is the mean; a base of `CompleteCV`."""
 
-    def _reference(self) -> Any:
-        """The evaluation that made the result."""
+    def _given(self, n_jobs: int | None) -> tuple[ScoringProblem, Neighbors, int | None]:
+        """The problem and the neighbors of the result, and the number of threads."""
         raise NotImplementedError
 
     def split_std(
@@ -248,8 +213,8 @@ class RandomSplits:
         >>> round(spread.std, 2), spread.n_runs, spread.std_error < 0.02 * spread.std
         (0.02, 5000, True)
         """
-        found: SplitSpread = self._reference().split_std(self, n_runs, random_state, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return split_spread(problem, near, self, n_runs, random_state, jobs)
 
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
@@ -290,8 +255,8 @@ class RandomSplits:
         >>> runs.confusions.shape, bool(runs.quantile(0.025) < runs.expected < runs.quantile(0.975))
         ((10000, 3, 3), True)
         """
-        found: ScoredRuns = self._reference().runs(self, n_runs, random_state, n_jobs)
-        return found
+        problem, near, jobs = self._given(n_jobs)
+        return random_runs(problem, near, self.score, n_runs, random_state, jobs)
 
 
 def _check_is_mean(caller: str, problem: ScoringProblem) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._formatting import _listed
+from .._formatting import Result
 from .._labels import encode_labels
 from .._parallel import check_pool, one_bar
 from .._typing import Array
@@ -31,7 +31,7 @@ DEFAULT_SHARE = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Condensed:
+class Condensed(Result):
     """Prototypes that `condense` has kept, and the path of the search.
 
     Attributes
@@ -66,6 +66,12 @@ class Condensed:
     >>> len(found.sample_indices)
     18
     """
+
+    _json = (
+        "n_items reduction score score_of_all error_bound variant parameters design ties average "
+        "measure is_loss sample_indices n_kept scores removed seconds"
+    )
+    _note = "score is an inner score, which is optimistic; condensed_cv estimates that of new samples"
 
     sample_indices: Array
     score: float
@@ -117,14 +123,6 @@ class Condensed:
         least = len(self.sample_indices)
         n = check_integer("n_prototypes", n_prototypes, least, self.n_items)
         return np.setdiff1d(np.arange(self.n_items), self.removed[: self.n_items - n])
-
-    def __repr__(self) -> str:
-        return (
-            f"<Condensed to {len(self.sample_indices)} of {self.n_items} samples (reduction "
-            f"{100 * self.reduction:.1f} %): {self.variant}{_listed(self.parameters)}, {self.measure} of "
-            f"{self.design} {self.score:.6g}, of all samples {self.score_of_all:.6g}. This inner score is "
-            "optimistic; condensed_cv estimates that of new samples>"
-        )
 
 
 def condense(

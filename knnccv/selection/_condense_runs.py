@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import _listed
 from .._labels import EncodedLabels, labels_of
 from .._parallel import check_pool
 from .._typing import Array
@@ -55,6 +54,12 @@ class CondensedCV(RandomRuns):
     True
     """
 
+    _json = (
+        "score std std_error score_of_all difference difference_std_error inner_score reduction variant "
+        "parameters design outer measure scores seconds"
+    )
+    _note = "inner_score is optimistic"
+
     scores_of_all: Array
     inner_scores: Array
     reductions: Array
@@ -90,15 +95,6 @@ class CondensedCV(RandomRuns):
         """Standard error of `difference`, over the runs; NaN for a single one."""
         each = self.scores - self.scores_of_all
         return float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
-
-    def __repr__(self) -> str:
-        return (
-            f"<CondensedCV {self.score:.6g}{self._spread()}: {self.variant}{_listed(self.parameters)}, "
-            f"{self.measure} of the prototypes of {len(self.scores)} random "
-            f"run{'s' if len(self.scores) > 1 else ''} of {self.outer}, {100 * self.reduction:.1f} % of "
-            f"the samples removed; with all samples {self.score_of_all:.6g}; inner score "
-            f"{self.inner_score:.6g}, optimistic>"
-        )
 
 
 def condensed_cv(

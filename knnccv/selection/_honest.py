@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._formatting import Result
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
@@ -23,7 +24,7 @@ N_REPEATS = 10
 
 
 @dataclass(eq=False, repr=False)
-class Searched:
+class Searched(Result):
     """The scores of a search for columns or weights, base class of its results.
 
     Attributes
@@ -40,6 +41,9 @@ class Searched:
     seconds : float
         Wall time of the search.
     """
+
+    _json = "inner_score honest_score honest_std_error measure metric design average n_scored seconds"
+    _note = "inner_score is OPTIMISTIC, the choice was made for it; honest() computes honest_score"
 
     inner_score: float
     measure: str
@@ -103,16 +107,6 @@ class Searched:
         """The standard error of `honest_score`: the randomness of the splits, not that of the samples."""
         return None if self.nested is None else self.nested.std_error
 
-    def _scores_in_words(self) -> str:
-        honest = "not computed: call honest()"
-        if self.nested is not None:
-            error = f" ± {self.nested.std_error:.2g}" if len(self.nested.scores) > 1 else " (one run)"
-            honest = f"{self.nested.score:.6g}{error}"
-        return (
-            f"inner {self.measure} {self.inner_score:.6g} (OPTIMISTIC, the choice was made for it), "
-            f"honest {self.measure} {honest}"
-        )
-
 
 @dataclass(eq=False, repr=False)
 class FeatureSelection(Searched):
@@ -156,19 +150,14 @@ class FeatureSelection(Searched):
     (2, True)
     """
 
+    _json = f"direction n_features columns order scores start_score {Searched._json}"
+
     columns: Array
     order: Array
     scores: Array
     start_score: float | None
     direction: str
     n_features: int
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(str, self.columns[:10])) + (", …" if len(self.columns) > 10 else "")
-        return (
-            f"<FeatureSelection of {len(self.columns)} of {self.n_features} columns, {self.direction} "
-            f"({shown}): {self._scores_in_words()}>"
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -201,19 +190,13 @@ seconds
     True
     """
 
+    _json = f"weights scores start_score n_cycles converged {Searched._json}"
+
     weights: Array
     scores: Array
     start_score: float
     n_cycles: int
     converged: bool
-
-    def __repr__(self) -> str:
-        used = int((self.weights > 0).sum())
-        end = "" if self.converged else ", not converged"
-        return (
-            f"<WeightSearch of {len(self.weights)} columns, {used} with a positive weight, "
-            f"{self.n_cycles} cycle{'s' * (self.n_cycles > 1)}{end}: {self._scores_in_words()}>"
-        )
 
 
 @dataclass(frozen=True)

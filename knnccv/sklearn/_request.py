@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._formatting import bound_text, plain_fields
+from .._formatting import Numeric
 from .._labels import EncodedLabels, encode_labels, single_class
 from .._typing import Array
 from .._validation import fixed_seed
@@ -30,7 +30,7 @@ MANY_TIED = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ExpectedScore(ScoredHalves):
+class ExpectedScore(Numeric, ScoredHalves):
     """The expectation of a cross-validated score over the splitter's random numbers.
 
     Exact scores in closed form have `standard_error` and `confidence_interval` for the population (the luck
@@ -79,6 +79,12 @@ class ExpectedScore(ScoredHalves):
     0.69
     """
 
+    _json = (
+        "score std_error is_exact error_bound deterministic average ties design explanation n_draws n_runs "
+        "per_output measure"
+    )
+    _shown = "score std_error error_bound n_tied explanation"
+
     score: float
     std_error: float = 0.0
     is_exact: bool = True
@@ -103,26 +109,6 @@ class ExpectedScore(ScoredHalves):
         for result in self._results:
             result.with_data()
         return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, and how they were found, in types that JSON has."""
-        names = [each.name for each in fields(self) if each.name != "result" and each.name[0] != "_"]
-        return plain_fields(self, *names, "measure")
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        if not self.is_exact or self.error_bound is None:
-            error = f" ± {self.std_error:.2g} (standard error)"
-        elif self.deterministic:
-            error = " (deterministic)"
-        else:
-            error = f" (error at most {bound_text(self.error_bound)})"
-        return f"<ExpectedScore {self.score:.6g}{error}: {self.explanation}{self._tied()}>"
 
     @property
     def measure(self) -> str:
@@ -214,12 +200,6 @@ class ExpectedScore(ScoredHalves):
         if self.ties != "index":
             return 0
         return self._n_tied if self.result is None else max(result.n_tied for result in self._results)
-
-    def _tied(self) -> str:
-        if not self.n_tied:
-            return ""
-        text = f"; {self.n_tied} samples tied, taken in row order"
-        return f"{text}; scikit-learn's search may use another order"
 
 
 @dataclass(frozen=True, eq=False)

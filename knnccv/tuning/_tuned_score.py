@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import plain, plain_fields
+from .._formatting import Numeric, plain
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import as_reals, check_choice, check_integer, check_random_state
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TunedScore:
+class TunedScore(Numeric):
     """The score of a rule that is chosen within each training set.
 
     Attributes
@@ -79,6 +79,9 @@ class TunedScore:
     0.74
     """
 
+    _json = "score std_error std n_runs inner_score optimism optimism_std_error inner design seconds"
+    _shown = "score std_error std optimism optimism_std_error most_chosen inner design n_runs"
+
     score: float
     std_error: float
     scores: Array
@@ -97,9 +100,8 @@ class TunedScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has; `choices` as a list, with the share of each."""
-        names = ("score", "std_error", "std", "n_runs", "inner_score", "optimism", "optimism_std_error")
         chosen = [{**one._asdict(), "share": share} for one, share in self.choices.items()]
-        return {**plain_fields(self, *names, "inner", "design", "seconds"), "choices": plain(chosen)}
+        return {**super().to_dict(), "choices": plain(chosen)}
 
     @property
     def std(self) -> float:
@@ -110,21 +112,6 @@ class TunedScore:
     def most_chosen(self) -> Candidate:
         """The candidate that is chosen most often; the first of equals."""
         return max(self.choices, key=self.choices.__getitem__)
-
-    def __float__(self) -> float:
-        return self.score
-
-    def __format__(self, spec: str) -> str:
-        return format(self.score, spec) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        most = self.most_chosen
-        return (
-            f"<TunedScore {self.score:.6g} ± {self.std_error:.2g} (standard error; one run ± "
-            f"{self.std:.2g}): best of {len(self.choices)} by {self.inner}, {self.n_runs} runs of "
-            f"{self.design}; optimism {self.optimism:.2g} ± {self.optimism_std_error:.1g}; most chosen K = "
-            f"{most.n_neighbors}, {most.metric}, {most.scaling} ({self.choices[most]:.0%})>"
-        )
 
 
 def tuned_score(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import error_phrase, item_frame
+from .._formatting import Result, item_frame
 from .._labels import EncodedLabels, encode_labels
 from .._parallel import check_wanted, for_each
 from .._typing import Array
@@ -31,7 +31,7 @@ DEPTH = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemValues:
+class ItemValues(Result):
     """What every training sample is worth; a positive value helps.
 
     Attributes
@@ -58,6 +58,8 @@ class ItemValues:
     >>> values.values.shape
     (178,)
     """
+
+    _json = "method rule values error_bound"
 
     values: Array
     method: str
@@ -101,13 +103,6 @@ class ItemValues:
             If pandas is missing.
         """
         return item_frame(self.labels, value=self.values)
-
-    def __repr__(self) -> str:
-        worst = int(self.least_valuable(1)[0])
-        return (
-            f"<ItemValues of {len(self)} samples ({self.method}, {self.rule}): from "
-            f"{self.values.min():.3g} (sample {worst}) to {self.values.max():.3g}, {error_phrase(self)}>"
-        )
 
 
 def item_values(

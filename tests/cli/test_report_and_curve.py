@@ -214,7 +214,7 @@ def test_intervals():
     found = surface(*wine(), [1, 5], [80, 140])
     low, high = found.confidence_interval(0.9, random_state=3)
     assert numbers(f"curve {POINTS} --interval 0.9 --seed 3")["interval"] == {
-        "level": 0.9,
+        "confidence_level": 0.9,
         "low": low.tolist(),
         "high": high.tolist(),
         "standard_error": found.standard_error(random_state=3).tolist(),

@@ -262,7 +262,7 @@ def test_both_kinds_of_luck_and_a_comparison():
     assert answer["interval"] == {
         "low": interval.low,
         "high": interval.high,
-        "level": 0.8,
+        "confidence_level": 0.8,
         "method": "wilson",
         "target": interval.target,
     }

@@ -74,8 +74,8 @@ def test_the_readme_runs_and_prints_what_it_says(capsys):
     assert "fetch_" not in "".join(blocks(README))
     run_page(README, "README.md")
     _, exact, by_runs, first, *_ = capsys.readouterr().out.splitlines()
-    score, error = re.match(r"<ExpectedScore (\S+) ± (\S+) ", by_runs).groups()
-    assert f"`{exact[:6]}…`, which is exact, and `{float(score):.4f} ± {error}`" in README
+    score, error = re.match(r"<ExpectedScore score=(\S+), std_error=(\S+),", by_runs).groups()
+    assert f"`{exact[:6]}…`, which is exact, and `{float(score):.4f} ± {float(error):.2g}`" in README
     score, bound, number = first.split()
     assert f"The first line is about `{score[:8]}…`, `{float(bound):.1e}` and `{number}`" in README
     started = (DOCS / "getting_started.md").read_text(encoding="utf-8")
@@ -94,7 +94,10 @@ def test_the_pages_that_fetch_data_run(mirror, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("KNNCCV_DATA_DIR", str(tmp_path))
     for name in DOWNLOADS:
         assert run_page(page(name), name) > 0
-    assert "CompleteCV 0.606935: nn over Subsample(train_size=172)" in capsys.readouterr().out
+    assert (
+        "CompleteCV score=0.606935, measure=accuracy, variant=nn, design=Subsample(train_size=172)"
+        in capsys.readouterr().out
+    )
 
 
 def run_script(block, folder):

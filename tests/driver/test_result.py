@@ -165,7 +165,7 @@ def test_a_copy_leaves_the_data_behind():
     found = complete_cv(X, y, "nn", KFold(5))
     packed = pickle.dumps(found)
     assert len(packed) < 5 * y.nbytes + 5000  # three arrays of the items' own
-    copies = pickle.loads(packed), copy.deepcopy(found), copy.copy(found), replace(found, seconds=1.0)
+    copies = pickle.loads(packed), copy.deepcopy(found), copy.copy(found)
     for other in copies:
         assert (other.score, other.n_train_sets) == (found.score, found.n_train_sets)
         assert other.per_class() == found.per_class()
@@ -175,7 +175,8 @@ def test_a_copy_leaves_the_data_behind():
             ):
                 ask()
     found.confusion()
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).confusion(), found.confusion())
+    for other in (pickle.loads(pickle.dumps(found)), replace(found, seconds=1.0)):
+        np.testing.assert_array_equal(other.confusion(), found.confusion())
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0
     assert found != copy.copy(found)

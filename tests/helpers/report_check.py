@@ -188,7 +188,7 @@ class Check:
                 assert entry["split_std"] == float(result.split_std(n_runs))
             if entry["no_interval"] is None:
                 low, high = result.confidence_interval(n_halvings=self.n_halvings)
-                expected = {"low": low, "high": high, "level": 0.95}
+                expected = {"low": low, "high": high, "confidence_level": 0.95}
                 # Lists that are kept are summed up in another order.
                 assert entry["interval"] == pytest.approx(expected, rel=1e-12)
                 error = float(result.standard_error(self.n_halvings))

@@ -492,7 +492,7 @@ def test_all_pairs_with_holm():
     frame = found.to_frame()
     assert len(frame) == 3
     assert list(frame.columns) == ["first", "second", "difference", "standard_error", "pvalue", "adjusted"]
-    assert "not worse than the best" in repr(found)
+    assert f"not_worse=[{', '.join(found.not_worse())}]" in repr(found)
     assert found.cliques() == [tuple(name for name in found.names if name != "noise")]
 
 

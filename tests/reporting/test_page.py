@@ -127,7 +127,10 @@ def test_texts_of_the_data_cannot_leave_their_place():
 
 def test_pictures_show_the_numbers():
     found = answer()
-    found["scores"]["best"] |= {"score": 0.9774, "interval": {"low": 0.9357, "high": 0.9923, "level": 0.95}}
+    found["scores"]["best"] |= {
+        "score": 0.9774,
+        "interval": {"low": 0.9357, "high": 0.9923, "confidence_level": 0.95},
+    }
     found["items"]["items"][0] |= {"index": 123_456_789, "score": -3e-17}
     page = page_of(found)
     assert "accuracy, best setting 97.7%" in page.line

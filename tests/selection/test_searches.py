@@ -233,7 +233,7 @@ def test_the_honest_score_repeats_the_search_in_every_training_set():
     same = screened_cv(X, y, select, 5, n_neighbors=3, n_runs=3, random_state=4, n_jobs=1)
     assert runs.scores.tolist() == same.scores.tolist()
     assert (found.honest_score, found.honest_std_error) == (runs.score, runs.std_error)
-    assert f"honest accuracy {runs.score:.6g}" in repr(found)
+    assert f"honest_score={runs.score:.6g}, " in repr(found)
     assert found.inner_score > 0.75 > found.honest_score
     nested = select_features(X, y, nested=3, random_state=4, **options)
     assert nested.honest_score == found.honest_score
