@@ -342,8 +342,6 @@ def _weighted(
     InexactError
         If there are too many training sets to enumerate, and none are to be drawn.
     """
-    if request.n_draws and not request.searched:
-        return score(n_draws=request.n_draws, random_state=request.seed + number)
     if request.n_draws:
         drawn = partial(score, n_draws=request.n_draws, random_state=request.seed + number)
         if not request.searched:
