@@ -40,8 +40,6 @@ LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
 
-"""Parts of a regression of which neither small nor large values are better."""
-
 
 @dataclass(frozen=True)
 class HalvesRequest:
