@@ -95,14 +95,6 @@ def bound_text(bound: float) -> str:
     return f"{rounded_up(bound):.1e}"
 
 
-def error_line(result: Any) -> str:
-    """Return the error bound as text."""
-    bound = float(np.max(result.truncation_bound if not result.certified else result.error_bound))
-    if result.certified:
-        return f"error at most {bound_text(bound)}"
-    return f"neighbors approximate: error unknown ({bound_text(bound)} if they are correct)"
-
-
 def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:
     """Return a table of HTML: a caption, and rows whose first cells are headings; all text is escaped.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._files import written_whole
-from .._formatting import error_line
+from .._formatting import bound_text
 from .._typing import Array
 from .._version import __version__
 from ..curves import Surface, surface
@@ -123,7 +123,8 @@ def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out
     features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"
     tested = "" if table.test is None else f"; tested: {table.test.source}, {len(table.test.X)} samples"
     yield "Data", f"{table.source}: {n_items} samples, {features}{tested}"
-    yield "Rule", f"{found.variant}, {metric_in_words(args)} distance; {error_line(found)}"
+    bound = bound_text(float(found.error_bound.max()))
+    yield "Rule", f"{found.variant}, {metric_in_words(args)} distance; error at most {bound}"
     if out is not None:
         yield "Written", str(out)
     yield "", ""

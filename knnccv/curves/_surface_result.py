@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 RULES = ("best", "one-standard-error")
-SHOWN_SIZES = 12
-"""The most training sizes that a notebook shows."""
 
 
 class _Pair(NamedTuple):
@@ -316,8 +314,3 @@ class Surface(Result, HalvedSurface):
             return plot.validation_curve(self, ax=ax, **kwargs)
         msg = f"x must be 'train_size' or 'n_neighbors', got {x!r}"
         raise ValueError(msg)
-
-
-def _range(values: Array) -> str:
-    low, high = int(values.min()), int(values.max())
-    return f"{low}" if low == high else f"{low} to {high}"

@@ -155,11 +155,6 @@ class EpisodeScore(Numeric, OfOtherClasses):
             "nearest support" if self.n_neighbors == 1 else f"vote of {self.n_neighbors} nearest supports"
         )
 
-    @property
-    def truncation_bound(self) -> float:
-        """The same as ``error_bound``, since approximate neighbors are refused."""
-        return self.error_bound
-
     def to_frame(self) -> pd.DataFrame:
         """The scores as a DataFrame: columns ``n_way``, ``n_shot``, ``score``.
 

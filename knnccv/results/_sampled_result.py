@@ -17,9 +17,6 @@ from ._result import CompleteCV, described
 if TYPE_CHECKING:
     import pandas as pd
 
-NEGLIGIBLE = 1e-9
-"""Errors because of short lists that are not shown."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledCV(CompleteCV):

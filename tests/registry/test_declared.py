@@ -39,7 +39,7 @@ def test_a_surface_of_ranks_is_one_by_its_profile():
     near = NearestNeighbors(n_neighbors=4).fit(X).kneighbors(return_distance=False)
     hits = np.cumsum(y[near] == y[:, None], axis=1) > 0
     np.testing.assert_allclose(found.scores[:, 1], hits.mean(axis=0)[[0, 1, 3]], atol=1e-6)
-    assert ">best R<" in found._repr_html_()
+    assert found.symbol == "R"
     assert plot.as_validation_curve_display(found, train_size=29).param_name == "rank"
     other = surface(X, y, [1, 2, 4], [10, 29], Impostor)
     assert (other.scores == surface(X, y, [1, 2, 4], [10, 29], "knn").scores).all()
