@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-RULES = ("best", "one-standard-error")
+CHOICES = ("best", "one-standard-error")
 
 
 class _Pair(NamedTuple):
@@ -120,7 +120,7 @@ class Surface(Result, HalvedSurface):
     def best(
         self,
         train_size: int | Mapping[Any, int] | None = None,
-        rule: str = "best",
+        choose: str = "best",
         *,
         n_halvings: int = 200,
         groups: Any = None,
@@ -132,7 +132,7 @@ class Surface(Result, HalvedSurface):
         ----------
         train_size : int or mapping, optional
             One of `train_sizes`, or of `per_class`. Default: all of them.
-        rule : {"best", "one-standard-error"}, default "best"
+        choose : {"best", "one-standard-error"}, default "best"
             "one-standard-error": the largest K, which is the smoothest and so the simplest rule, whose
             score is within one standard error of the best one. It is the standard error of their
             difference (`difference_to_best`), to which the truncation bounds of both are added. Only K with
@@ -149,7 +149,7 @@ class Surface(Result, HalvedSurface):
         Raises
         ------
         ValueError
-            If no column or more than one column has this size, or `rule` is not as above; for
+            If no column or more than one column has this size, or `choose` is not as above; for
             "one-standard-error" as `standard_error`, and if no K of a column has a standard error.
 
         Warns
@@ -163,14 +163,14 @@ class Surface(Result, HalvedSurface):
         "Classification and Regression Trees", 1984, section 3.4.3. They take the standard error of the best
         score; that of the difference is smaller, and leaves fewer K.
         """
-        check_choice("rule", rule, RULES)
+        check_choice("choose", choose, CHOICES)
         at = None if train_size is None else self._column(train_size)
         row = self._best_rows()
-        if rule == "one-standard-error":
+        if choose == "one-standard-error":
             if self._told[2] != "n_neighbors":
                 msg = (
-                    "rule='one-standard-error' takes the largest K as the simplest rule; variant "
-                    f"{self.variant!r} has no K to choose: rule='best' is allowed"
+                    "choose='one-standard-error' takes the largest K as the simplest rule; variant "
+                    f"{self.variant!r} has no K to choose: choose='best' is allowed"
                 )
                 raise ValueError(msg)
             halves = self._halves_with_warnings(n_halvings, groups, random_state)
@@ -179,8 +179,8 @@ class Surface(Result, HalvedSurface):
             none = self.train_sizes[asked[~near[:, asked].any(axis=0)]].tolist()
             if none:
                 msg = (
-                    "rule='one-standard-error' needs a K with a standard error, but at training size "
-                    f"{', '.join(map(str, none))} no K has one: rule='best' is allowed"
+                    "choose='one-standard-error' needs a K with a standard error, but at training size "
+                    f"{', '.join(map(str, none))} no K has one: choose='best' is allowed"
                 )
                 raise ValueError(msg)
             row = np.where(near, self.n_neighbors[:, None], -1).argmax(axis=0)

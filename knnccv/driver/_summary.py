@@ -87,7 +87,7 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
         )
         if not np.isfinite(score):  # an error of the kernel: nothing is certain
             bound = math.inf
-        _check_range(problem, per_item, bound)
+    _check_range(problem, per_item, bound)
     return Scored(
         score=score,
         per_item=per_item,

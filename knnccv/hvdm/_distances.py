@@ -409,6 +409,9 @@ class HVDM(MixedDistance):
         if len(codes) != self.n_items_:
             msg = f"groups must have one label for each of the {self.n_items_} samples, got {len(codes)}"
             raise ValueError(msg)
+        if codes.max(initial=0) == 0:
+            msg = "groups must have at least two different labels: each is left out, and the others are fitted"
+            raise ValueError(msg)
         table = TableOfGroups(self._table_, self._codes_, codes)
         return Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")
 

@@ -53,6 +53,12 @@ class Score:
     monotone: float = 0
     largest: Callable[[Array], float] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a range that is none."""
+        if not self.low <= self.high:
+            msg = f"low must be at most high, got low={self.low} and high={self.high}"
+            raise ValueError(msg)
+
     @property
     def range(self) -> tuple[float, float] | None:
         """The smallest and the largest score; None if there is no bound."""
@@ -63,6 +69,9 @@ class Score:
         end = max(abs(self.low), abs(self.high))
         if math.isfinite(end):
             return end
+        if self.largest is None and not values.size:
+            msg = f"give the score {self.name!r} finite ends or largest=, got {self.low} to {self.high}"
+            raise ValueError(msg)
         return squared_diagonal(values) if self.largest is None else float(self.largest(values))
 
 

@@ -122,10 +122,10 @@ def controlled_mean(
     average, plain = _mean_of_halves(scores, group, odd)
     number, are_equal = int(group.max()) + 1, n_runs > 1 and scores.min() == scores.max()
     size = float(np.abs(scores).max() + np.ptp(scores)) or UNIT
-    n_values = len(np.unique((scores / size).round(9)))
+    n_values = len(np.unique(((scores - scores.min()) / (np.ptp(scores) or UNIT)).round(9)))
     repeated = max(number - n_values, 0) / max(number - 1, 1)
     farther = min(size, RANGES * float(np.ptp(scores)))
-    effect = UNIT if are_equal else farther * repeated / max(n_values - 1, 1)
+    effect = max(UNIT, size) if are_equal else farther * repeated / max(n_values - 1, 1)
     # An event far from all others changes the coefficients, too.
     moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
     moves = (np.ptp(known, axis=0) > rounding).any()

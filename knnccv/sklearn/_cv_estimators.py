@@ -50,7 +50,7 @@ SCALERS = {
     "maxabs": MaxAbsScaler,
     "robust": RobustScaler,
 }
-RULES = ("best", "one-standard-error")
+CHOICES = ("best", "one-standard-error")
 MOST_NEIGHBORS = 30
 FOLDS = 5
 N_REPEATS = 20
@@ -70,7 +70,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     weights: Any = "uniform"
     cv: Any = None
     scoring: Any = None
-    rule: str = "best"
+    choose: str = "best"
     n_jobs: int | None = None
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
@@ -107,7 +107,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             If the data or a parameter is not allowed; the message says what is allowed.
         """
-        check_choice("rule", self.rule, RULES)
+        check_choice("choose", self.choose, CHOICES)
         real = isinstance(self, RegressorMixin)
         options = {"multi_output": real, "y_numeric": real, "ensure_min_samples": 2}
         X, y = validate_data(self, X, y, accept_sparse="csr", **options)
@@ -121,7 +121,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         ranks = (scores > scores[:, None] + slack).sum(axis=1) + 1
         best = int(ranks.argmin())
         self.best_estimator_ = self._estimator(**grid[best]).fit(X, y)
-        if self.rule != "best":
+        if self.choose != "best":
             best = self._simplest(grid, scores, scores[best] - slack)
             self.best_estimator_ = self._estimator(**grid[best]).fit(X, y)
         self.best_index_, self.best_params_, self.best_score_ = best, grid[best], float(scores[best])
@@ -182,7 +182,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         try:
             width = float(self._of_best("standard_error"))
         except ValueError as error:
-            msg = f"pass rule='best': there is no standard error of the best score, as {error}"
+            msg = f"pass choose='best': there is no standard error of the best score, as {error}"
             raise ValueError(msg) from error
         near = np.flatnonzero(scores >= best - width).tolist()
         return int(max(near, key=lambda at: (grid[at]["n_neighbors"], scores[at])))
@@ -322,7 +322,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
 
     def _as_grid_search(self) -> Any:
         """The same choice as a grid search, where `tuned_score` serves it; otherwise the estimator."""
-        asked = (self._rule, self.rule, self.p, self.scaling, self.weights, type(self.cv))
+        asked = (self._rule, self.choose, self.p, self.scaling, self.weights, type(self.cv))
         plain = asked == (KNeighborsClassifier, "best", 2, None, "uniform", LeaveOneOut)
         if not plain or self.n_neighbors is None:
             return self
@@ -362,7 +362,7 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
     scoring : str, scorer or array of shape (n_classes, n_classes), optional
         A single scoring, as for `expected_score`. Default: accuracy. Scores that have no
         closed form are means over random runs.
-    rule : {"best", "one-standard-error"}, default "best"
+    choose : {"best", "one-standard-error"}, default "best"
         "best": the best score, the first of equals. "one-standard-error": of all candidates whose score is
         within one standard error of the best, those with the largest K, which are the smoothest, and of
         these the best score. It is the standard error of the best score (Breiman and others, 1984), its
@@ -436,7 +436,7 @@ class KNeighborsRegressorCV(RegressorMixin, _NeighborsCV):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_neighbors, metric, p, scaling, weights, rule, n_jobs
+    n_neighbors, metric, p, scaling, weights, choose, n_jobs
         As in `KNeighborsClassifierCV`.
     cv : int, design, splitter or iterable of splits, optional
         As in `KNeighborsClassifierCV`, but an integer is a number of folds without strata.

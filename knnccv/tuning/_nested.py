@@ -134,7 +134,12 @@ def nested_runs(
         if isinstance(near, NeighborLists):
             found = counted(sources[at], near, some)[: rows.stop - rows.start]
         else:  # distances that are fitted to labels, for every training set anew
-            assert inner.groups is not None
+            if inner.groups is None:
+                msg = (
+                    "pass cv=LeaveGroupsOut(groups) with the groups of HVDM.neighbors(groups=...): its "
+                    "distances are fitted anew for every training set of groups"
+                )
+                raise ValueError(msg)
             tested = inner.groups[(runs.folds(block) == 0).argmax(axis=1)]
             anew = enumerate(map(near, tested.tolist()))
             each = (counted(other, all_lists(other, depth, 1), some)[run].copy() for run, other in anew)

@@ -240,6 +240,8 @@ def tuned_score(
     if tables is X or isinstance(X, Neighbors):
         kinds = [(near, near.metric, "raw") for near in sources]
     names = [one if isinstance(one, str) else repr(one) for _, one, _ in kinds]
+    if len(set(zip(names, (kind for *_, kind in kinds), strict=True))) < len(kinds):
+        names = [f"{name} ({at})" for at, name in enumerate(names, 1)]
     candidates = [Candidate(k, names[at], kinds[at][2]) for at in range(len(kinds)) for k in ks]
     return TunedScore(
         score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),

@@ -89,11 +89,11 @@ def test_differences_to_the_best():
         near = np.abs(found.difference[:, column]) <= found.standard_error[:, column]
         k = max(np.array([9, 1, 5, 3])[near])
         size = int(result.train_sizes[column])
-        chosen = result.best(size, rule="one-standard-error", n_halvings=40)
+        chosen = result.best(size, choose="one-standard-error", n_halvings=40)
         row = [9, 1, 5, 3].index(k)
         assert chosen == (k, result.scores[row, column])
         assert chosen.regret == pytest.approx(-found.difference[row, column], abs=1e-5)
-        assert result.best(rule="one-standard-error", n_halvings=40).n_neighbors[column] == k
+        assert result.best(choose="one-standard-error", n_halvings=40).n_neighbors[column] == k
     assert kept[best, [0, 1]].all()
 
 
@@ -102,7 +102,7 @@ def test_losses_choose_the_smallest():
     result, _ = made(loss=1 - np.eye(3))
     found = result.difference_to_best(10)
     assert (found.difference >= 0).all()
-    k = result.best(50, rule="one-standard-error", n_halvings=10).n_neighbors
+    k = result.best(50, choose="one-standard-error", n_halvings=10).n_neighbors
     assert k >= result.best(50).n_neighbors
 
 
@@ -199,7 +199,7 @@ def test_differences_within_the_bounds_are_none():
     assert (exact[:, 1] == 1).all()
     assert (exact[0, 0] - exact[:, 0] < 1e-6).tolist() == [True, True, False, False]
     assert kept.all()
-    chosen = result.best(rule="one-standard-error", n_halvings=20).n_neighbors
+    chosen = result.best(choose="one-standard-error", n_halvings=20).n_neighbors
     assert chosen.tolist() == [3, 7]
 
 
@@ -227,11 +227,11 @@ def test_the_best_without_a_standard_error():
     margin = stats.t.ppf(0.975, 1 / (1 / 39 + 1 / FEW))
     assert kept.tolist() == [(-off <= margin * error).tolist(), [True, True], [True, True]]
     with pytest.warns(InferenceWarning, match="the best K at training size 30 has no standard error"):
-        best = result.best(30, rule="one-standard-error", n_halvings=FEW)
+        best = result.best(30, choose="one-standard-error", n_halvings=FEW)
     assert best == (5, result.scores[1, 1])
     only = surface(x, (x[:, 0] > 0) ^ noise, [10, 25], [27, 10 + 26])
-    mixed = quietly(only.best, 36, rule="one-standard-error", n_halvings=FEW)
+    mixed = quietly(only.best, 36, choose="one-standard-error", n_halvings=FEW)
     assert mixed.n_neighbors == 10
     none = surface(x, (x[:, 0] > 0) ^ noise, [15, 20], [25, 36])
     with pytest.raises(ValueError, match="at training size 25 no K has one"):
-        quietly(none.best, rule="one-standard-error", n_halvings=FEW)
+        quietly(none.best, choose="one-standard-error", n_halvings=FEW)

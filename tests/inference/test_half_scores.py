@@ -264,7 +264,7 @@ def test_copied_surfaces_know_the_halves():
         low, high = found.confidence_interval(n_halvings=20)
         other = unpickled(found if rule == "knn" else found.with_data())
         np.testing.assert_array_equal(other.confidence_interval(n_halvings=20), (low, high))
-        asked = {"rule": "one-standard-error", "n_halvings": 20}
+        asked = {"choose": "one-standard-error", "n_halvings": 20}
         assert other.best(30, **asked) == found.best(30, **asked)
 
 

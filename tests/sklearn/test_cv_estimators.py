@@ -220,7 +220,7 @@ def test_the_rule_of_one_standard_error_and_the_interval():
     X[:, 0] += y
     ks = list(range(1, 20, 3))
     best = KNeighborsClassifierCV(ks).fit(X, y)
-    simple = KNeighborsClassifierCV(ks, rule="one-standard-error").fit(X, y)
+    simple = KNeighborsClassifierCV(ks, choose="one-standard-error").fit(X, y)
     exact = [complete_cv(X, y, "knn", KFold(5), n_neighbors=k) for k in ks]
     top = max(exact, key=float)
     least = top.score - top.standard_error()
