@@ -410,7 +410,7 @@ class HVDM(MixedDistance):
             msg = f"groups must have one label for each of the {self.n_items_} samples, got {len(codes)}"
             raise ValueError(msg)
         if codes.max(initial=0) == 0:
-            msg = "groups must have at least two different labels: each is left out, and the others are fitted"
+            msg = "groups must have at least two labels: each is left out of the fit of its samples"
             raise ValueError(msg)
         table = TableOfGroups(self._table_, self._codes_, codes)
         return Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")

@@ -264,20 +264,20 @@ def fresh_function():
 @needs_compiler
 def test_compiling_is_said_once_and_only_if_something_is_compiled(capsys, monkeypatch):
     one, other = fresh_function(), fresh_function()
-    with Compiling("compiling") as compiling:
+    with Compiling("compiling", 0.0) as compiling:
         assert one(1) == 4
         assert other(1) == 4
     assert capsys.readouterr().err == "compiling\n"
     assert compiling.functions == 4
     assert 0 < compiling.seconds < 600
-    with Compiling("compiling") as compiling:
+    with Compiling("compiling", 0.0) as compiling:
         assert one(2) == 6
     assert capsys.readouterr() == ("", "")
     assert (compiling.functions, compiling.seconds) == (0, 0.0)
     assert fresh_function()(1) == 4  # nobody listens any more
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys, "stderr", None)  # nobody reads
-    with Compiling("compiling"):
+    with Compiling("compiling", 0.0):
         assert fresh_function()(1) == 4
 
 
