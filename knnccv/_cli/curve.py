@@ -12,16 +12,17 @@ import numpy as np
 
 from .._files import written_whole
 from .._formatting import bound_text
+from .._refusals import need, refuse
 from .._typing import Array
 from .._version import __version__
 from ..curves import Surface, surface
 from ..inference import InferenceWarning
 from ..neighbors import SupervisedDistanceWarning
+from ..reporting import Table
 from .data import check_options, metric_in_words, read_problem, rule_of
-from .options import need, pairs, python, refuse
+from .options import pairs, python
 from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
-from .table import Table
 
 NEEDED = {".png": ("matplotlib", "plot"), ".svg": ("matplotlib", "plot"), ".csv": ("pandas", "pandas")}
 """By the ending of a file, the package that writes it and the extra that has it."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._refusals import refuse
 from .._validation import names_apart
-from .options import given, option, refuse, refuse_without
+from ..reporting import Format, Table, table_in
+from .options import given, option, refuse_without
 from .output import print_notes
-from .reader import Format
-from .table import Table, read_table
 
 if TYPE_CHECKING:
     from ..kernel import Variant
@@ -49,7 +49,7 @@ def _read(args: Namespace, path: str, target: str | None, **columns: Any) -> Tab
     """A file, read as the options say."""
     how = Format(*(getattr(args, name) for name in Format._fields))
     rows = {"every_target": args.keep_missing_target, "drop_incomplete": args.drop_incomplete}
-    return read_table(path, target, how, **rows, **columns)
+    return table_in(path, target, how, **rows, **columns)
 
 
 def test_table(args: Namespace, table: Table) -> Table:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
+
+from .._refusals import refuse
 
 LONGEST_RANGE = 10_000
 """More numbers than any table needs; a range is checked before it is made."""
@@ -37,16 +38,6 @@ def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
     return last
 
 
-class Refusal(ValueError):
-    """Arguments or data that cannot be used, said in one clear line."""
-
-
-def refuse(is_wrong: Any, message: str) -> None:
-    """Raise Refusal with this message if something is wrong."""
-    if is_wrong:
-        raise Refusal(message)
-
-
 def option(name: str) -> str:
     """The option of that name among the arguments, for messages."""
     return "a file" if name == "file" else "--" + name.replace("_", "-")
@@ -67,15 +58,6 @@ def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str
     """Raise ValueError if one of these options was given without what it belongs to."""
     for name in given(args, names):
         refuse(not is_there, f"{option(name)} belongs to {to}")
-
-
-def need(package: str, extra: str, what: str) -> Any:
-    """The package; ImportError that says how to install it if it is missing."""
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        msg = f'{what}: pip install "knnccv[{extra}]"'
-        raise ImportError(msg) from error
 
 
 def check_values(args: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .options import refuse
+from .._refusals import refuse
 
 Lines = Iterator[tuple[str, str]]
 """The lines of an answer: a title and a text each, which may be several lines."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import reporting
+from .._refusals import refuse
 from .data import check_options, table_of
-from .options import refuse, refuse_both
+from .options import refuse_both
 from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100

@@ -17,19 +17,20 @@ from .. import designs
 from .._files import written_whole
 from .._formatting import _listed, bound_text, magnitude, plain
 from .._labels import majority_class
+from .._refusals import refuse
 from .._version import __version__
 from ..designs import LeaveGroupsOut, as_design
 from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
 from ..montecarlo import monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
+from ..reporting import Table
 from ..results import CompleteCV, SampledCV, complete_cv
 from ..runs import ScoredRuns
 from . import data, scorings
 from .data import Problem
-from .options import other_rule, pairs, parameters, refuse, refuse_both, refuse_without
+from .options import other_rule, pairs, parameters, refuse_both, refuse_without
 from .output import TIES, Lines, as_text, computing, output_path, print_notes, show, span, table_lines
-from .table import Table
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
 """What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._refusals import need, refuse
 from ..designs import LeaveGroupsOut, as_design
 from ..neighbors import Neighbors
+from ..reporting import Table
 from .data import MIXED_METRICS, Problem
-from .options import need, refuse
-from .table import Table
 
 REGRESSION = {"regression", "weighted_regression"}
 SERVED = {"nn", "knn", *REGRESSION, "weighted"}

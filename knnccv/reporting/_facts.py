@@ -343,9 +343,8 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
     study : Study
         The table and its best setting.
     reading : sequence of str
-        Lines that set `X`, a data frame of numbers and categories, and `y`. They may use ``np`` and ``pd``.
-        Labels of columns that are numbers must be their positions. Without any line, `X` and `y` are as
-        they were given to `report`.
+        Lines that set `X` and `y`, and `groups` if there are some. Without any line, they are as they were
+        given to `report`.
     labels : sequence, or None
         The labels of the columns if `X` was given to `report` as a data frame.
     """
@@ -370,7 +369,7 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
         in_frame = labels is not None or is_cut or table.converting
         objects = in_frame and any(each.dtype.kind == "O" for each in numbers)
-        if not reading and (has_misleading_labels(labels or ()) or objects):
+        if has_misleading_labels(labels or ()) or objects:
             columns = "np.asarray(X, dtype=object)"
         nominal = np.flatnonzero(table.categorical).tolist()
         lines.append(f"near = {kind}(nominal={nominal}).fit({columns}{target}).neighbors({anew})")

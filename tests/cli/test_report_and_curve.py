@@ -72,8 +72,8 @@ def test_the_arguments_of_report():
     np.testing.assert_array_equal(read.X, wine.X)
     assert (read.how["name"], read.names) == ("wine", wine.feature_names)
     assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
-    np.testing.assert_array_equal(read.by_pandas[0], wine.X)
-    np.testing.assert_array_equal(read.by_pandas[1], wine.y)
+    np.testing.assert_array_equal(read.again[0], wine.X)
+    np.testing.assert_array_equal(read.again[1], wine.y)
 
 
 def test_mixed_tables_are_read_with_their_categories():

@@ -8,7 +8,6 @@ import itertools
 import json
 import lzma
 import os
-import re
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -218,25 +217,32 @@ def test_files_that_unpack_to_too_much():
         (gzip.compress(far), "140,400,000"),
     ):
         unpacks = f"its {len(blob):,} bytes unpack to {n_bytes} or more"
-        with mock.patch("knnccv._cli.reader.ALWAYS", 2**20), pytest.raises(Refused) as refused:
+        with mock.patch("knnccv.reporting._files.ALWAYS", 2**20), pytest.raises(Refused) as refused:
             knnccv("score t.csv --target 0", blob)
         for part in ("save t.csv as CSV", unpacks, f"at most {2**20:,} are allowed"):
             assert part in str(refused.value)
 
 
-def check_same(read):
-    """The code reads what the command did: numbers, or the categories as text."""
-    features, y = read.by_pandas
-    assert features.shape == read.X.shape
-    for j, cells in enumerate(read.X.T):
-        column = features.iloc[:, j]
+def plain(cells):
+    return [[None if cell != cell else cell for cell in row] for row in cells.tolist()]
+
+
+def check_same(read, frame=None, target="label"):
+    """The code on the page reads what the command did; so does pandas, with categories as text."""
+    features, y = read.again
+    assert plain(features) == plain(read.X)
+    assert y.tolist() == read.y.tolist()
+    if frame is None:
+        return
+    assert frame.pop(target).tolist() == y.tolist()
+    assert frame.shape == features.shape
+    for j, cells in enumerate(features.T):
+        column = frame.iloc[:, j]
         if j in read.categorical:
             shown = [None if value != value else str(value) for value in column.tolist()]
             assert shown == cells.tolist()
         else:
-            assert column.dtype.kind in "iuf"
             np.testing.assert_array_equal(column.to_numpy(float), cells.astype(float))
-    assert y.tolist() == read.y.tolist()
 
 
 NAMED_NONE = MIXED.replace({"kind": {"red": "None"}})
@@ -262,34 +268,35 @@ CALLS = [
 """The name of a file, its content, and the arguments by which pandas reads it."""
 
 
-def reading(read):
-    """The line that reads the file, without what pandas 3.1 no longer needs."""
-    return re.sub(r"(, )?float_precision='round_trip'", "", read.code[0])
+def by_pandas(name, content, given):
+    with elsewhere():
+        write(content, name)
+        form = {"parquet": "parquet", "xlsx": "excel"}.get(name.rpartition(".")[2], "csv")
+        return eval(f"pd.read_{form}({name!r}, {given})", {"pd": pd})
 
 
-def test_the_code_reads_the_file():
+def test_the_code_reads_the_file_as_pandas_does():
     for name, content, given in CALLS:
         read = table(content, "--target label", name)
-        form = "parquet" if name == "t.parquet" else "csv"
-        assert reading(read) == f"data = pd.read_{form}({name!r}{', ' * bool(given)}{given})"
-        check_same(read)
+        assert read.code == (
+            "from knnccv.reporting import read_table",
+            f"X, y = read_table({name!r}, 'label')",
+        )
+        check_same(read, by_pandas(name, content, given))
     options = "--sheet second --drop flag --categorical b --target label"
     read = table(sheets(MIXED), options, "t.xlsx")
+    given = "drop=['flag'], categorical=['b'], sheet='second'"
+    assert read.code[1] == f"X, y = read_table('t.xlsx', 'label', {given})"
     given = "dtype='object', sheet_name='second', na_values=['?']"
-    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
-    check_same(read)
+    check_same(read, by_pandas("t.xlsx", sheets(MIXED), given).drop(columns="flag"))
     read = table(sheets(header=False), "--sheet second --drop 1 --target 3", "t.xlsx")
     given = "dtype='object', sheet_name='second', header=None"
-    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
-    check_same(read)
-    assert read.by_pandas[0].columns.tolist() == [0, 2]
-    read = table(text(header=False), "--target -1 --drop 0")
-    assert reading(read) == "data = pd.read_csv('t.csv', header=None)"
+    check_same(read, by_pandas("t.xlsx", sheets(header=False), given).drop(columns=1), 3)
+    read = table(text(header=False), "--target -1 --drop 0 --no-header")
+    assert read.code[1] == "X, y = read_table('t.csv', '-1', drop=['0'], header=False)"
     check_same(read)
     check_same(table(text().replace(b"a,b,c,label", b"a,b,,a"), "--target 3"))  # which pandas renames
-    read = table(text(MIXED[["label", "c", "kind", "a"]], header=False), "--target 0")
-    check_same(read)
-    assert read.by_pandas[0].columns.tolist() == [0, 1, 2]  # labels that are numbers are positions
+    check_same(table(text(MIXED[["label", "c", "kind", "a"]], header=False), "--target 0"))
 
 
 def test_marks_of_numbers_are_those_of_pandas():
@@ -313,63 +320,36 @@ def test_marks_of_numbers_are_those_of_pandas():
         options += f'--thousands "{thousands}"' * bool(thousands)
         read = table(content, f"--target c {options}")
         assert read.X.tolist() == [[value, int(value)] for value in amounts]
-        assert reading(read) == f"data = pd.read_csv('t.csv', sep=';', {given})"
-        check_same(read)
+        check_same(read, by_pandas("t.csv", content, f"sep=';', {given}"), "c")
         read = table(content, f"--target b --drop c {options}")
         assert read.y.tolist() == list(map(int, amounts))
         check_same(read)
     texts = FRAME.assign(b=[f"{value},5" for value in range(N)])
     read = table(sheets(texts), "--target label --sheet second --decimal ,", "t.xlsx")
-    given = "sheet_name='second', decimal=','"
-    assert read.code[0] == f"data = pd.read_excel('t.xlsx', {given}).infer_objects()"
     assert read.X[:, 1].tolist() == [value + 0.5 for value in range(N)]
     plain = table(sheets(texts), "--target label --sheet second --drop b", "t.xlsx")
     np.testing.assert_array_equal(read.X[:, [0, 2]], plain.X)  # numbers of the sheet have no marks
     check_same(read)
 
 
-def test_the_code_reads_every_bit():
+def test_the_code_reads_every_bit_decimals_and_large_numbers():
     values = (RNG.normal(size=400) * 1e-7).tolist()
-    content = csv("x y", map(repr, values), [i % 2 for i in range(400)])
-    read = table(content, "--target y")
+    read = table(csv("x y", map(repr, values), [i % 2 for i in range(400)]), "--target y")
     check_same(read)
-    assert read.by_pandas[0]["x"].tolist() == values
-    read_csv, asked = pd.read_csv, []
-
-    def rounding(file, float_precision=None):
-        """As of versions of pandas whose default rounds."""
-        asked.append(float_precision)
-        return read_csv(file) if float_precision == "round_trip" else read_csv(file).round(9)
-
-    with mock.patch.object(pd, "read_csv", rounding), mock.patch.object(pd, "__version__", "3.0.2"):
-        read = table(content, "--target y")
-    assert read.code[0] == "data = pd.read_csv('t.csv', float_precision='round_trip')"
-    assert asked == ["round_trip"] * 2
-    check_same(read)
-
-
-def test_the_code_converts_decimals_and_large_numbers():
+    assert read.again[0][:, 0].tolist() == values
     for target, other in (("price", "label"), ("label", "price")):
-        check_same(table(parquet(DECIMALS), f"--target {target} --drop {other}", "t.parquet"))
+        read = table(parquet(DECIMALS), f"--target {target} --drop {other}", "t.parquet")
+        frame = DECIMALS.drop(columns=other)
+        check_same(read, frame.astype(dict.fromkeys({"b", "price"} & {*frame}, float)), target)
     large = [2**60 + i % 3 for i in range(N)]
     content = text(FRAME.assign(b=large))
-    assert table(content, "--target label").by_pandas[0]["b"].tolist() == list(map(float, large))
-    read = table(content, "--target b --drop label")
-    assert (read.by_pandas[1].tolist(), read.y.tolist()) == (large, list(map(str, large)))  # in one order
+    assert table(content, "--target label").again[0][:, 1].tolist() == list(map(float, large))
+    assert table(content, "--target b --drop label").again[1].tolist() == list(map(str, large))
     longer = [10 ** (16 + i % 3) + i % 2 * 8 for i in range(N)]
-    read = table(text(FRAME.assign(b=longer)), "--target b --drop label")
-    ours, pandas = (np.unique(y, return_inverse=True)[1].tolist() for y in (read.y, read.by_pandas[1]))
-    assert ours == pandas
+    check_same(table(text(FRAME.assign(b=longer)), "--target b --drop label"))
 
 
-def test_there_is_no_code_where_pandas_reads_other_values_or_cannot_read_again():
-    spaces = [["u", "u "][i % 2] for i in range(N)]
-    for name, content in (
-        ("t.csv", text(FRAME.assign(label=spaces, b=LABEL * 2))),
-        ("t.csv", text(FRAME.assign(b=spaces))),
-        ("t.parquet.gz", gzip.compress(parquet(FRAME))),
-    ):
-        assert table(content, "--target label", name).code == ()
+def test_there_is_no_code_where_a_file_cannot_be_read_again():
     assert table(PLAIN, "--target label", "-", piped=PLAIN).code == ()
     assert table(PLAIN, "--target label", "standard input").code != ()
 
@@ -441,11 +421,10 @@ def test_what_counts_as_missing(form, marks, options):
         ("--drop-incomplete", [row for row in expected if None not in row]),
     ):
         read = table(blob, f"--target label {options} {dropped}", name)
-        found = [[None if cell != cell else cell for cell in row] for row in read.X.tolist()]
+        found = plain(read.X)
         assert found == [[row[0], row[1], row[3]] for row in kept]
         assert read.y.tolist() == [row[2] for row in kept]
-        by_pandas = read.by_pandas[0].astype(object)
-        assert by_pandas.where(by_pandas.notna(), None).to_numpy().tolist() == found
+        check_same(read)
         assert all(str(mark).removesuffix(".0") in read.notes for mark in marks)
     assert "rows have no value in" in read.notes or not marks
 

@@ -217,7 +217,7 @@ class FewWords:
 def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "") -> SimpleNamespace:
     """What the command ``report`` reads in a file: the arguments of `knnccv.reporting.report_on`.
 
-    And the values that the code on the page reads, as `by_pandas`. The report itself is not computed.
+    And the values that the code on the page reads, as `again`. The report itself is not computed.
     """
     with elsewhere(), mock.patch("knnccv.reporting.report_on", return_value=FewWords()) as asked:
         if content is not None:
@@ -226,7 +226,7 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
         if done.status:
             raise Refused(done.err)
         (cells, y, code), how = asked.call_args
-        names: dict[str, Any] = {"pd": pd}
+        names: dict[str, Any] = {}
         exec("\n".join(code), names)
     return SimpleNamespace(
         X=cells,
@@ -236,7 +236,7 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
         how=how,
         notes=done.err,
         code=code,
-        by_pandas=(names.get("X"), names.get("y")),
+        again=(names.get("X"), names.get("y")),
     )
 
 

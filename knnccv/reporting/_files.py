@@ -1,19 +1,17 @@
-"""Files of tables: delimited text, parquet and Excel, compressed or not, read by pandas.
+"""Files of tables: delimited text, parquet and Excel, compressed or not.
 
-The format is recognized by the content, so that standard input can be read like a file. The call of pandas
-that reads a file is the one that the page of a report shows. Python's csv module goes through text before:
-unlike pandas it reports the line of every record, and does not fill up short records in silence. Files are
-unpacked within bounds, since a small one may fill the memory, and what damaged ones raise is one error.
+The format is recognized by the content, so that standard input can be read like a file. Text is split by
+Python's csv module, which reports the line of every record and does not fill up short ones in silence.
+Files are unpacked within bounds, since a small one may fill the memory; what damaged ones raise is one
+error.
 """
 
 from __future__ import annotations
 
 import bz2
 import codecs
-import copy
 import csv
 import gzip
-import importlib
 import io
 import itertools
 import lzma
@@ -22,28 +20,19 @@ import sys
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from .._refusals import Refusal, need, refuse
 from .._typing import Array
-from .columns import Columns, Marks, is_missing, keeping, looks_numeric, marks_of_gaps, without_sign
-from .options import Refusal, need, refuse
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ._columns import Columns, Marks, looks_numeric, marks_of_gaps, without_sign
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 """By name, in the order of preference where a file could be split by several."""
-KNOWN_ENDINGS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
-"""From which pandas infers the compression."""
-_NAMES = "#N/A #NA <NA> N/A NA NULL NaN None n/a nan null -1.#IND 1.#IND -1.#QNAN 1.#QNAN -NaN -nan"
-OF_PANDAS = frozenset(["", *_NAMES.split()])
-"""Marks of missing values to pandas; some, such as None, are names to the command."""
 SUITED = {
     "text": {"delimiter", "header", "decimal", "thousands", "encoding", "missing"},
     "Excel": {"header", "sheet", "decimal", "thousands", "missing"},
@@ -56,19 +45,14 @@ RATIO = 100
 ALWAYS = 2**28
 """Bytes that any file may unpack to."""
 
-PACKED: Any = (
-    (rb"\x1f\x8b", gzip.open, "gzip"),
-    (rb"BZh[1-9]1AY&SY", bz2.open, "bz2"),
-    (rb"\xfd7zXZ\x00", lzma.open, "xz"),
-)
-"""How compressed files begin, what unpacks them, and the compression in the words of pandas."""
+PACKED: Any = ((rb"\x1f\x8b", gzip.open), (rb"BZh[1-9]1AY&SY", bz2.open), (rb"\xfd7zXZ\x00", lzma.open))
+"""How compressed files begin, and what unpacks them."""
 
 _BYTES_OF_CELL = 4  # an empty cell within the extent of a sheet takes more than that in memory
 _MOST_ROWS = 2**20  # of a sheet, by the format
 _AT_ONCE = 2**20
 
 _SNIFFED = 200  # rows that are split to find the delimiter
-_CHUNK = 2**18  # bytes; in larger files pandas finds the types of columns part by part, unless told not to
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
@@ -105,8 +89,7 @@ class Format(NamedTuple):
         return Columns(name, len(first), tuple(first) if has_names else None)
 
 
-@dataclass(eq=False)
-class File:
+class File(NamedTuple):
     """What was read.
 
     Attributes
@@ -115,58 +98,24 @@ class File:
         Their names as the file has them.
     form : str
         "text", "Excel" or "parquet".
-    frame : pandas.DataFrame
-        The table as `call` reads it.
-    call : str
-        The Python that reads it, with pandas as ``pd``; empty if pandas cannot.
-    record : callable
-        The position of a record, for messages, and the texts of its cells.
-    scan : Scan
-        What its texts say.
-    notes : list of str
+    values : sequence of length n_columns
+        The values of every column: texts, or what a format with types has.
+    lines : int ndarray of shape (n_items,)
+        The line, or the row of the sheet, on which each record begins, from 1; of parquet the row, from 0.
+    notes : tuple of str
         Remarks for the user.
-    lines : int ndarray, or None
-        The line, or the row of the sheet, on which each record begins, from 1; None of parquet.
     """
 
     columns: Columns
     form: str
-    frame: pd.DataFrame
-    call: str
-    record: Callable[[int], tuple[str, list[str]]]
-    scan: Scan
-    notes: list[str] = field(default_factory=list)
-    lines: Array | None = None
+    values: Sequence[Any]
+    lines: Array
+    notes: tuple[str, ...] = ()
 
-    def with_values(self, columns: Sequence[int], option: str = "") -> File:
-        """The file without the records that lack a value in one of the columns, which a note says."""
-        found = self.frame.iloc[:, list(columns)].isna().to_numpy()
-        gaps: Array = np.any(found, axis=1)
-        if not gaps.any():
-            return self
-        kept, scan = (~gaps).nonzero()[0], copy.copy(self.scan)
-        lacking = [columns[at] for at in np.any(found, axis=0).nonzero()[0]]
-        marks = sorted({mark for at, j, mark in scan.gaps if mark and j in lacking and gaps[at]})
-        place = (np.cumsum(~gaps) - 1).tolist()
-        scan.gaps = [(place[at], j, mark) for at, j, mark in scan.gaps if not gaps[at]]
-        labels, first = [self.frame.columns[one] for one in lacking], self.record(int(gaps.argmax()))[0]
-        where = f"the column {self.columns.name(lacking[0])!r}"
-        where = where if len(lacking) == 1 else f"one of {len(lacking)} columns"
-        where += f" ({', '.join(marks)})" * bool(marks)
-        left_out = f"{gaps.sum()} of {len(gaps)} rows have no value in {where} and are left out"
-        remedies = [option] * bool(option) + keeping(*marks[:1])
-        return replace(
-            self,
-            frame=self.frame.iloc[kept],
-            call=self.call and f"{self.call}.dropna(subset={labels!r})",
-            record=lambda at: self.record(int(kept[at])),
-            scan=scan,
-            lines=None if self.lines is None else self.lines[kept],
-            notes=[
-                *self.notes,
-                "; ".join([f"{left_out}, the first of them {first}", *remedies]),
-            ],
-        )
+    def place(self, at: int) -> str:
+        """Where a record is, for messages."""
+        word = "line" if self.form == "text" else "row"
+        return f"{word} {self.lines[at]}" + " (from 0)" * (self.form == "parquet")
 
 
 def read_file(source: str, how: Format) -> File:
@@ -184,7 +133,7 @@ def read_file(source: str, how: Format) -> File:
     blob = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "standard input" if source == "-" else source
     bound = Bound(name, len(blob))
-    blob, compression = decompressed(bound, blob)
+    blob = decompressed(bound, blob)
     wrong = f"{name} is an Excel file in the old .xls format; save it as .xlsx or .csv"
     refuse(blob.startswith(_OLD_EXCEL), wrong)
     is_parquet = blob.startswith(b"PAR1") and blob.endswith(b"PAR1")
@@ -192,82 +141,22 @@ def read_file(source: str, how: Format) -> File:
     for option, value in how._asdict().items():
         wrong = f"--{option} is not for {form} such as {name}"
         refuse(value is not None and option not in SUITED[form], wrong)
-    if form == "text":
-        return _read_text(name, blob, how, compression)
-    file = _read_parquet(bound, blob, how) if form == "parquet" else _read_excel(bound, blob, how)
-    file.call = "" if compression else file.call  # pandas unpacks text only
-    return file
+    read = {"text": _read_text, "parquet": _read_parquet, "Excel": _read_excel}[form]
+    return read(bound, blob, how)
 
 
-def import_pandas(name: str, form: str, package: str = "pandas") -> Any:
-    """The package pandas, if the one that it needs for a format is there too."""
-    extra, reads = "cli", f"pandas and {package} read"
-    if package == "pandas":
-        extra, reads = "pandas", "pandas reads"
-    for one in (package, "pandas"):
-        module = need(one, extra, f"{name} is a file of {form}, which {reads}")
-    return module
-
-
-def _call(function: str, name: str, options: dict[str, Any]) -> str:
-    return f"pd.{function}({name!r}{''.join(f', {key}={value!r}' for key, value in options.items())})"
-
-
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A cell of a format with types; empty if it is missing."""
     text = str(value).strip()
     return text if isinstance(value, str) or text not in ("None", "nan", "<NA>", "NaT") else ""
 
 
-def _check_shape(columns: Columns, frame: pd.DataFrame, n_rows: int) -> None:
-    """Raise ValueError if pandas finds other records than were checked."""
-    found, checked = frame.shape, (n_rows, columns.width)
-    msg = f"save {columns.source} again: pandas finds rows and columns {found}, not {checked}"
-    refuse(found != checked, msg)
-
-
-class Scan:
-    """What the texts of a file say.
-
-    Attributes
-    ----------
-    n_rows : int
-        The number of samples.
-    gaps : list of (int, int, str)
-        The record, the column and the mark of every missing value.
-    wrong : dict of int to (int, str)
-        The first cell of a column, with its record, that pandas takes for a number and is none.
-    options : dict
-        The arguments by which pandas takes the marks, and no other cells, for missing values.
-    """
-
-    def __init__(self, records: Iterable[Iterable[tuple[int, str]]], how: Format, columns: Columns) -> None:
-        self.n_rows, self.gaps, self.wrong = 0, list[tuple[int, int, str]](), dict[int, tuple[int, str]]()
-        misleads, others = how.marks.misleads if how.marks != Marks() else None, False
-        marks, given = how.gaps, how.missing is not None
-        for self.n_rows, cells in enumerate(records, 1):
-            for j, cell in cells:
-                if (len(cell) < 5 and cell.lower() in marks) or (given and is_missing(cell, marks)):
-                    self.gaps.append((self.n_rows - 1, j, cell))
-                elif cell in OF_PANDAS:
-                    others = True
-                elif misleads and misleads(cell):
-                    self.wrong.setdefault(j, (self.n_rows - 1, cell))
-        named = {key: getattr(how, key) for key in ("decimal", "thousands", "encoding")}
-        self.options: dict[str, Any] = {key: value for key, value in named.items() if value}
-        self.options |= {} if columns.names else {"header": None}
-        ours = sorted({cell for *_, cell in self.gaps})
-        if others:
-            self.options |= {"keep_default_na": False, "na_values": ours}
-        elif more := [cell for cell in ours if cell not in OF_PANDAS]:
-            self.options["na_values"] = more
-
-
-def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
-    pandas, notes, given = import_pandas(name, "delimited text"), [], how.encoding
+def _read_text(bound: Bound, blob: bytes, how: Format) -> File:
+    name, given = bound.name, how.encoding
+    notes: tuple[str, ...] = ()
     if given is None and (found := _encoding(blob)):
         how = how._replace(encoding=found)
-        notes = [f"{name} is not UTF-8 and is read as {found}; --encoding names another"]
+        notes = (f"{name} is not UTF-8 and is read as {found}; --encoding names another",)
     try:
         text = blob.decode(how.encoding or "utf-8-sig")
     except LookupError:
@@ -294,37 +183,13 @@ def _read_text(name: str, blob: bytes, how: Format, compression: str) -> File:
     first = next(_records(text, mark, name))[1]
     columns = how.columns(name, first)
 
-    def body() -> Iterator[tuple[int, list[str]]]:
-        return itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None)
-
-    def record(at: int) -> tuple[str, list[str]]:
-        line, cells = next(itertools.islice(body(), at, None))
-        return f"line {line}", cells
-
     lines = list[int]()
-
-    def cells_of_body() -> Iterator[Iterable[tuple[int, str]]]:
-        for line, cells in body():
-            lines.append(line)
-            yield enumerate(cells)
-
-    scanned = Scan(cells_of_body(), how, columns)
-    options: dict[str, Any] = {} if mark == "," else {"sep": r"\s+" if mark == " " else mark}
-    if compression != KNOWN_ENDINGS.get(Path(name).suffix.lower(), ""):
-        options["compression"] = compression or None
-    options |= scanned.options
-    if mark != " " and f"{mark} " in text:
-        options["skipinitialspace"] = True
-    if len(blob) > _CHUNK:
-        options["low_memory"] = False
-    if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):
-        options["float_precision"] = "round_trip"  # the default before pandas 3.1 rounds
-    with damage_reported(name, "read as text"):
-        unpacked = {key: value for key, value in options.items() if key != "compression"}
-        frame = pandas.read_csv(io.BytesIO(blob), **unpacked)
-    _check_shape(columns, frame, scanned.n_rows)
-    call = _call("read_csv", name, options)
-    return File(columns, "text", frame, call, record, scanned, notes, np.array(lines))
+    values: list[list[str]] = [[] for _ in first]
+    for line, cells in itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None):
+        lines.append(line)
+        for column, cell in zip(values, cells, strict=True):
+            column.append(cell)
+    return File(columns, "text", values, np.array(lines, np.int64), notes)
 
 
 def _encoding(blob: bytes) -> str:
@@ -407,84 +272,47 @@ def _sniff(text: str, name: str) -> str:
     return max(found, key=lambda mark: found[mark])
 
 
-def _read_parquet(bound: Bound, blob: bytes, how: Format) -> File:
+def _read_parquet(bound: Bound, blob: bytes, how: Format) -> File:  # noqa: ARG001
     name = bound.name
-    pandas = import_pandas(name, "parquet", "pyarrow")
+    reads = f"{name} is a file of parquet, which pandas and pyarrow read"
+    _, pandas, parquet = (need(one, "cli", reads) for one in ("pyarrow", "pandas", "pyarrow.parquet"))
     with damage_reported(name, "read as parquet"):
-        check_parquet(bound, importlib.import_module("pyarrow.parquet").read_metadata(io.BytesIO(blob)))
-        frame: pd.DataFrame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
+        check_parquet(bound, parquet.read_metadata(io.BytesIO(blob)))
+        frame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
     refuse(frame.empty, f"{name} is empty")
-    names = tuple(map(str, frame.columns))
-
-    def record(at: int) -> tuple[str, list[str]]:
-        return f"row {at} (from 0)", [_text(frame.iat[at, j]) for j in range(len(names))]
-
-    columns = Columns(name, len(names), names)
-    scan, call, known = Scan((), Format(), columns), _call("read_parquet", name, {}), frame
-    of_text = [column for _, column in frame.items() if getattr(column.dtype, "kind", "O") == "O"]
-    texts = {cell for column in of_text for cell in column if isinstance(cell, str)}
-    marks: list[Any] = sorted(text for text in texts if is_missing(text.strip(), how.gaps))
-    if marks := marks + [mark for mark in how.gaps if isinstance(mark, float)]:
-        is_mark = frame.isin(marks)
-        call, known = f"{call}.pipe(lambda data: data.mask(data.isin({marks})))", frame.mask(is_mark)
-        scan.gaps = [(at, j, _text(frame.iat[at, j])) for at, j in np.argwhere(is_mark.to_numpy()).tolist()]
-    return File(columns, "parquet", known, call, record, scan)
+    columns = Columns(name, frame.shape[1], tuple(map(str, frame.columns)))
+    return File(columns, "parquet", [one for _, one in frame.items()], np.arange(len(frame)))
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     name = bound.name
-    pandas = import_pandas(name, "Excel", "openpyxl")
-    with warnings.catch_warnings():
+    openpyxl = need("openpyxl", "cli", f"{name} is a file of Excel, which openpyxl reads")
+    with warnings.catch_warnings(), damage_reported(name, "read as Excel"):
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
-        with damage_reported(name, "read as Excel"):
-            check_members(bound, blob)
-            book = pandas.ExcelFile(io.BytesIO(blob), engine="openpyxl")
-            sheets = book.sheet_names
-            sheet = sheets[0] if how.sheet is None else how.sheet
-            wrong_sheet = f"{name} has no sheet {sheet!r}; it has: {', '.join(map(repr, sheets))}"
-            refuse(sheet not in sheets, wrong_sheet)
-            cells = book.book[sheet]
-            every_row = cells.iter_rows
-            cells.iter_rows = lambda: bounded_rows(bound, every_row())  # which pandas calls
-            grid = pandas.read_excel(
-                book, sheet_name=sheet, header=None, dtype=object, keep_default_na=False
-            )
-    filled = (grid.notna() & (grid != "")).to_numpy()
-    refuse(not filled.any(), f"{name}: sheet {sheet!r} is empty")
-    rows, columns = filled.any(axis=1).nonzero()[0], filled.any(axis=0).nonzero()[0]
-    values = grid.to_numpy()[rows][:, columns]
-    first = list(map(_text, values[0]))
-    named = how.columns(name, first)
-    body = values[named.first_row :]
+        check_members(bound, blob)
+        book = openpyxl.load_workbook(io.BytesIO(blob), read_only=True, data_only=True, keep_links=False)
+        sheets = {one.title: one for one in book.worksheets}
+        sheet = book.worksheets[0].title if how.sheet is None else how.sheet
+        wrong = f"{name} has no sheet {sheet!r}; it has: {', '.join(map(repr, sheets))}"
+        refuse(sheet not in sheets, wrong)
+        sheets[sheet].reset_dimensions()  # which files may state wrongly
+        grid = [[_value(cell) for cell in row] for row in bounded_rows(bound, sheets[sheet].iter_rows())]
+    held = sorted({j for row in grid for j, cell in enumerate(row) if cell not in (None, "")})
+    refuse(not held, f"{name}: sheet {sheet!r} is empty")
+    filled = [(at, row) for at, row in enumerate(grid, 1) if any(cell not in (None, "") for cell in row)]
+    rows = [[row[j] if j < len(row) else None for j in held] for _, row in filled]
+    columns = how.columns(name, list(map(text_of, rows[0])))
+    several = f"{name} has {len(sheets)} sheets; {sheet!r} is read; --sheet NAME selects another"
+    notes = (several,) if len(sheets) > 1 and how.sheet is None else ()
+    body, lines = rows[columns.first_row :], np.array([at for at, _ in filled], np.int64)
+    values = list(zip(*body, strict=True)) or [()] * len(held)
+    return File(columns, "Excel", values, lines[columns.first_row :], notes)
 
-    def is_read(cell: Any) -> bool:  # a mark may be a number, such as -999
-        return isinstance(cell, str) or (how.missing is not None and is_missing(_text(cell), how.gaps))
 
-    texts = ([(j, _text(cell)) for j, cell in enumerate(row) if is_read(cell)] for row in body)
-    scanned = Scan(texts, how, named)
-    # pandas takes texts such as 01 for numbers otherwise
-    options: dict[str, Any] = {"dtype": "object"} if how.marks == Marks() else {}
-    options |= {"sheet_name": how.sheet} if how.sheet else {}
-    options |= scanned.options
-    options |= {"skiprows": int(rows[0])} if rows[0] else {}
-    if len(columns) < grid.shape[1]:
-        options["usecols"] = columns.tolist()
-    with damage_reported(name, "read as Excel"):
-        frame = pandas.read_excel(book, **options)
-    ending = ".infer_objects()"
-    if frame.shape[0] > len(body):  # blank rows
-        ending = '.dropna(how="all")' + ending
-        frame = frame.dropna(how="all")
-    _check_shape(named, frame, scanned.n_rows)
-    several = f"{name} has {len(sheets)} sheets; {sheets[0]!r} is read; --sheet NAME selects another"
-    notes = [several] if len(sheets) > 1 and how.sheet is None else []
-
-    def record(at: int) -> tuple[str, list[str]]:
-        return f"row {rows[at + named.first_row] + 1}", list(map(_text, body[at]))
-
-    call = _call("read_excel", name, options) + ending
-    lines, frame = rows[named.first_row :] + 1, frame.infer_objects()
-    return File(named, "Excel", frame, call, record, scanned, notes, lines)
+def _value(cell: Any) -> Any:
+    """The value of a cell of a sheet: None of an error, and a whole number as such."""
+    value = None if cell.data_type == "e" else cell.value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Bound(NamedTuple):
@@ -515,10 +343,8 @@ def damage_reported(name: str, what: str) -> Iterator[None]:
         raise Refusal(msg) from error
 
 
-def decompressed(bound: Bound, blob: bytes) -> tuple[bytes, str]:
+def decompressed(bound: Bound, blob: bytes) -> bytes:
     """The content of a file compressed by gzip, bzip2 or xz, or alone in a zip archive; others as is.
-
-    And the compression, in the words of pandas.
 
     Raises
     ------
@@ -527,18 +353,18 @@ def decompressed(bound: Bound, blob: bytes) -> tuple[bytes, str]:
     """
     packed = io.BytesIO(blob)
     with damage_reported(bound.name, "decompressed"):
-        for beginning, unpack, name in PACKED:
+        for beginning, unpack in PACKED:
             if re.match(beginning, blob):
-                return _read_within(bound, unpack(packed)), name
+                return _read_within(bound, unpack(packed))
         if is_zip(blob):
             with zipfile.ZipFile(packed) as archive:
                 members = [member for member in archive.namelist() if not member.endswith("/")]
                 if any(member.startswith("xl/") for member in members):  # Excel
-                    return blob, ""
+                    return blob
                 wrong = f"{bound.name} is a zip archive of {len(members)} files; it must hold one table"
                 refuse(len(members) != 1, wrong)
-                return _read_within(bound, archive.open(members[0])), "zip"
-    return blob, ""
+                return _read_within(bound, archive.open(members[0]))
+    return blob
 
 
 def is_zip(blob: bytes) -> bool:

@@ -11,13 +11,15 @@ import reprlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._refusals import refuse
 from .._typing import Array
-from .columns import (
+from ._columns import (
     EXACT,
     Cells,
     Marks,
@@ -30,11 +32,7 @@ from .columns import (
     thousands_note,
     without_sign,
 )
-from .options import refuse
-from .reader import File, Format, read_file
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ._files import File, Format, read_file, text_of
 
 ANY = Format()
 _SHOWN = reprlib.Repr()
@@ -74,7 +72,7 @@ class Table:
     categories : tuple of (ndarray or None), of length n_features
         For a categorical feature, the category of every code; None for the others.
     code : tuple of str
-        Python that sets `X` and `y` to the same values, with pandas as ``pd``; empty if none does.
+        Python that sets `X` and `y` to the same values; empty if the file cannot be read again.
     standardized : bool
         Whether the features have zero mean and unit standard deviation over all samples.
     left_out : tuple of str
@@ -82,7 +80,7 @@ class Table:
     test : Table or None
         The samples that are tested, if those of the table only train.
     lines : int ndarray of shape (n_items,), or None
-        Where each sample begins in the file, as `File.lines`.
+        Where each sample begins in the file, as `File.lines`; None of parquet.
     """
 
     source: str
@@ -146,7 +144,7 @@ class Table:
         return [note] if parts else []
 
 
-def read_table(
+def table_in(
     source: str,
     target: str | None,
     how: Format = ANY,
@@ -217,54 +215,156 @@ def read_table(
     no_feature = f"column {columns.name(stray)!r} is not a feature; --categorical is for features"
     refuse(stray >= 0, no_feature)
     used = [*features, label, *([] if grouping is None else [grouping])]
-    wrong_at = next((index for index in used if index in file.scan.wrong), None)
-    if wrong_at is not None:
-        raise ValueError(_Reader(file, how).complaint(*file.scan.wrong[wrong_at], wrong_at, mixed))
-    before = len(file.frame)
+    reader = _Reader(file, how, used)
+    before = len(file.lines)
     if not every_target:
-        file = file.with_values([label], "--keep-missing-target refuses them")
+        reader.leave_out([label], "--keep-missing-target refuses them")
     if drop_incomplete:
-        file = file.with_values([one for one in used if one != label])
-    n_rows = len(file.frame)
+        reader.leave_out([one for one in used if one != label])
+    n_rows = len(reader.rows)
     below += " with a target" * (n_rows < before)
     least = 1 if is_test else 2
     refuse(n_rows < least, f"{name} must have at least {least} row{'s'[is_test:]}{below}, got {n_rows}")
-    table = _Reader(file, how).table(features, label, grouping, named if mixed else None)
+    table = reader.table(features, label, grouping, named if mixed else None)
     wrong = f"{name}: column {table.groups_name!r} holds one group only; --groups needs at least 2"
     refuse(table.groups is not None and (table.groups == table.groups[0]).all(), wrong)
     note = None
     if how.header is None and columns.names is None:
-        place, first = file.record(0)
-        note = columns.header_note(place, list(map(number, first)), label, table.y)
+        at = int(reader.rows[0])
+        first = [number(text_of(column[at])) for column in file.values]
+        note = columns.header_note(file.place(at), first, label, table.y)
     elif how.header is None and file.form != "parquet" and all(table.categorical):
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    # a pipe can be read only once
-    again = source != "-" and Path(source).is_file()
-    code = reading_code(file, table, features, label, grouping) if again else ()
     others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
     notes = (*table.notes, note) if note else table.notes
+    code: tuple[str, ...] = ()
+    if source != "-" and Path(source).is_file():  # a pipe can be read only once
+        chosen = {"drop": list(drop), "groups": groups, "categorical": list(categorical), **how._asdict()}
+        chosen |= {"every_target": every_target, "drop_incomplete": drop_incomplete}
+        asked = "".join(
+            f", {key}={value!r}" for key, value in chosen.items() if value not in (None, [], False)
+        )
+        asked += ", header=False" * (how.header is False)
+        found = "X, y" + ", groups" * (groups is not None)
+        read = f"{found} = read_table({source!r}, {target!r}{asked})"
+        code = ("from knnccv.reporting import read_table", read)
     if by_copies:
         from ..neighbors import copies
 
-        code = (*code, "from knnccv.neighbors import copies", "groups = copies(X)") if code else code
         table = replace(table, groups=copies(table.X), groups_name=COPIES)
-    return replace(table, notes=notes, code=code, left_out=others, lines=file.lines)
+    lines = None if file.form == "parquet" else file.lines[reader.rows]
+    return replace(table, notes=notes, code=code, left_out=others, lines=lines)
+
+
+def read_table(
+    path: str | PathLike[str],
+    target: str | int,
+    *,
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+    categorical: Sequence[str] = (),
+    every_target: bool = False,
+    drop_incomplete: bool = False,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    sheet: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    missing: str | None = None,
+) -> tuple[Array, ...]:
+    r"""Read a file of a table as the command line does: delimited text, parquet or Excel.
+
+    Parameters
+    ----------
+    path : path
+        The file, which may be compressed.
+    target : str or int
+        The column to predict: its name, or its number from 0, negative ones counted from the last.
+    drop : sequence of str, optional
+        Columns to leave out.
+    groups : str, optional
+        The column of the groups, which is no feature; ``"copies"`` if equal rows are a group.
+    categorical : sequence of str, optional
+        Columns of numbers that name categories.
+    every_target : bool, default False
+        Refuse a row without a target; otherwise it is left out.
+    drop_incomplete : bool, default False
+        Leave out every row that lacks a feature or its group.
+    delimiter, header, sheet, decimal, thousands, encoding, missing : optional
+        As the options of ``knnccv report``. Default: what is found in the file.
+
+    Returns
+    -------
+    X : ndarray of shape (n_items, n_features)
+        float64, NaN where a value is missing; with categories objects, None where one is missing.
+    y : ndarray of shape (n_items,)
+        The target: int64 if all values are whole, float64 if all are numbers, otherwise text.
+    groups : ndarray of shape (n_items,)
+        With `groups` only.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be used; the message names the line, the column and the option that helps.
+    OSError
+        If it cannot be read.
+    ImportError
+        If a package for parquet or Excel is missing: ``pip install "knnccv[cli]"``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from knnccv.reporting import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "shops.csv")
+    ...     _ = path.write_text("size;price;open\n1,5;3;yes\n2,5;4;no\n")
+    ...     X, y = read_table(path, "open", decimal=",")
+    >>> X.tolist(), y.tolist()
+    ([[1.5, 3.0], [2.5, 4.0]], ['yes', 'no'])
+    """
+    how = Format(delimiter, header, sheet, decimal, thousands, encoding, missing)
+    rows: dict[str, Any] = {"every_target": every_target, "drop_incomplete": drop_incomplete}
+    columns: dict[str, Any] = {"drop": drop, "groups": groups, "categorical": categorical}
+    table = table_in(str(path), str(target), how, mixed=True, **columns, **rows)
+    return (table.cells(), table.y) if table.groups is None else (table.cells(), table.y, table.groups)
 
 
 class _Reader:
     """Turns the columns of a file into a table."""
 
-    def __init__(self, file: File, how: Format) -> None:
+    def __init__(self, file: File, how: Format, used: Sequence[int]) -> None:
         self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
-        self.cells: dict[int, Cells] = {}
+        self.is_chosen, self.rows, self.notes = (
+            how.missing is not None,
+            np.arange(len(file.lines)),
+            file.notes,
+        )
+        self.cells = {i: self._column(i) for i in used}
+
+    def leave_out(self, columns: Sequence[int], option: str = "") -> None:
+        """Leave out the rows that lack a value in one of the columns, which a note says."""
+        gaps: Array = np.array([self.cells[i].missing for i in columns])
+        kept, lacks = ~np.any(gaps, axis=0), np.any(gaps, axis=1).tolist()
+        if kept.all():
+            return
+        lacking = [i for i, some in zip(columns, lacks, strict=True) if some]
+        marks = sorted({mark for i in lacking for mark in self.cells[i].gaps()} - {""})
+        where = f"the column {self.columns.name(lacking[0])!r}"
+        where = where if len(lacking) == 1 else f"one of {len(lacking)} columns"
+        where += f" ({', '.join(marks)})" * bool(marks)
+        left_out = f"{(~kept).sum()} of {len(kept)} rows have no value in {where} and are left out"
+        first = self.file.place(int(self.rows[kept.argmin()]))
+        remedies = [option] * bool(option) + keeping(*marks[:1])
+        self.notes += ("; ".join([f"{left_out}, the first of them {first}", *remedies]),)
+        self.rows = self.rows[kept]
+        self.cells = {i: one.take(kept.nonzero()[0]) for i, one in self.cells.items()}
 
     def table(
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
         """The table; `named` are the columns declared as categorical, None if none is allowed."""
         mixed, columns = named is not None, self.columns
-        for i in dict.fromkeys([*features, label, label if grouping is None else grouping]):
-            self.cells[i] = self._column(i)
         categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
         self._check_numbers([i for i in features if i not in categorical], mixed)
         coded = {i: self.cells[i].categorized() for i in categorical}
@@ -274,10 +374,7 @@ class _Reader:
             gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
             wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
             refuse(gaps == len(column), wrong)
-            marks = Counter(mark for _, j, mark in self.file.scan.gaps if j == i and mark)
-            texts = filter(None, self.cells[i].texts or ())
-            marks |= Counter(cell for cell in texts if is_missing(cell, self.gaps))
-            missing += marks + Counter({"": gaps - marks.total()})
+            missing += Counter(self.cells[i].gaps())
         y, notes = self._labels(label, "target"), columns.feature_notes(values, categorical)
         if y.dtype.kind == "f":
             notes = (*filter(None, [thousands_note(f"the target {columns.name(label)!r}", y)]), *notes)
@@ -290,33 +387,28 @@ class _Reader:
             columns.names is not None,
             None if grouping is None else self._labels(grouping, "group"),
             None if grouping is None else columns.name(grouping),
-            (*self.file.notes, *notes),
+            (*self.notes, *notes),
             tuple(i in categorical for i in features),
             dict(missing),
             tuple(coded[i][1] if i in coded else None for i in features),
         )
 
     def _column(self, index: int) -> Cells:
-        series = self.file.frame.iloc[:, index]
-        code = getattr(series.dtype, "kind", "O")
-        if code in "iuf":
-            numbers = series.to_numpy(np.float64, na_value=np.nan)
+        values = self.file.values[index]
+        if self.file.form == "text":
+            return Cells.of(values, "", self.gaps, self.marks)
+        if (code := getattr(getattr(values, "dtype", None), "kind", "O")) in "iuf" and not self.is_chosen:
+            numbers = values.to_numpy(np.float64, na_value=np.nan)
             if code == "f" or not (np.abs(numbers) >= EXACT).any():
                 return Cells(numbers, np.isnan(numbers))
-        gaps = series.isna().to_numpy()
-        values = series.astype(object).to_numpy()
-        texts = ["" if gap else self._text(value) for value, gap in zip(values, gaps, strict=True)]
-        if self.marks != Marks():
-            texts = [self.marks.plain(text) or text for text in texts]
-        kind = kind_of({type(value) for value in values[~gaps]})
-        if code in "mM" or (kind == "dates" and self.file.form != "text"):
-            return Cells.of(texts, "dates", self.gaps)
-        typed = self.file.form == "parquet" or (self.file.form == "Excel" and self.marks == Marks())
-        return Cells.of(texts, kind if typed or hasattr(series.dtype, "categories") else "", self.gaps)
+        types = {type(value) for value in values if not is_missing(text_of(value), self.gaps)}
+        typed = self.file.form == "parquet" or self.marks == Marks() or kind_of(types) == "dates"
+        texts = list(map(self._text, values.astype(object) if code != "O" else values))
+        return Cells.of(texts, kind_of(types) if typed else "", self.gaps, self.marks)
 
     def _text(self, value: object) -> str:
         """A cell as one would type it: a number with the decimal mark that texts beside it have."""
-        text = str(value).strip()
+        text = text_of(value)
         return text.replace(".", self.marks.decimal) if isinstance(value, float) else text
 
     def _is_categorical(self, index: int, named: Collection[int]) -> bool:
@@ -343,8 +435,7 @@ class _Reader:
 
     def _shown(self, at: int, index: int) -> str:
         """A cell for messages; of a missing value its mark."""
-        texts = self.cells[index].texts
-        return (texts and texts[at]) or self.file.record(at)[1][index]
+        return text_of(self.file.values[index][int(self.rows[at])])
 
     def _labels(self, index: int, what: str) -> Array:
         """The column of the targets or of the groups, in which no value may be missing."""
@@ -365,7 +456,7 @@ class _Reader:
 
     def _place(self, at: int, index: int) -> str:
         column = _SHOWN.repr(self.columns.name(index))
-        return f"{self.columns.source}, {self.file.record(at)[0]}, column {column}"
+        return f"{self.columns.source}, {self.file.place(int(self.rows[at]))}, column {column}"
 
     def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
@@ -399,79 +490,3 @@ class _Reader:
             return f"; write {' or '.join(found)}"
         meant = (f"{str(marks) or '--decimal .'} if it means {text}" for text, marks in found.items())
         return "; " + ", ".join(meant)
-
-
-def reading_code(
-    file: File, table: Table, features: Sequence[int], label: int, grouping: int | None = None
-) -> tuple[str, ...]:
-    """Python that reads the file by the same call, and sets `X` and `y` to the values of the table.
-
-    Columns that pandas leaves as text, such as decimals, are converted. The lines are none if the values
-    would be others even so.
-    """
-    import pandas as pd
-
-    labels = file.frame.columns.tolist()
-    if not file.call or not all(isinstance(one, (str, int, float)) for one in labels):
-        return ()  # such as dates
-    frame = file.frame.iloc[:, list(features)]
-    numeric = [j for j, one in enumerate(table.categories) if one is None]
-    nominal = [j for j, one in enumerate(table.categories) if one is not None]
-    try:
-        numbers = frame.iloc[:, numeric].astype(np.float64).to_numpy(na_value=np.nan)
-        groups = [pd.factorize(one)[0] for j in nominal for one in (frame.iloc[:, j], table.X[:, j])]
-    except (TypeError, ValueError):  # lists, say
-        return ()
-    same = all(np.array_equal(*pair) for pair in zip(groups[::2], groups[1::2], strict=True))
-    if not same or not np.array_equal(numbers, table.X[:, numeric], equal_nan=True):
-        return ()
-    converted = [labels[features[j]] for j in numeric if not _is_numeric(frame.iloc[:, j])]
-    target = _target_type(file.frame.iloc[:, label], table.y)
-    if target is None:
-        return ()
-    names = [labels[place] for place in features]
-    others = [one for place, one in enumerate(labels) if place not in features]
-    dropped = f"data.drop(columns={others if len(others) > 1 else others[0]!r})"
-    X = min(f"data[{names!r}]", dropped, key=len)
-    if converted:
-        types = ", ".join(f"{name!r}: float" for name in converted)
-        X += ".astype(float)" if len(converted) == len(names) else f".astype({{{types}}})"
-    from ..reporting import has_misleading_labels
-
-    if any(table.categorical) and has_misleading_labels(names):
-        X += f".set_axis(range({len(names)}), axis=1)"
-    y = f"data[{labels[label]!r}]" + (f".astype({target})" if target else "")
-    code = f"data = {file.call}", f"X, y = {X}, {y}"
-    if grouping is None:
-        return code
-    held = file.frame.iloc[:, grouping]
-    codes = pd.factorize(held)[0], pd.factorize(pd.Series(table.groups))[0]
-    if codes[0].min() < 0 or not np.array_equal(*codes):
-        return ()
-    return *code, f"groups = data[{labels[grouping]!r}]"
-
-
-def _is_numeric(column: pd.Series[Any]) -> bool:
-    kind = column.dtype.kind
-    return kind == "f" or (kind in "iu" and bool(abs(column).max() < EXACT))
-
-
-def _target_type(column: pd.Series[Any], y: Array) -> str | None:
-    """The type that the code must convert the target to; empty if it need not, None if none helps.
-
-    The same values as numbers, or names in the same order: their order settles tied votes.
-    """
-    from .._labels import encode_labels
-
-    for name in ("", "float", "str"):
-        try:
-            found: Any = (column.astype(name) if name else column).to_numpy()  # type: ignore[call-overload]
-            if y.dtype.kind in "iuf":
-                same = found.dtype.kind in "iuf" and np.array_equal(found, y)
-            else:
-                same = np.array_equal(encode_labels(found).codes, encode_labels(y).codes)
-        except (TypeError, ValueError):
-            continue
-        if same:
-            return name
-    return None

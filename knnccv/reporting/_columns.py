@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._refusals import refuse
 from .._typing import Array
-from .options import refuse
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""
@@ -108,16 +108,13 @@ class Marks(NamedTuple):
         return f"{decimal} {thousands}".strip()
 
     def plain(self, cell: str) -> str | None:
-        """The number in the cell as Python writes it; None if there is none in these marks.
-
-        pandas also accepts groups of other than three digits, so that 1,5 would be 15.
-        """
+        """The number in the cell as Python writes it; None if there is none in these marks."""
         if _number_in(self).fullmatch(cell) is None:
             return None
         return cell.replace(self.thousands or "", "").replace(self.decimal, ".")
 
     def misleads(self, cell: str) -> bool:
-        """Return True if pandas takes the cell for a number and it is none in these marks."""
+        """Return True if the cell is a number but for the places of these marks."""
         value = number(cell.replace(self.thousands or "", "").replace(self.decimal, "."))
         return math.isfinite(value) and self.plain(cell) is None
 
@@ -156,7 +153,7 @@ class Cells(NamedTuple):
     missing : bool ndarray of shape (n_items,)
         Where the value is missing.
     texts : list of str, or None
-        The cells; None if pandas has read numbers.
+        The cells; None if the file has numbers.
     kind : str
         As of `kind_of` in formats that have types; other columns are judged by their cells.
     """
@@ -167,17 +164,29 @@ class Cells(NamedTuple):
     kind: str = ""
 
     @classmethod
-    def of(cls, texts: list[str], kind: str, gaps: Collection[Any] = MISSING) -> Cells:
-        """A column of texts, some of which mark missing values."""
-        numbers = np.array(list(map(number, texts)), np.float64)
+    def of(cls, texts: list[str], kind: str, gaps: Collection[Any], marks: Marks) -> Cells:
+        """A column of texts, some of which mark missing values; numbers have these marks."""
         missing = np.array([is_missing(text, gaps) for text in texts], np.bool_)
-        numbers[missing] = np.nan
+        if marks != Marks():
+            misled = np.array(list(map(marks.misleads, texts)), np.bool_)
+            texts = [marks.plain(text) or text for text in texts]
+        numbers = np.array(list(map(number, texts)), np.float64)
+        numbers[missing if marks == Marks() else missing | misled] = np.nan
         return cls(numbers, missing, texts, kind)
+
+    def take(self, rows: Array) -> Cells:
+        """Those of some rows."""
+        texts = None if self.texts is None else [self.texts[row] for row in rows.tolist()]
+        return Cells(self.numbers[rows], self.missing[rows], texts, self.kind)
 
     @property
     def known(self) -> list[str]:
         """The texts without the marks of missing values."""
         return list(itertools.compress(self.texts or (), ~self.missing))
+
+    def gaps(self) -> list[str]:
+        """The marks of the missing values; empty texts where there is none."""
+        return [self.texts[at] if self.texts else "" for at in self.missing.nonzero()[0].tolist()]
 
     def are_dates(self) -> bool:
         """Return True if they have the type, or all look like dates or times."""
@@ -354,7 +363,7 @@ def thousands_note(which: str, values: Array) -> str | None:
 
 def _repeated_note(which: str, option: str, values: Array) -> str | None:
     """A note on a column with many values, each in a few rows, such as the numbers of patients."""
-    from ..reporting import like_groups
+    from ._facts import like_groups
 
     if not (rows := like_groups(values)):
         return None
