@@ -297,8 +297,8 @@ def flipped(y, seed):
 def rankings(X, near, codes, seed):
     """Scores by name, low where a label looks wrong, and cleanlab's list or None."""
     score = complete_cv(near, codes, "knn", KFold(5), n_neighbors=5)
-    values = item_values(near, codes, n_neighbors=5).values
-    found = {"Shapley": values, "influence": score.influence().total, "A_x": score.per_item}
+    values = item_values(near, codes, n_neighbors=5).per_item
+    found = {"Shapley": values, "influence": score.influence().per_item, "A_x": score.per_item}
     try:
         from cleanlab.filter import find_label_issues
         from cleanlab.rank import get_label_quality_scores
