@@ -300,7 +300,7 @@ def quietly_import(name):
 
 def of_published(X, y, tests, y_test, k):
     """Our values, plus what the theorem adds with fewer samples than K."""
-    values = item_values(X, y, n_neighbors=k, X_test=tests, y_test=y_test, n_jobs=1).values
+    values = item_values(X, y, n_neighbors=k, test=(tests, y_test), n_jobs=1).per_item
     farthest = ((tests[:, None] - X[None]) ** 2).sum(axis=-1).argmax(axis=1)
     return values + max(1 / len(y) - 1 / k, 0) * (y[farthest] == y_test).mean()
 

@@ -39,14 +39,14 @@ class Influence(Result):
     """How a score changes without each sample; from `CompleteCV.influence`.
 
     Sample j has two parts in the score: it is tested, and it trains the others. Let U be the score, A_x the
-    expected score of sample x (``per_item``), U_j and w_x the score and the weights of the other N - 1
-    samples, under the same design. Then ``total[j]`` is U - U_j, and with M_j the sum of w_x A_x over the
-    others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``. With a test set, the samples
-    are those of the pool, which train only: ``as_tested`` is 0.
+    expected score of sample x (`per_item` of the score), U_j and w_x the score and the weights of the other
+    N - 1 samples, under the same design. Then ``per_item[j]`` is U - U_j, and with M_j the sum of w_x A_x
+    over the others, U - M_j is ``as_tested[j]`` and M_j - U_j is ``as_training[j]``. With a test set, the
+    samples are those of the pool, which train only: ``as_tested`` is 0.
 
     Attributes
     ----------
-    total : ndarray of shape (n_items,)
+    per_item : ndarray of shape (n_items,)
         The score minus the score of the other samples alone, by the same design. Positive for an accuracy:
         the sample helps. The design's numbers change with N - 1 samples: `KFold` has other fold sizes, a
         fraction may give a smaller training set.
@@ -54,7 +54,7 @@ class Influence(Result):
         The change if the sample is no longer tested, but still trains the others, as in the full problem.
     as_training : ndarray of shape (n_items,)
         The change of the others' scores if the sample no longer trains, and the training sets are those of
-        the design for the others. The two parts sum to the total. NaN if a sample is never tested in the
+        the design for the others. The two parts sum to `per_item`. NaN if a sample is never tested in the
         full problem but is in the reduced one, so that its score is not defined in both.
     labels : ndarray of shape (n_items,), or (n_items, n_outputs)
         The label of every sample, or its targets.
@@ -63,8 +63,8 @@ class Influence(Result):
     is_loss : bool
         True if a smaller score is better.
     error_bound : float
-        Bound of the error of ``total``, from neighbor lists that end too early and from the rounding of the
-        score. The score without a sample is rounded as well, to about 1e-15. Infinite for approximate
+        Bound of the error of `per_item`, from neighbor lists that end too early and from the rounding of
+        the score. The score without a sample is rounded as well, to about 1e-15. Infinite for approximate
         neighbors.
 
     Examples
@@ -73,13 +73,13 @@ class Influence(Result):
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> effect = complete_cv(wine.X, wine.y, "nn").influence()
-    >>> effect.total.shape, len(effect.most_harmful(3))
+    >>> effect.per_item.shape, len(effect.most_harmful(3))
     ((178,), 3)
     """
 
-    _json = "measure is_loss total as_tested as_training error_bound"
+    _json = "measure is_loss per_item as_tested as_training error_bound"
 
-    total: Array
+    per_item: Array
     as_tested: Array
     as_training: Array
     labels: Array
@@ -105,7 +105,7 @@ class Influence(Result):
         TypeError, ValueError
             If n is not a positive integer.
         """
-        gain = self.total if self.is_loss else -self.total
+        gain = self.per_item if self.is_loss else -self.per_item
         return lowest(-gain, n)
 
     def to_frame(self) -> pd.DataFrame:
@@ -119,7 +119,7 @@ class Influence(Result):
             If pandas is missing.
         """
         return item_frame(
-            self.labels, total=self.total, as_tested=self.as_tested, as_training=self.as_training
+            self.labels, total=self.per_item, as_tested=self.as_tested, as_training=self.as_training
         )
 
 
@@ -215,7 +215,7 @@ def influence(
         kept = np.full(len(without), result.score)
     labels = problem.targets if problem.pool is None else problem.asked_again()[0]
     return Influence(
-        total=result.score - without,
+        per_item=result.score - without,
         as_tested=result.score - kept,
         as_training=kept - without,
         labels=labels,

@@ -246,7 +246,7 @@ def _rows(
     for item, others, distances in zip(listed.tolist(), lists.items, near.distances_of(lists), strict=True):
         row = described(item) | {
             "score": best.per_item[item],
-            "influence": influence and influence.total[item],
+            "influence": influence and influence.per_item[item],
             "reasons": [reason for reason, items in marks.items() if item in items],
             "neighbors": [
                 described(other) | {"distance": distance}
@@ -413,7 +413,7 @@ def mark_labels(
     bound = max(error_bound, SMALLEST_BOUND) if np.isfinite(error_bound) else SMALLEST_BOUND
     low, harm = known < 1 / n_classes, np.zeros(len(scores))
     if influence is not None:
-        harm = -influence.total
+        harm = -influence.per_item
         low &= harm > influence.error_bound
     found = Marked({}, (-known, harm), {NEVER_RIGHT: bound, SUSPICIOUS: 1 / n_classes})
     suspects = found.ordered(np.flatnonzero(low))

@@ -25,7 +25,7 @@ from ..results import complete_cv
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS = ("shapley", "influence")
+KINDS = ("shapley", "influence")
 FULL_DEPTH = 20_000
 DEPTH = 1000
 
@@ -36,9 +36,9 @@ class ItemValues(Result):
 
     Attributes
     ----------
-    values : ndarray of shape (n_items,)
+    per_item : ndarray of shape (n_items,)
         The value of every sample.
-    method : {"shapley", "influence"}
+    kind : {"shapley", "influence"}
     labels : ndarray of shape (n_items,)
         The label of every sample.
     rule : str
@@ -55,24 +55,24 @@ class ItemValues(Result):
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
     >>> values = item_values(wine.X, wine.y, n_neighbors=5)
-    >>> values.values.shape
+    >>> values.per_item.shape
     (178,)
     """
 
-    _json = "method rule values error_bound"
+    _json = "kind rule per_item error_bound"
 
-    values: Array
-    method: str
+    per_item: Array
+    kind: str
     labels: Array
     rule: str
     error_bound: float
     certified: bool = True
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.per_item)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.array(self.values, dtype=dtype, copy=copy)
+        return np.array(self.per_item, dtype=dtype, copy=copy)
 
     def least_valuable(self, n: int = 10) -> Array:
         """Return the samples of the lowest values, the lowest first: candidates for wrong labels.
@@ -92,7 +92,7 @@ class ItemValues(Result):
         TypeError, ValueError
             If n is not a positive integer.
         """
-        return lowest(self.values, n)
+        return lowest(self.per_item, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per sample: label and value, as a pandas DataFrame.
@@ -102,17 +102,16 @@ class ItemValues(Result):
         ImportError
             If pandas is missing.
         """
-        return item_frame(self.labels, value=self.values)
+        return item_frame(self.labels, value=self.per_item)
 
 
 def item_values(
     X: Any,
     y: Any,
-    method: str = "shapley",
+    kind: str = "shapley",
     *,
     n_neighbors: int = 5,
-    X_test: Any = None,
-    y_test: Any = None,
+    test: Any = None,
     cv: Any = None,
     depth: int | None = None,
     metric: Any = "euclidean",
@@ -128,20 +127,19 @@ def item_values(
         Samples, or their neighbors.
     y : array of shape (n_items,)
         Class labels.
-    method : {"shapley", "influence"}, default "shapley"
+    kind : {"shapley", "influence"}, default "shapley"
         "shapley": the mean, over all orders in which samples may join the training set, of what a sample
         adds to the share of right ones among the K nearest. "influence": the change of the exact
         cross-validation score of the vote without the sample (`CompleteCV.influence`).
     n_neighbors : int, default 5
         K.
-    X_test : array of shape (n_tests, n_features), optional
-        Samples that are tested; "shapley" only. Default: every sample of X is tested on all others.
-    y_test : array of shape (n_tests,), optional
-        Their labels, required with `X_test`.
+    test : pair (X_test, y_test), optional
+        Samples that are tested, of shape (n_tests, n_features), and their labels; "shapley" only. Default:
+        every sample of X is tested on all others.
     cv : Design, int or scikit-learn splitter, optional
         With "influence": as for `complete_cv`.
     depth : int, optional
-        With "shapley" and without `X_test`: the number of nearest samples that are ordered; those behind
+        With "shapley" and without `test`: the number of nearest samples that are ordered; those behind
         count as if they were in random order, which `error_bound` covers. Default: all for up to 20,000
         samples, then 1,000. Given lists are used as far as they go.
     metric, metric_params
@@ -181,26 +179,28 @@ def item_values(
     >>> len(values), values.least_valuable(3).shape
     (178, (3,))
     """
-    check_choice("method", method, METHODS)
+    check_choice("kind", kind, KINDS)
     check_choice("ties", ties, TIES)
     k = check_integer("n_neighbors", n_neighbors, 1)
-    if (X_test is None) != (y_test is None):
-        missing = "y_test" if y_test is None else "X_test"
-        msg = f"X_test and y_test belong together, but {missing} is missing"
-        raise ValueError(msg)
     known = {"metric": metric, "metric_params": metric_params}
-    if method == "influence":
-        _refuse(method, X_test=X_test, depth=depth)
+    if kind == "influence":
+        _refuse(kind, test=test, depth=depth)
         design = {} if cv is None else {"cv": cv}
         result = complete_cv(X, y, "knn", n_neighbors=k, ties=ties, n_jobs=n_jobs, **known, **design)
         influence = result.influence(n_jobs=n_jobs)
         certified = bool(np.isfinite(influence.error_bound))
         rule = f"K = {k}, {result.design}"
-        return ItemValues(influence.total, method, influence.labels, rule, influence.error_bound, certified)
-    _refuse(method, cv=cv)
+        return ItemValues(
+            influence.per_item, kind, influence.labels, rule, influence.error_bound, certified
+        )
+    _refuse(kind, cv=cv)
     targets = None
-    if X_test is not None:
-        _refuse("shapley, with X_test", depth=depth)
+    if test is not None:
+        _refuse("shapley, with test", depth=depth)
+        if not isinstance(test, tuple | list) or len(test) != 2:
+            msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
+            raise TypeError(msg)
+        X_test, y_test = test
         both = _features_of_both(X, X_test, y_test)
         near = Neighbors.from_data(np.concatenate(both), **known)
         labels = encode_labels(y, len(both[1]))
@@ -217,13 +217,13 @@ def item_values(
     values, bound = shapley_values(near, labels, targets, k, wanted, ties, n_jobs)
     if near.approximate:
         bound = np.inf
-    return ItemValues(values, method, labels.classes[labels.codes], rule, bound, not near.approximate)
+    return ItemValues(values, kind, labels.classes[labels.codes], rule, bound, not near.approximate)
 
 
 def _features_of_both(X: Any, X_test: Any, y_test: Any) -> tuple[Array, Array]:
     """The features of the tested samples and of the training samples, checked."""
     if isinstance(X, Neighbors):
-        msg = f"X is {X!r}, the neighbors of samples among themselves; with X_test pass their features"
+        msg = f"X is {X!r}, the neighbors of samples among themselves; with test pass their features"
         raise TypeError(msg)
     both = []
     for name, given in (("X_test", X_test), ("X", X)):
@@ -253,10 +253,10 @@ def _codes_of(tests: EncodedLabels, labels: EncodedLabels) -> Array:
     return codes
 
 
-def _refuse(method: str, **arguments: Any) -> None:
+def _refuse(kind: str, **arguments: Any) -> None:
     for name, value in arguments.items():
         if value is not None:
-            msg = f"method {method} does not use {name}, got {value!r}"
+            msg = f"kind {kind} does not use {name}, got {value!r}"
             raise ValueError(msg)
 
 

@@ -14,7 +14,7 @@ from knnccv.sklearn import expected_score
 
 QUESTIONS = {
     "confusion": lambda result: result.confusion(),
-    "influence": lambda result: result.influence().total,
+    "influence": lambda result: result.influence().per_item,
     "standard_error": lambda result: result.standard_error(n_halvings=4),
     "confidence_interval": lambda result: result.confidence_interval(n_halvings=4),
     "split_std": lambda result: float(result.split_std()),
@@ -87,9 +87,9 @@ def test_converted_data_are_a_copy():
         scipy.sparse.csr_array(X),
     ):
         result = complete_cv(given, y, "nn", KFold(4))
-        expected = complete_cv(given.copy(), y, "nn", KFold(4)).influence().total
+        expected = complete_cv(given.copy(), y, "nn", KFold(4)).influence().per_item
         given *= 0
-        assert np.array_equal(result.influence().total, expected)
+        assert np.array_equal(result.influence().per_item, expected)
 
 
 def test_labels_targets_groups_and_arguments_are_copies():
@@ -107,7 +107,7 @@ def test_labels_targets_groups_and_arguments_are_copies():
     design = knnccv.StratifiedSubsample(per_class=sizes)
     y[:], groups[:], targets[:], loss[:], sizes[0] = 0, 0, 0, 0, 9
     assert np.array_equal(result.confusion(), expected.confusion())
-    assert np.array_equal(result.influence().total, expected.influence().total)
+    assert np.array_equal(result.influence().per_item, expected.influence().per_item)
     assert np.array_equal(result.parameters["loss"], copies["loss"])
     assert np.array_equal(values.labels, labels)
     assert np.array_equal(regression.bias2, bias2)

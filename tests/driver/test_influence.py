@@ -124,7 +124,7 @@ def test_scores_without_each_sample_equal_the_enumeration(seeds):
                 expected = enumerated(question, make, average)
                 if expected is not None:
                     result = question.ask(average)
-                    off = np.abs(result.score - result.influence().total - expected)
+                    off = np.abs(result.score - result.influence().per_item - expected)
                     assert off.max() < 1e-12, f"{question.where} {average}"
                     compared += 1
     assert compared > 4 * len(seeds)
@@ -141,7 +141,7 @@ def check_removals(X, y, rule, design, n_removed, seed, **asked):
         if isinstance(design, LeaveGroupsOut):
             others = LeaveGroupsOut(np.asarray(design.groups)[rest])
         expected = complete_cv(X[rest], y[rest], rule, others, n_jobs=1, **asked).score
-        assert abs(result.score - found.total[j] - expected) < 2e-11, (seed, rule, asked, design, j)
+        assert abs(result.score - found.per_item[j] - expected) < 2e-11, (seed, rule, asked, design, j)
     return result
 
 
@@ -232,12 +232,12 @@ def test_folds_of_two_sizes_are_walked_together(decimals, monkeypatch):
     X = (rng.normal(size=(300, 4)) + 0.3 * y[:, None]).round(decimals)  # some have mixed tied groups
     check_removals(X, y, "knn", KFold(7), 3, 0, n_neighbors=12)
     result = complete_cv(X, y, "knn", KFold(3), n_neighbors=4, n_jobs=1)
-    together = result.influence(n_jobs=1).total
+    together = result.influence(n_jobs=1).per_item
     monkeypatch.setattr("knnccv.influence._removals._mean", lambda *_: [])
     apart = result.influence(n_jobs=1)
-    assert np.abs(together - apart.total).max() < 1e-14
+    assert np.abs(together - apart.per_item).max() < 1e-14
     other = result.influence(n_jobs=3)
-    assert (other.total == apart.total).all()
+    assert (other.per_item == apart.per_item).all()
     assert (other.as_training == apart.as_training).all()
 
 
@@ -252,7 +252,7 @@ def test_the_total_has_two_parts(average):
             weights = complete_cv(X[rest], y[rest], "nn", design, average=average).weights
             kept = weights @ np.delete(result.per_item, j)
             assert found.as_tested[j] == pytest.approx(result.score - kept, abs=1e-14)
-        np.testing.assert_allclose(found.as_tested + found.as_training, found.total, atol=1e-14)
+        np.testing.assert_allclose(found.as_tested + found.as_training, found.per_item, atol=1e-14)
 
 
 def test_small_cases_by_hand():
@@ -262,7 +262,7 @@ def test_small_cases_by_hand():
     assert found.as_training[4] == pytest.approx(0, abs=1e-15)
     assert found.as_tested[4] == pytest.approx((result.per_item[4] - result.score) / 4)
     three = complete_cv(np.array([[0.0], [1.0], [3.0]]), [0, 1, 0], "nn", LeaveOut(1))
-    np.testing.assert_allclose(three.score - three.influence().total, [0, 1, 0], atol=1e-15)
+    np.testing.assert_allclose(three.score - three.influence().per_item, [0, 1, 0], atol=1e-15)
 
 
 def test_lists_that_end_too_early_show_in_the_bound():
@@ -271,7 +271,7 @@ def test_lists_that_end_too_early_show_in_the_bound():
     short = complete_cv(Neighbors.from_lists(*lists), y, "nn", Subsample(20)).influence()
     full = complete_cv(X, y, "nn", Subsample(20)).influence()
     assert full.error_bound < 1e-12 < short.error_bound
-    assert np.abs(short.total - full.total).max() <= short.error_bound
+    assert np.abs(short.per_item - full.per_item).max() <= short.error_bound
 
 
 def test_wrong_labels_are_among_the_most_harmful():
@@ -287,7 +287,7 @@ def test_wrong_labels_are_among_the_most_harmful():
     accuracy = complete_cv(X, y, "nn", Subsample(0.8)).influence()
     assert loss.is_loss
     assert not accuracy.is_loss
-    np.testing.assert_allclose(loss.total, -accuracy.total, atol=1e-14)
+    np.testing.assert_allclose(loss.per_item, -accuracy.per_item, atol=1e-14)
     assert set(loss.most_harmful(15)) == set(accuracy.most_harmful(15))
     assert len(loss.most_harmful(1000)) == 200
 

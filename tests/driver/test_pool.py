@@ -340,7 +340,7 @@ def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
                         found.influence()
                     continue
                 effect = found.influence()
-                off = np.abs(found.score - effect.total - wanted)
+                off = np.abs(found.score - effect.per_item - wanted)
                 assert off.max() < 1e-12, f"seed {seed}: {design} {asked}"
                 assert (effect.as_tested == 0).all()
                 assert effect.labels.tolist() == y.tolist()

@@ -454,7 +454,7 @@ class Check:
             suspects = (scores < 1 / len(set(y.tolist()))) & few_alike(self.near(self.best), y, self.groups)
             if items["note"] is None:
                 influence = result.influence()
-                total = influence.total
+                total = influence.per_item
                 suspects &= total < -influence.error_bound
             sets["suspicious"] = set(np.flatnonzero(suspects).tolist())
         for reason in WORDS:

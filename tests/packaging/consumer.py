@@ -25,7 +25,7 @@ assert_type(result.n_train_sets, int)
 assert_type(kc.complete_cv(X[:20], y[:20], "nn", 3, exact=True).fraction, Fraction | None)
 assert_type(result.standard_error(), kc.StandardError)
 assert_type(result.split_std(), kc.SplitSpread)
-print(result.influence().total[0], result.to_dict()["score"])
+print(result.influence().per_item[0], result.to_dict()["score"])
 designs: list[kc.Design] = [kc.KFold(5), kc.Subsample(100), kc.StratifiedSubsample(0.5), kc.LeaveOut(1)]
 assert_type([float(kc.complete_cv(X, y, "nn", one)) for one in designs], list[float])
 difference = kc.compare(kc.complete_cv(X, y, "nn", kc.KFold(10)), result)

@@ -417,4 +417,4 @@ def test_lists_are_searched_once(monkeypatch):
     for engine in {type(each) for each in near._engines}:
         monkeypatch.setattr(engine, "search", lambda *_: pytest.fail("searched again"))
     found = complete_cv(near, y, "knn", Subsample(64), n_neighbors=3, n_jobs=1)
-    assert found.influence(n_jobs=1).total.any()
+    assert found.influence(n_jobs=1).per_item.any()

@@ -33,15 +33,15 @@ def test_values_are_those_of_all_subsets(seeds):
         rng, X, y, k, ties = problem(seed)
         how = {"n_neighbors": k, "ties": ties, "n_jobs": 1}
         expected = np.array(naive.leave_one_out(squares(X, X), y, k, ties), dtype=float)
-        assert np.abs(item_values(X, y, **how).values - expected).max() < 1e-15, seed
+        assert np.abs(item_values(X, y, **how).per_item - expected).max() < 1e-15, seed
         for depth in range(1, len(y) - 1):
             short = item_values(X, y, depth=depth, **how)
-            assert np.abs(short.values - expected).max() <= short.error_bound, seed
+            assert np.abs(short.per_item - expected).max() <= short.error_bound, seed
         tests = X[rng.integers(0, len(X), 3)] + (rng.integers(0, 2, (3, X.shape[1])) if seed % 2 else 0.01)
         y_test = y[rng.integers(0, len(y), 3)]
         expected = np.array(naive.of_tests(squares(tests, X), y_test, y, k, ties), dtype=float)
-        found = item_values(X, y, X_test=tests, y_test=y_test, **how)
-        assert np.abs(found.values - expected).max() < 1e-15, seed
+        found = item_values(X, y, test=(tests, y_test), **how)
+        assert np.abs(found.per_item - expected).max() < 1e-15, seed
 
 
 def of_the_theorem(right, k):
@@ -65,8 +65,10 @@ def test_values_are_those_of_the_theorem():
             order = np.argsort(gaps)
             right = (y[order] == label).astype(int)
             expected[order] += of_the_theorem(right, k) - right[-1] * max(1 / n - 1 / k, 0)
-        found = item_values(X, y, n_neighbors=k, X_test=tests, y_test=y_test, n_jobs=1)
-        np.testing.assert_allclose(found.values, expected / n_tests, rtol=0, atol=1e-14, err_msg=str(seed))
+        found = item_values(X, y, n_neighbors=k, test=(tests, y_test), n_jobs=1)
+        np.testing.assert_allclose(
+            found.per_item, expected / n_tests, rtol=0, atol=1e-14, err_msg=str(seed)
+        )
 
 
 def test_samples_beyond_a_list_are_one_tied_group():
@@ -74,8 +76,8 @@ def test_samples_beyond_a_list_are_one_tied_group():
     X, y = np.eye(12), np.repeat([0, 1, 2], [6, 4, 2])
     whole = item_values(X, y, n_neighbors=2)
     short = item_values(X, y, n_neighbors=2, depth=4)
-    np.testing.assert_allclose(short.values, whole.values, rtol=0, atol=1e-14)
-    assert len(np.unique(whole.values.round(9))) == 3  # the classes differ
+    np.testing.assert_allclose(short.per_item, whole.per_item, rtol=0, atol=1e-14)
+    assert len(np.unique(whole.per_item.round(9))) == 3  # the classes differ
 
 
 def test_values_sum_to_the_share_of_right_neighbors():
@@ -85,7 +87,7 @@ def test_values_sum_to_the_share_of_right_neighbors():
     share = (wine.y[items] == wine.y[:, None]).mean()
     for depth in (None, 7, 30):
         found = item_values(near, wine.y, n_neighbors=7, ties="index", depth=depth)
-        assert found.values.sum() == pytest.approx(share, rel=1e-12)
+        assert found.per_item.sum() == pytest.approx(share, rel=1e-12)
 
 
 def test_wrong_labels_are_worth_least():
@@ -94,12 +96,12 @@ def test_wrong_labels_are_worth_least():
     wrong = np.arange(0, len(wine.y), 10)
     y = wine.y.copy()
     y[wrong] = (y[wrong] + 1) % 3
-    for method in ("shapley", "influence"):
-        found = item_values(X, y, method).least_valuable(len(wrong))
-        assert np.isin(found, wrong).mean() > 0.8, method
+    for kind in ("shapley", "influence"):
+        found = item_values(X, y, kind).least_valuable(len(wrong))
+        assert np.isin(found, wrong).mean() > 0.8, kind
     found = item_values(X, y, "influence", n_neighbors=3, cv=LeaveOut(1))
     result = complete_cv(X, y, "knn", cv=LeaveOut(1), n_neighbors=3)
-    assert (found.values == result.influence().total).all()
+    assert (found.per_item == result.influence().per_item).all()
 
 
 def test_the_acceptance_script_measures_rankings(monkeypatch):
