@@ -37,6 +37,8 @@ from ._files import File, Format, read_file, text_of
 ANY = Format()
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = 100
+FEWEST_GROUPS = 10
+"""A column of more values, some of which repeat, may name groups."""
 COPIES = "copies"
 """In place of a column of groups: equal rows form a group."""
 
@@ -458,6 +460,11 @@ class _Reader:
         column = _SHOWN.repr(self.columns.name(index))
         return f"{self.columns.source}, {self.file.place(int(self.rows[at]))}, column {column}"
 
+    def _repeats(self, index: int) -> bool:
+        """Return True if a column has many values of which some repeat, as names of patients do."""
+        texts = self.cells[index].texts or []
+        return FEWEST_GROUPS < len(set(texts)) < len(texts)
+
     def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
         header = "--header if the first line names the columns"
@@ -471,6 +478,7 @@ class _Reader:
             return f"{where}: {cell} is not finite"
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
+        hint += f", --groups {option} if its rows belong together" * self._repeats(index)
         if alone := without_sign(cell):
             hint = f"; write numbers alone, such as {alone}"
             hint += f", {category} if it is a category" * mixed

@@ -189,7 +189,8 @@ def condensed_cv(
         try:
             found = condense(
                 data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average,
-                max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step, n_jobs=1,
+                max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step,
+                n_jobs=1,
                 **parameters,
             )  # fmt: skip
         except Exception as error:
