@@ -190,7 +190,7 @@ def table_in(
     OSError
         If the file cannot be read.
     ImportError
-        If pandas, or the package that it needs for the file's format, is missing.
+        If a package for the file's format is missing.
     """
     file = read_file(source, how)
     columns, name = file.columns, file.columns.source
@@ -446,7 +446,7 @@ class _Reader:
             msg = f"{self._place(at, index)}: {needed}"
             raise ValueError(msg)
         texts = self.cells[index].texts or [""]
-        other = next((at for at, text in enumerate(texts) if math.isnan(number(text))), None)
+        other = next(iter(np.isnan(self.cells[index].numbers).nonzero()[0].tolist()), None)
         if what == "target" and other is not None and all(map(readings, texts)):
             where, remedy = self._place(other, index), self._remedy(readings(texts[other]))
             shown = _SHOWN.repr(texts[other])
