@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -192,7 +193,7 @@ def table_in(
     OSError
         If the file cannot be read.
     ImportError
-        If pandas, or the package that it needs for the file's format, is missing.
+        If a package for the file's format is missing.
     """
     file = read_file(source, how)
     columns, name = file.columns, file.columns.source
@@ -314,6 +315,11 @@ def read_table(
     ImportError
         If a package for parquet or Excel is missing: ``pip install "knnccv[cli]"``.
 
+    Warns
+    -----
+    UserWarning
+        If rows are left out, or a column may be no feature.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -329,6 +335,8 @@ def read_table(
     rows: dict[str, Any] = {"every_target": every_target, "drop_incomplete": drop_incomplete}
     columns: dict[str, Any] = {"drop": drop, "groups": groups, "categorical": categorical}
     table = table_in(str(path), str(target), how, mixed=True, **columns, **rows)
+    for note in table.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
     return (table.cells(), table.y) if table.groups is None else (table.cells(), table.y, table.groups)
 
 
@@ -337,10 +345,10 @@ class _Reader:
 
     def __init__(self, file: File, how: Format, used: Sequence[int]) -> None:
         self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
-        self.is_chosen, self.rows, self.notes = (
-            how.missing is not None,
+        self.rows, self.notes, self.is_chosen = (
             np.arange(len(file.lines)),
             file.notes,
+            how.missing is not None,
         )
         self.cells = {i: self._column(i) for i in used}
 
@@ -448,7 +456,7 @@ class _Reader:
             msg = f"{self._place(at, index)}: {needed}"
             raise ValueError(msg)
         texts = self.cells[index].texts or [""]
-        other = next((at for at, text in enumerate(texts) if math.isnan(number(text))), None)
+        other = next(iter(np.isnan(self.cells[index].numbers).nonzero()[0].tolist()), None)
         if what == "target" and other is not None and all(map(readings, texts)):
             where, remedy = self._place(other, index), self._remedy(readings(texts[other]))
             shown = _SHOWN.repr(texts[other])

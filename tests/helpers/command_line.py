@@ -17,6 +17,7 @@ import os
 import shlex
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -227,7 +228,10 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
             raise Refused(done.err)
         (cells, y, code), how = asked.call_args
         names: dict[str, Any] = {}
-        exec("\n".join(code), names)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            exec("\n".join(code), names)
+        assert all(str(one.message) in done.err for one in warned)  # what the command noted
     return SimpleNamespace(
         X=cells,
         y=y,
