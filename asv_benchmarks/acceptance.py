@@ -229,9 +229,9 @@ def columns(names, repeats=10):
         for seed, train, test, y_train, y_test in halves(X, y, repeats):
             model = KNeighborsClassifier(5)
             other = SequentialFeatureSelector(model, n_features_to_select="auto", tol=1e-6, cv=5)
-            exact_s, exact = cpu(selection.select_features, train, y_train, tol=1e-6, n_jobs=1)
+            exact_s, exact = cpu(selection.select_features, train, y_train, min_gain=1e-6, n_jobs=1)
             other_s, other = cpu(other.fit, train, y_train)
-            weigh_s, weighed = cpu(selection.search_weights, train, y_train, tol=1e-6, n_jobs=1)
+            weigh_s, weighed = cpu(selection.search_weights, train, y_train, min_gain=1e-6, n_jobs=1)
             chosen = [np.isin(np.arange(X.shape[1]), exact.columns), other.get_support()]
             factors = [np.ones(X.shape[1]), *chosen, weighed.weights]
             reached = [model.fit(train * each, y_train).score(test * each, y_test) for each in factors]

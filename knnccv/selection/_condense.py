@@ -137,7 +137,7 @@ def condense(
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
     average: str = "item",
-    tol: float = 0.0,
+    max_loss: float = 0.0,
     n_prototypes: int = 1,
     min_per_class: int = 1,
     step: float = 0.05,
@@ -155,7 +155,7 @@ def condense(
 
     The search removes batches of the least valuable samples. One pass over the neighbor lists gives the
     score of the pool and its scores without each candidate. A batch is accepted if the score of the rest,
-    computed anew, is not below the highest score so far by more than `tol`; otherwise a smaller batch is
+    computed anew, is at most `max_loss` below the highest score so far; otherwise a smaller batch is
     tried. The search ends where no single sample can be removed any more.
 
     **The score of the result is optimistic**, since the samples were selected for it. `condensed_cv`
@@ -181,7 +181,7 @@ def condense(
         As in `complete_cv`.
     average : {"item", "class"}, default "item"
         "item": all samples have equal weight. "class": all classes have.
-    tol : float, default 0.0
+    max_loss : float, default 0.0
         The score may fall below the highest score so far by this much. With infinity only the other
         criteria end the search.
     n_prototypes : int, default 1
@@ -237,7 +237,7 @@ def condense(
     check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     problem = pool_problem(y, neighbors.n_items, variant, cv, ties, average, parameters)
-    limits = check_limits(tol, n_prototypes, min_per_class, step, neighbors.n_items)
+    limits = check_limits(max_loss, n_prototypes, min_per_class, step, neighbors.n_items)
     warn_label_leakage(neighbors, problem.smallest_train)
     with one_bar(progress, known=False):
         path = remove_while_score_holds(PoolScorer(problem, neighbors, LIST_TOL, n_jobs), problem, limits)
@@ -295,7 +295,7 @@ def pool_problem(
     return problem
 
 
-def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, step: Any, n_items: int) -> Limits:
+def check_limits(max_loss: Any, n_prototypes: Any, min_per_class: Any, step: Any, n_items: int) -> Limits:
     """Check the criteria of the search.
 
     Raises
@@ -303,15 +303,15 @@ def check_limits(tol: Any, n_prototypes: Any, min_per_class: Any, step: Any, n_i
     ValueError, TypeError
         If one is not allowed.
     """
-    if not check_real("tol", tol) >= 0:
-        msg = f"tol must be at least 0, got {tol}"
+    if not check_real("max_loss", max_loss) >= 0:
+        msg = f"max_loss must be at least 0, got {max_loss}"
         raise ValueError(msg)
     least = check_integer("n_prototypes", n_prototypes, 1, n_items, "the number of samples")
     least_of_class = check_integer("min_per_class", min_per_class, 1)
     if not 0 < check_real("step", step) <= 1:
         msg = f"step must be in (0, 1], got {step}"
         raise ValueError(msg)
-    return Limits(float(tol), least, least_of_class, float(step))
+    return Limits(float(max_loss), least, least_of_class, float(step))
 
 
 SAME = 1e-10
@@ -322,12 +322,12 @@ APART = 3
 
 @dataclass(frozen=True)
 class Limits:
-    """When the search ends: `tol` below the best score, `n_prototypes`, and `min_per_class` samples.
+    """When the search ends: `max_loss` below the best score, `n_prototypes`, and `min_per_class` samples.
 
     At most the share `step` of the pool is removed at once.
     """
 
-    tol: float
+    max_loss: float
     n_prototypes: int
     min_per_class: int
     step: float
@@ -406,7 +406,7 @@ def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits
         by_value = allowed[np.argsort(-np.round(gains[allowed] / SAME), kind="stable")]
         left = np.bincount(codes[kept]) - limits.min_per_class
         room = int(kept.sum()) - limits.n_prototypes
-        budget = sign * now.score - best + limits.tol + SAME
+        budget = sign * now.score - best + limits.max_loss + SAME
         near = scorer.nearest(kept, APART)
         choose = compile_driver(choose_batch, CHOOSE_BATCH)
         n = choose(by_value, gains, near, codes, left, budget, min(size, room), batch)
@@ -415,7 +415,7 @@ def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits
         chosen = batch[:n].copy()
         kept[chosen] = False
         trial = scorer.score(kept) if scorer.allows(kept) else None
-        if trial is None or sign * trial.score < best - limits.tol - SAME:
+        if trial is None or sign * trial.score < best - limits.max_loss - SAME:
             kept[chosen] = True
             if n == 1:
                 break

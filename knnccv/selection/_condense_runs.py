@@ -114,7 +114,7 @@ def condensed_cv(
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
     average: str = "item",
-    tol: float = 0.0,
+    max_loss: float = 0.0,
     n_prototypes: int = 1,
     min_per_class: int = 1,
     step: float = 0.05,
@@ -135,7 +135,7 @@ def condensed_cv(
         not at all. `Neighbors` are refused, because other samples are neighbors within a training set.
     y : array of shape (n_items,)
         Class labels.
-    variant, cv, metric, metric_params, ties, average, tol, n_prototypes, min_per_class, step
+    variant, cv, metric, metric_params, ties, average, max_loss, n_prototypes, min_per_class, step
         As in `condense`, for every training set.
     outer : int or design, default 5
         The runs: an integer is that number of stratified folds.
@@ -180,7 +180,7 @@ def condensed_cv(
         raise TypeError(msg)
     near = as_neighbors(X, metric, metric_params)
     problem = pool_problem(y, near.n_items, variant, cv, ties, average, parameters)
-    check_limits(tol, n_prototypes, min_per_class, step, near.n_items)
+    check_limits(max_loss, n_prototypes, min_per_class, step, near.n_items)
     design = as_design(outer)
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
@@ -192,8 +192,9 @@ def condensed_cv(
         y_train = labels.classes[labels.codes[train]]
         try:
             found = condense(
-                data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average, tol=tol,
-                n_prototypes=n_prototypes, min_per_class=min_per_class, step=step, n_jobs=1, **parameters,
+                data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average,
+                max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step,
+                n_jobs=1, **parameters,
             )  # fmt: skip
         except Exception as error:
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")

@@ -31,7 +31,7 @@ class _BySearch(BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     variant: str | Variant | type[Variant] = "knn"
     cv: Any = 5
-    tol: float = 1e-6
+    min_gain: float = 1e-6
     metric: str = "euclidean"
     average: Any = "pooled"
     loss: Any = None
@@ -101,8 +101,8 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
         The training sets over which the score is the exact mean; an integer is a number of folds.
     direction : {"forward", "backward"}, default "forward"
     n_features : int, float or "auto", default "auto"
-        The number or the share of columns to select; "auto": as many as are worth `tol`.
-    tol : float, default 1e-6
+        The number or the share of columns to select; "auto": as many as are worth `min_gain`.
+    min_gain : float, default 1e-6
         What a column must be worth for "auto", in units of the score.
     metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
     average : {"pooled", "item", "class"} or mapping, default "pooled"
@@ -177,7 +177,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
         The weights to try, with 1 among them.
     max_cycles : int, default 20
         The largest number of passes over the columns.
-    tol : float, default 1e-6
+    min_gain : float, default 1e-6
         The smallest gain for which a weight is changed, in units of the score.
 
     Attributes
@@ -255,7 +255,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         As in `complete_cv`; "precomputed" is refused.
     average : {"item", "class"}, default "item"
         Whether all samples have equal weight in the score, or all classes.
-    tol : float, default 0.0
+    max_loss : float, default 0.0
         The score may fall below the highest score so far by this much.
     n_prototypes : int, default 1
         The smallest number of samples to keep.
@@ -296,7 +296,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     metric: Any = "euclidean"
     metric_params: Mapping[str, Any] | None = None
     average: str = "item"
-    tol: float = 0.0
+    max_loss: float = 0.0
     n_prototypes: int = 1
     min_per_class: int = 1
     step: float = 0.05

@@ -33,7 +33,7 @@ def select_features(
     *,
     direction: str = "forward",
     n_features: int | float | str = "auto",
-    tol: float = 1e-6,
+    min_gain: float = 1e-6,
     metric: str = "euclidean",
     average: Any = "pooled",
     nested: int = 0,
@@ -66,8 +66,8 @@ def select_features(
     direction : {"forward", "backward"}, default "forward"
     n_features : int, float or "auto", default "auto"
         The number of columns to choose, 1 to n_features, or their share, above 0 and at most 1 (rounded
-        down, at least 1 column). "auto": as many as are worth `tol`.
-    tol : float, default 1e-6
+        down, at least 1 column). "auto": as many as are worth `min_gain`.
+    min_gain : float, default 1e-6
         For ``n_features="auto"``: what a column must be worth, in units of the score. A forward search
         stops when the best column gains less. A backward search stops when every removal would cost more.
     metric : {"euclidean", "sqeuclidean", "manhattan"}, default "euclidean"
@@ -128,7 +128,7 @@ def select_features(
     started = time.perf_counter()
     check_choice("direction", direction, DIRECTIONS)
     check_pool(n_jobs, None, progress)
-    worth = check_worth(tol)
+    worth = check_worth(min_gain)
     nested = check_integer("nested", nested, 0)
     table = as_table(X, metric)
     problem = column_problem(y, table.shape[1], variant, cv, average, parameters)
@@ -139,7 +139,7 @@ def select_features(
     search = _forward if direction == "forward" else _backward
     with one_bar(progress, known=False):
         columns, order, scores, start = search(scorer, n_wanted, worth)
-    options = {"direction": direction, "n_features": n_features, "tol": tol, **parameters}
+    options = {"direction": direction, "n_features": n_features, "min_gain": min_gain, **parameters}
     again = _again(select_features, variant, cv, metric, average, options)
     result = FeatureSelection(
         inner_score=float(scores[-1]) if len(scores) else float(start or 0.0),
@@ -171,7 +171,7 @@ def search_weights(
     *,
     grid: Sequence[float] = GRID,
     max_cycles: int = 20,
-    tol: float = 1e-6,
+    min_gain: float = 1e-6,
     metric: str = "euclidean",
     average: Any = "pooled",
     nested: int = 0,
@@ -183,9 +183,9 @@ def search_weights(
     """Choose weights of columns, one at a time, by the exact complete cross-validation score.
 
     All weights start at 1. The search goes over the columns in their order, tries all weights of the grid
-    for the column, and keeps the best one if it gains `tol`. It ends when a pass over all columns changes
-    nothing. A weight multiplies its column, and so the differences in it; 0 leaves the column out. Nothing
-    is random: the same data give the same weights.
+    for the column, and keeps the best one if it gains `min_gain`. It ends when a pass over all columns
+    changes nothing. A weight multiplies its column, and so the differences in it; 0 leaves the column out.
+    Nothing is random: the same data give the same weights.
 
     **The score of the chosen weights is optimistic**, since they were chosen for it. The result calls it
     `inner_score`. Report `honest_score`, which repeats the search within every training set.
@@ -201,7 +201,7 @@ def search_weights(
         The weights to try, not negative, all different, with 1 among them.
     max_cycles : int, default 20
         The largest number of passes over the columns.
-    tol : float, default 1e-6
+    min_gain : float, default 1e-6
         The smallest gain for which a weight is changed, in units of the score.
     metric, average, nested, random_state, n_jobs, progress
         As in `select_features`.
@@ -239,7 +239,7 @@ def search_weights(
     """
     started = time.perf_counter()
     check_pool(n_jobs, None, progress)
-    worth = check_worth(tol)
+    worth = check_worth(min_gain)
     nested = check_integer("nested", nested, 0)
     max_cycles = check_integer("max_cycles", max_cycles, 1)
     tried = _check_grid(grid)
@@ -251,7 +251,7 @@ def search_weights(
     scorer = ColumnScorer(columns, problem, metric, n_jobs)
     with one_bar(progress, known=False):
         places, scores, start, n_cycles, converged = _descend(scorer, tried, len(table), max_cycles, worth)
-    options = {"grid": tried, "max_cycles": max_cycles, "tol": worth, **parameters}
+    options = {"grid": tried, "max_cycles": max_cycles, "min_gain": worth, **parameters}
     again = _again(search_weights, variant, cv, metric, average, options)
     result = WeightSearch(
         inner_score=scores[-1] if scores else start,
@@ -322,11 +322,11 @@ def first_best(scorer: ColumnScorer, scores: Array) -> int:
     return int(np.argmax(gains >= gains.max() - EQUAL * scorer.problem.largest))
 
 
-def check_worth(tol: Any) -> float:
-    """Return `tol` as a float; ValueError or TypeError unless it is finite and not negative."""
-    value = check_real("tol", tol)
+def check_worth(min_gain: Any) -> float:
+    """Return `min_gain` as a float; ValueError or TypeError unless it is finite and not negative."""
+    value = check_real("min_gain", min_gain)
     if not (value >= 0 and math.isfinite(value)):
-        msg = f"tol must be finite and not negative, got {tol}"
+        msg = f"min_gain must be finite and not negative, got {min_gain}"
         raise ValueError(msg)
     return value
 

@@ -78,7 +78,13 @@ def test_paths_are_those_of_enumerated_scores(seeds):
             designs.append(StratifiedSubsample(0.5))
         design = designs[seed // 4 % len(designs)]
         average, ties = ("item", "class")[seed // 8 % 2], ("random", "index")[seed // 16 % 2]
-        asked = {"metric": "precomputed", "average": average, "ties": ties, "tol": math.inf, **parameters}
+        asked = {
+            "metric": "precomputed",
+            "average": average,
+            "ties": ties,
+            "max_loss": math.inf,
+            **parameters,
+        }
         asked["min_per_class"] = int(rng.integers(1, 3))
         where = f"seed {seed}: {rule} {design} {asked}"
 
@@ -153,7 +159,7 @@ def test_blocks_do_not_change_the_result(monkeypatch):
 def test_lists_that_are_too_short():
     """They are searched again, where they can be; given lists that end too early widen the bound."""
     X, y = clusters(300)
-    found = condense(X, y, "nn", Subsample(0.8), tol=0.05)
+    found = condense(X, y, "nn", Subsample(0.8), max_loss=0.05)
     n_train = math.floor(0.8 * len(found.sample_indices))
     assert found.reduction > 0.8
     assert found.score == pytest.approx(nearest_score(X, y, found.sample_indices, n_train), abs=1e-12)
@@ -170,12 +176,12 @@ def test_lists_that_are_too_short():
 def test_criteria_that_end_the_search():
     X, y = clusters()
     assert len(condense(X, y, n_prototypes=50).sample_indices) == 50
-    exactly = condense(X, y, "nn", Subsample(0.5), tol=math.inf, n_prototypes=20, min_per_class=8)
+    exactly = condense(X, y, "nn", Subsample(0.5), max_loss=math.inf, n_prototypes=20, min_per_class=8)
     assert len(exactly.sample_indices) == 20
     assert np.bincount(y[exactly.sample_indices]).min() >= 8
     rare = np.where(np.arange(len(y)) < 4, 2, y)
     assert (rare[condense(X, rare, min_per_class=6).sample_indices] == 2).sum() == 4
-    less = condense(X, y, "nn", Subsample(0.5), tol=0.01)
+    less = condense(X, y, "nn", Subsample(0.5), max_loss=0.01)
     assert (np.maximum.accumulate(less.scores) - less.scores <= 0.01 + 1e-10).all()
     assert less.reduction > condense(X, y, "nn", Subsample(0.5)).reduction
     costs = condense(X, y, "nn", loss=[[0, 1], [5, 0]])
@@ -232,7 +238,7 @@ def test_errors_of_a_training_set_name_it():
 def test_the_estimator_keeps_rows_and_votes_with_them():
     X, y = clusters(90, n_classes=3)
     names = np.array(["a", "b", "c"])[y]
-    model = Condense(n_neighbors=3, cv=Subsample(0.5), tol=0.01).fit(X, names)
+    model = Condense(n_neighbors=3, cv=Subsample(0.5), max_loss=0.01).fit(X, names)
     X_kept, y_kept = model.fit_resample(X, names)
     assert len(y_kept) < len(y)
     assert (X_kept == X[model.sample_indices_]).all()

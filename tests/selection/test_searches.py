@@ -202,9 +202,9 @@ def test_numbers_of_columns_and_what_a_column_must_be_worth():
     sizes = {n: len(select_features(X, y, n_features=n, n_jobs=1).columns) for n in (1, 4, 0.5, 0.01)}
     assert sizes == {1: 1, 4: 4, 0.5: 3, 0.01: 1}
     assert len(select_features(X, y, n_features=1.0, n_jobs=1).columns) == 6
-    all_but_worthless = select_features(X, y, tol=0.5, n_jobs=1)
+    all_but_worthless = select_features(X, y, min_gain=0.5, n_jobs=1)
     assert all_but_worthless.columns.tolist() == [3]
-    backward = select_features(X, y, direction="backward", tol=1.0, n_jobs=1)
+    backward = select_features(X, y, direction="backward", min_gain=1.0, n_jobs=1)
     assert len(backward.columns) == 1
     assert len(backward.order) == 5
 
