@@ -121,11 +121,10 @@ class Influence:
         )
 
     def __repr__(self) -> str:
-        worst = int(self.most_harmful(1)[0])
+        worst, found = int(self.most_harmful(1)[0]), self.per_item
         return (
-            f"<Influence of {len(self.per_item)} samples on the {self.measure}: from "
-            f"{self.per_item.min():.3g} to {self.per_item.max():.3g}, most harmful: "
-            f"sample {worst} ({self.per_item[worst]:.3g})>"
+            f"<Influence of {len(found)} samples on the {self.measure}: from {found.min():.3g} "
+            f"to {found.max():.3g}, most harmful: sample {worst} ({found[worst]:.3g})>"
         )
 
 

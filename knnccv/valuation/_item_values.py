@@ -103,11 +103,10 @@ class ItemValues:
         return item_frame(self.labels, value=self.per_item)
 
     def __repr__(self) -> str:
-        worst = int(self.least_valuable(1)[0])
+        worst, found = int(self.least_valuable(1)[0]), self.per_item
         return (
             f"<ItemValues of {len(self)} samples ({self.kind}, {self.rule}): from "
-            f"{self.per_item.min():.3g} (sample {worst}) to {self.per_item.max():.3g}, "
-            f"{error_phrase(self)}>"
+            f"{found.min():.3g} (sample {worst}) to {found.max():.3g}, {error_phrase(self)}>"
         )
 
 
@@ -206,11 +205,10 @@ def item_values(
         if not isinstance(test, tuple | list) or len(test) != 2:
             msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
             raise TypeError(msg)
-        X_test, y_test = test
-        both = _features_of_both(X, X_test, y_test)
+        both = _features_of_both(X, *test)
         near = Neighbors.from_data(np.concatenate(both), **known)
         labels = encode_labels(y, len(both[1]))
-        targets = _codes_of(encode_labels(y_test, len(both[0])), labels)
+        targets = _codes_of(encode_labels(test[1], len(both[0])), labels)
         wanted, rule = near.n_items - 1, f"K = {k}, {len(targets)} other samples tested"
     else:
         near = as_neighbors(X, metric, metric_params)
