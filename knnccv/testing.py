@@ -31,7 +31,7 @@ def check_variant(
     *,
     parameters: Sequence[Mapping[str, Any]] = ({},),
     n_cases: int = 40,
-    seed: int = 0,
+    random_state: int = 0,
     exact: bool = True,
 ) -> int:
     """Compare a variant with a naive scorer over all training sets of small random problems.
@@ -55,7 +55,7 @@ def check_variant(
         a training set is skipped there.
     n_cases : int, default 40
         Number of random problems.
-    seed : int, default 0
+    random_state : int, default 0
         Their seed.
     exact : bool, default True
         Also run the kernels' source on Fractions, and require equality.
@@ -100,7 +100,7 @@ def check_variant(
     for kernel in found.kernels():
         compile_kernel(kernel, f"variant {found.name!r}")
     method = "sampled" if decides else None
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     compared = 0
     for _ in range(n_cases):
         distances, y = _problem(rng, found.target)

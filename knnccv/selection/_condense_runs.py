@@ -190,8 +190,7 @@ def condensed_cv(
             found = condense(
                 data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average,
                 max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step,
-                n_jobs=1,
-                **parameters,
+                n_jobs=1, **parameters,
             )  # fmt: skip
         except Exception as error:
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")

@@ -200,11 +200,10 @@ def item_values(
         if not isinstance(test, tuple | list) or len(test) != 2:
             msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
             raise TypeError(msg)
-        X_test, y_test = test
-        both = _features_of_both(X, X_test, y_test)
+        both = _features_of_both(X, *test)
         near = Neighbors.from_data(np.concatenate(both), **known)
         labels = encode_labels(y, len(both[1]))
-        targets = _codes_of(encode_labels(y_test, len(both[0])), labels)
+        targets = _codes_of(encode_labels(test[1], len(both[0])), labels)
         wanted, rule = near.n_items - 1, f"K = {k}, {len(targets)} other samples tested"
     else:
         near = as_neighbors(X, metric, metric_params)
