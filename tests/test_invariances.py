@@ -171,7 +171,7 @@ DRAWN = {
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
     "condense": partial(condense),
-    "condensed_cv": partial(condensed_cv, outer=2, n_runs=1, random_state=0),
+    "condensed_cv": partial(condensed_cv, cv=2, n_runs=1, random_state=0),
     "sampled_episodes": partial(sampled_episodes, Episodes(2, 2), n_episodes=70, n_query=2, random_state=0),
     "sampled_retrieval": retrieval(sampled_retrieval, n_runs=5),
     "Neighbors.kneighbors": lambda X, _, n_jobs: Neighbors.from_data(X).kneighbors(5, n_jobs=n_jobs),

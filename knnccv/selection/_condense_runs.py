@@ -49,14 +49,14 @@ class CondensedCV(RandomRuns):
     >>> from knnccv.selection import condensed_cv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = condensed_cv(wine.X, wine.y, outer=2, n_runs=1, random_state=0)
+    >>> found = condensed_cv(wine.X, wine.y, cv=2, n_runs=1, random_state=0)
     >>> found.inner_score > found.score
     True
     """
 
     _json = (
         "score std std_error score_of_all difference difference_std_error inner_score reduction variant "
-        "parameters design outer measure scores seconds"
+        "parameters design inner_cv measure scores seconds"
     )
     _note = "inner_score is optimistic"
 
@@ -66,7 +66,7 @@ class CondensedCV(RandomRuns):
     variant: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     design: str = ""
-    outer: str = ""
+    inner_cv: str = ""
     measure: str = "score"
     seconds: float = 0.0
 
@@ -101,9 +101,9 @@ def condensed_cv(
     X: Any,
     y: Any,
     variant: str | Variant | type[Variant] = "nn",
-    cv: Any = None,
+    cv: Any = 5,
     *,
-    outer: Any = 5,
+    inner_cv: Any = None,
     n_runs: int = 10,
     random_state: Any = None,
     metric: Any = "euclidean",
@@ -131,10 +131,12 @@ def condensed_cv(
         not at all. `Neighbors` are refused, because other samples are neighbors within a training set.
     y : array of shape (n_items,)
         Class labels.
-    variant, cv, metric, metric_params, ties, average, max_loss, n_prototypes, min_per_class, step
+    variant, metric, metric_params, ties, average, max_loss, n_prototypes, min_per_class, step
         As in `condense`, for every training set.
-    outer : int or design, default 5
+    cv : int or design, default 5
         The runs: an integer is that number of stratified folds.
+    inner_cv : int or design, optional
+        `cv` of `condense` within every training set.
     n_runs : int, default 10
         Number of random runs.
     random_state : int, numpy Generator or None
@@ -163,7 +165,7 @@ def condensed_cv(
     >>> from knnccv.selection import condensed_cv
     >>> wine = load_wine()
     >>> X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
-    >>> runs = condensed_cv(X, wine.y, outer=2, n_runs=2, random_state=0)
+    >>> runs = condensed_cv(X, wine.y, cv=2, n_runs=2, random_state=0)
     >>> bool(runs.inner_score > runs.score > 0.9)
     True
     """
@@ -175,9 +177,9 @@ def condensed_cv(
         msg = f"condensed_cv needs the samples themselves, got {X!r}"
         raise TypeError(msg)
     near = as_neighbors(X, metric, metric_params)
-    problem = pool_problem(y, near.n_items, variant, cv, ties, average, parameters)
+    problem = pool_problem(y, near.n_items, variant, inner_cv, ties, average, parameters)
     check_limits(max_loss, n_prototypes, min_per_class, step, near.n_items)
-    design = as_design(outer)
+    design = as_design(cv)
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
     labels = problem.labels
     runs = draw_runs(outside, n_runs, rng)
@@ -188,7 +190,7 @@ def condensed_cv(
         y_train = labels.classes[labels.codes[train]]
         try:
             found = condense(
-                data.neighbors(train), y_train, problem.variant, cv, ties=ties, average=average,
+                data.neighbors(train), y_train, problem.variant, inner_cv, ties=ties, average=average,
                 max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step,
                 n_jobs=1, **parameters,
             )  # fmt: skip
@@ -210,8 +212,8 @@ def condensed_cv(
         reductions=reduced.mean(axis=1),
         variant=problem.variant.name,
         parameters=dict(problem.parameters),
-        design="the default" if cv is None else repr(problem.design),
-        outer=repr(design),
+        design=repr(design),
+        inner_cv="the default" if inner_cv is None else repr(problem.design),
         measure=problem.score.name,
         seconds=time.perf_counter() - started,
     )

@@ -413,7 +413,7 @@ def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
     different = len(set(ks)) == len(ks) and len(set(metrics)) == len(named)
     if inner is None or outer is None or not different:
         return None
-    return {"n_neighbors": ks, "metric": metrics, "inner": inner, "cv": outer}
+    return {"n_neighbors": ks, "metric": metrics, "inner_cv": inner, "cv": outer}
 
 
 def inner_of(cv: Any) -> Inner | None:

@@ -60,11 +60,11 @@ class TunedScore(Numeric):
     inner_score : float
         The mean best score inside the training sets, which many report.
     optimism : float
-        The expectation of ``inner_score - score``. It has a part of its own if `inner` leaves out more
+        The expectation of ``inner_score - score``. It has a part of its own if `inner_cv` leaves out more
         samples than the rule will miss: the inner training sets are smaller.
     optimism_std_error : float
         Its standard error.
-    inner, design : str
+    inner_cv, design : str
         How training sets are split to choose within them, and how they are drawn.
     seconds : float
         Wall time.
@@ -79,8 +79,8 @@ class TunedScore(Numeric):
     0.74
     """
 
-    _json = "score std_error std n_runs inner_score optimism optimism_std_error inner design seconds"
-    _shown = "score std_error std optimism optimism_std_error most_chosen inner design n_runs"
+    _json = "score std_error std n_runs inner_score optimism optimism_std_error inner_cv design seconds"
+    _shown = "score std_error std optimism optimism_std_error most_chosen inner_cv design n_runs"
 
     score: float
     std_error: float
@@ -89,7 +89,7 @@ class TunedScore(Numeric):
     inner_score: float
     optimism: float
     optimism_std_error: float
-    inner: str
+    inner_cv: str
     design: str
     seconds: float = field(default=0.0)
 
@@ -122,7 +122,7 @@ def tuned_score(
     *,
     metric: Any = "euclidean",
     scaling: str | Sequence[str] = "raw",
-    inner: Any = "loo",
+    inner_cv: Any = "loo",
     average: str = "pooled",
     n_runs: int = 1000,
     random_state: Any = 0,
@@ -150,7 +150,7 @@ def tuned_score(
         The metrics to choose from, as for `complete_cv`.
     scaling : {"raw", "standardized", "min-max"} or list of them, default "raw"
         The scalings of the columns to choose from. Columns are scaled once, by all samples.
-    inner : {"loo"}, int, KFold or StratifiedKFold, default "loo"
+    inner_cv : {"loo"}, int, KFold or StratifiedKFold, default "loo"
         How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
         anew in every training set; their mean score counts. Groups are left out whole instead.
     average : {"pooled", "class"}, default "pooled"
@@ -194,7 +194,7 @@ def tuned_score(
     started = time.perf_counter()
     n_runs = check_integer("n_runs", n_runs, 1)
     check_pool(n_jobs, None, progress=False)
-    rng, split = check_random_state(random_state), Inner.of(inner)
+    rng, split = check_random_state(random_state), Inner.of(inner_cv)
     ks = as_list("n_neighbors", n_neighbors)
     for k in ks:
         check_integer("n_neighbors", k, 1)
@@ -295,10 +295,10 @@ def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: 
         )
         raise ValueError(msg)
     if groups is not None and inner.n_folds > 1:
-        msg = f"leave out inner: within training sets one group after another is left out, got {inner!r}"
+        msg = f"leave out inner_cv: within training sets one group after another is left out, got {inner!r}"
         raise ValueError(msg)
     least = problem.smallest_train
-    check_integer("inner", inner.n_folds, 1, least, "the size of the smallest training set")
+    check_integer("inner_cv", inner.n_folds, 1, least, "the size of the smallest training set")
     left_out = max(int(sizes[-2]), 1 if inner.n_folds == 1 else -(-least // inner.n_folds))
     limit = "the size of the smallest training set without the samples left out of it"
     check_integer("n_neighbors", k, 1, least - left_out, limit)

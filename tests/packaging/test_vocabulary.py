@@ -11,6 +11,8 @@ AUTHORS = {"knnccv.kernel", "knnccv.sampling"}  # the words of kernels are those
 FORMER = {
     "n_repeats": "n_runs, or mean_of for the size of a mean",
     "n_folds": "n_splits",
+    "outer": "cv",
+    "inner": "inner_cv",
     "rule": "variant, or choose",
     "seed": "random_state",
     "X_test": "test",
@@ -25,11 +27,11 @@ ALLOWED = """X a all_ways always ap approximate ask average avgk ax b bare_nucle
     comparisons confidence_level content control_variate counts cv decimal delimiter depth direction
     distances drop drop_incomplete encoding episodes estimator every_target exact exclude executor
     feature_names fitness fitted_to_labels gallery gallery_cams gallery_ids grid groups head header
-    identities inner interval item jackknife kernel kind kwargs labels leave_one_out lists loss
+    identities inner_cv interval item jackknife kernel kind kwargs labels leave_one_out lists loss
     max_cycles max_items max_k max_loss max_rank mean_of method metric metric_params min_gain
     min_per_class missing most n n_cases n_classes n_draws n_episodes n_features n_groups n_halvings
     n_jobs n_neighbors n_outputs n_permutations n_prototypes n_query n_runs n_w_k n_way name
-    name_or_object names near neighbors nested nominal normalize other outer pairs parameters path
+    name_or_object names near neighbors nested nominal normalize other pairs parameters path
     patience per_query pos_label predictions progress q query_cams query_ids random random_state rank
     reason removed report results rng rope rows scaling score scores scoring search select self sex
     shares sheet size source splits step strata stratified surface target task tasks test thousands ties

@@ -46,7 +46,7 @@ BARS = {
     "episodes-sampled": partial(
         sampled_episodes, X, Y, Episodes(2, 2), head="prototype", control_variate=True, n_query=3, **RANDOM
     ),
-    "condensed": partial(condensed_cv, X, Y, outer=2, n_runs=2, **RANDOM),
+    "condensed": partial(condensed_cv, X, Y, cv=2, n_runs=2, **RANDOM),
     "bootstrap": partial(bootstrap_score, X, Y, n_neighbors=3),
     "sklearn": partial(expected_score, ODD, X, Y, cv=SHUFFLED, scoring=["accuracy", "neg_brier_score"]),
     "sklearn-groups": partial(

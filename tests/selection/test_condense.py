@@ -194,13 +194,13 @@ def test_criteria_that_end_the_search():
 def test_honest_runs_repeat_the_search_in_every_training_set():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
-    runs = condensed_cv(X, y, outer=4, n_runs=3, random_state=0, n_jobs=2)
+    runs = condensed_cv(X, y, cv=4, n_runs=3, random_state=0, n_jobs=2)
     assert runs.inner_score > 0.65
     assert abs(runs.score - 0.5) < 0.12  # the classes do not depend on the columns
-    first = condensed_cv(X, y, outer=4, n_runs=1, random_state=0, n_jobs=1)
+    first = condensed_cv(X, y, cv=4, n_runs=1, random_state=0, n_jobs=1)
     assert (runs.scores[:1] == first.scores).all()  # the splits are drawn one after the other
     D = np.abs(X[:, None] - X[None]).sum(axis=-1)
-    options = {"outer": 2, "n_runs": 1, "random_state": 0}
+    options = {"cv": 2, "n_runs": 1, "random_state": 0}
     given = condensed_cv(D, y, metric="precomputed", **options)
     assert given.score == condensed_cv(X, y, metric="manhattan", **options).score
     assert "optimistic" in repr(runs)
@@ -213,7 +213,7 @@ def test_honest_runs_of_one_fold_are_those_by_hand(ties):
     """Of tied samples the one of the smallest index decides, or each of them alike."""
     X, y = clusters(100)
     X = X.round()
-    runs = condensed_cv(X, y, outer=Subsample(0.5), n_runs=2, random_state=5, ties=ties)
+    runs = condensed_cv(X, y, cv=Subsample(0.5), n_runs=2, random_state=5, ties=ties)
     for run, fold in enumerate(drawn_folds(Subsample(0.5), y, 2, 5)):
         tested = fold == 0
         train = np.flatnonzero(~tested)
@@ -231,7 +231,7 @@ def test_honest_runs_of_one_fold_are_those_by_hand(ties):
 def test_errors_of_a_training_set_name_it():
     X, y = clusters(30)
     with pytest.raises(ValueError, match="train_size must be between") as caught:
-        condensed_cv(X, y, "nn", Subsample(25), outer=KFold(2), n_runs=1, random_state=0, n_jobs=1)
+        condensed_cv(X, y, "nn", KFold(2), inner_cv=Subsample(25), n_runs=1, random_state=0, n_jobs=1)
     assert caught.value.__notes__ == ["on the 15 training samples of run 0, fold 0"]
 
 

@@ -193,7 +193,7 @@ def test_grid_searches_are_tuned_scores():
     ):
         found = expected_score(given, SMALL, CLASSES, cv=cv, n_runs=100, random_state=3)
         ks, design, metric, inner = expected
-        asked = {"metric": metric, "inner": inner, "n_runs": 100, "random_state": 3}
+        asked = {"metric": metric, "inner_cv": inner, "n_runs": 100, "random_state": 3}
         wanted = tuned_score(SMALL, CLASSES, ks, design, **asked)
         assert (found.score, found.std_error) == (wanted.score, wanted.std_error), given
         assert (found.n_runs, found.is_exact) == (100, False)

@@ -74,7 +74,7 @@ def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
             [KFold(3), StratifiedKFold(4), Subsample(0.7)],
         )
         design = design[seed % 3]
-        found, splits = one_run(X, y, ks, design, seed, inner=inner)
+        found, splits = one_run(X, y, ks, design, seed, inner_cv=inner)
         search = ms.GridSearchCV(KNeighborsClassifier(algorithm="kd_tree"), {"n_neighbors": ks}, cv=cv)
         theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
         fitted, where = theirs["estimator"], f"seed {seed}"
@@ -113,7 +113,7 @@ def test_balanced_accuracy_is_that_of_grid_searches(seeds):
         y = rng.permutation(np.repeat([0, 1, 2], [25, 9, 6]))
         X, ks = rng.normal(size=(40, 2)) + 0.7 * y[:, None], [5, 1, 2, 8]
         design = [KFold(3), StratifiedKFold(4)][seed % 2]
-        found, splits = one_run(X, y, ks, design, seed, inner=Inner(4, True, False), average="class")
+        found, splits = one_run(X, y, ks, design, seed, inner_cv=Inner(4, True, False), average="class")
         search = ms.GridSearchCV(
             KNeighborsClassifier(),
             {"n_neighbors": ks},
@@ -233,7 +233,7 @@ def test_ties_follow_the_order_of_rows_in_a_plain_loop(seeds):
 def test_late_runs_are_those_of_scikit_learn():
     X, y = data(7, 40, 3)
     scores = tuned_score(
-        X, y, [4, 1, 7], 4, inner=Inner(3, False, False), n_runs=700, random_state=5
+        X, y, [4, 1, 7], 4, inner_cv=Inner(3, False, False), n_runs=700, random_state=5
     ).scores
     drawn = drawn_folds(StratifiedKFold(4), y, 700, 5, "knn")
     search = ms.GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [4, 1, 7]}, cv=ms.KFold(3))
@@ -252,7 +252,7 @@ def share_right(distances, y, train, test, k):
 @pytest.mark.parametrize("inner", ["loo", 4])
 def test_the_mean_is_that_of_plain_nested_runs(inner):
     X, y = data()
-    found = tuned_score(X, y, KS, 4, inner=inner, n_runs=3000, random_state=1)
+    found = tuned_score(X, y, KS, 4, inner_cv=inner, n_runs=3000, random_state=1)
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     outer_scores, inner_scores = np.empty((2, 150, 4))
     for seed in range(150):
@@ -361,10 +361,10 @@ def test_metrics_and_scalings_are_candidates_in_order():
     assert float(found) == found.score
     assert f"{found:.2f}" == f"{found.score:.2f}"
     one, two = (
-        tuned_score(X, y, KS, 3, inner=3, n_runs=700, n_jobs=jobs, random_state=0) for jobs in (1, 3)
+        tuned_score(X, y, KS, 3, inner_cv=3, n_runs=700, n_jobs=jobs, random_state=0) for jobs in (1, 3)
     )
     assert (one.score, one.choices, one.scores.tolist()) == (two.score, two.choices, two.scores.tolist())
-    assert tuned_score(X, y, KS, 3, inner=3, n_runs=700, random_state=1).score != one.score
+    assert tuned_score(X, y, KS, 3, inner_cv=3, n_runs=700, random_state=1).score != one.score
 
 
 def test_leave_one_out_can_be_the_outer_split_and_neighbors_the_data():
