@@ -44,7 +44,7 @@ runs = sampled_retrieval(near, query_ids, ids, **protocol, n_runs=300)
 tables = runs.trials["cmc"].reshape(30, 10, 20).mean(axis=1)
 print(f"rank-1, exact: {100 * exact.cmc[0]:.2f} %")
 print(f"rank-1, ten galleries: {100 * tables[:, 0].min():.2f} to {100 * tables[:, 0].max():.2f} %")
-print(f"standard error of the mean of ten: {100 * runs.standard_error('cmc')[0]:.2f} points")
+print(f"standard error of the mean of ten: {100 * runs.std_error('cmc')[0]:.2f} points")
 
 # %%
 # The band shows the standard deviation of one gallery. The queries of a gallery share its luck, and the
