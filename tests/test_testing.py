@@ -78,7 +78,12 @@ def test_the_built_in_rules_are_right():
     assert sorted(RIGHT) == BUILT_IN
     for name, (score, settings) in RIGHT.items():
         for setting in settings:
-            asked = {"parameters": [setting], "n_cases": 4, "random_state": 4, "exact": setting is settings[-1]}
+            asked = {
+                "parameters": [setting],
+                "n_cases": 4,
+                "random_state": 4,
+                "exact": setting is settings[-1],
+            }
             assert check_variant(name, score, **asked) > 30, (name, setting)
 
 
@@ -92,7 +97,9 @@ def test_settings_seeds_and_cases():
 
     assert compared(None, WHOLE, n_cases=4) == compared(None, n_cases=4) + compared(WHOLE, n_cases=4)
     assert compared(WHOLE, [[0]] * 9, n_cases=4) == compared(WHOLE, n_cases=4)
-    assert compared(None, random_state=1) == compared(None, random_state=1) != compared(None, random_state=2)
+    assert (
+        compared(None, random_state=1) == compared(None, random_state=1) != compared(None, random_state=2)
+    )
     assert compared(None) < compared(None, n_cases=4)
 
 

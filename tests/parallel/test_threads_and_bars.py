@@ -72,7 +72,11 @@ def shown(monkeypatch):
 def same(a, b):
     """Whether two results have the same bits, up to their times."""
     if is_dataclass(a):
-        names = [field.name for field in fields(a) if field.name not in ("seconds", "_runs", "_evaluation", "design")]
+        names = [
+            field.name
+            for field in fields(a)
+            if field.name not in ("seconds", "_runs", "_evaluation", "design")
+        ]
         return type(a) is type(b) and all(same(getattr(a, name), getattr(b, name)) for name in names)
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
