@@ -116,7 +116,7 @@ class OutOfBag:
         """Warn if votes take more than a minute, judged by the lists of some rows; return True if so."""
         problem, parameters, near = self.problem, self.problem.parameters, self.neighbors
         n_nearest = problem.variant.n_nearest(**parameters)
-        plain = parameters.get("vote_ties", "smallest") == "smallest" and parameters.get("loss") is None
+        plain = parameters.get("vote_ties", "smallest") == "smallest" and problem.loss is None
         each = max(len(problem.labels.classes) - TWO_CLASSES, 0.0) * n_nearest**3
         position = POSITION * each * (1.0 if plain else SHARED_VOTE)
         group = GROUP * each * n_nearest**2 if problem.ties == "random" else 0.0
@@ -263,11 +263,10 @@ def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Pa
         kernel = bootstrap_votes
         smallest = parameters.get("vote_ties", "smallest") == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
-        loss = parameters.get("loss")
         tables = Tables(
             BootstrapFields(n_tie_nodes),
             numbers=tie_nodes,
             weights=vote_weights(*positions),
-            table=np.empty((0, 0)) if loss is None else np.asarray(loss, dtype=float),
+            table=np.empty((0, 0)) if problem.loss is None else np.asarray(problem.loss, dtype=float),
         )
     return Part(slice(0, 1), steps_of(problem, task, [Link(kernel, tables)]))

@@ -17,7 +17,6 @@ from ._problem import ScoringProblem
 METHODS = ("auto", "exact", "sampled")
 MOST_DRAWS = 10_000_000
 """For each sample; the draws of a sample and a thread are in memory at once."""
-"""Parts of a regression whose value over all training sets is the mean over single ones."""
 
 
 @dataclass(frozen=True)

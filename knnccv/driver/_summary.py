@@ -104,8 +104,9 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
 
 def _check_range(problem: ScoringProblem, per_item: Array, bound: float) -> None:
     """Raise ValueError if scores are not in the range that the rule declares."""
-    low, high = problem.score.low, problem.score.high
-    slack = bound + ROUNDING * max(1.0, problem.largest)
+    declared = problem.score
+    low, high = declared.low, declared.high
+    slack = bound + ROUNDING * max(1.0, declared.largest_for(problem.values))
     outside = np.flatnonzero((per_item < low - slack) | (per_item > high + slack))
     if len(outside):
         msg = (

@@ -40,12 +40,11 @@ def ballot_of(problem: ScoringProblem) -> Ballot | None:
     """How the rule of a problem votes, whatever its losses; None if it does not vote."""
     parameters, variant = problem.parameters, problem.variant
     random_ties = parameters.get("vote_ties") == "random"
-    has_loss = parameters.get("loss") is not None
     usual = {"vote_ties": "smallest", "loss": None}
     profile = profile_of(variant, {name: usual.get(name, value) for name, value in parameters.items()})
     if profile not in ("votes", "rank") or variant.n_nearest(**parameters) > problem.smallest_train:
         return None
-    return Ballot(variant.n_nearest(**parameters), random_ties, profile == "rank", not has_loss)
+    return Ballot(variant.n_nearest(**parameters), random_ties, profile == "rank", problem.loss is None)
 
 
 @dataclass(frozen=True, eq=False)

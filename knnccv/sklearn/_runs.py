@@ -94,13 +94,13 @@ def sample(
         sums[run], sizes[run] = scores @ weights, weights.sum()
         runs.append(splits)
     score = float(sums.sum() / sizes.sum())
-    # The standard error of a ratio of two means; for equal sizes, that of a mean.
-    error = controlled_mean(score + (sums - score * sizes) / sizes.mean()).std_error
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
     if control is not None and (sizes == sizes[0]).all():
         score, error, _ = controlled_mean(sums / sizes, control(runs)[:, None], [0.0])
         how += "; corrected by the exact score of steps that are fitted once"
+    else:  # the standard error of a ratio of two means; for equal sizes, that of a mean
+        error = controlled_mean(score + (sums - score * sizes) / sizes.mean()).std_error
     return request.answer(score, how, std_error=error, n_runs=n_runs, **INEXACT)
 
 
