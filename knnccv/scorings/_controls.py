@@ -114,7 +114,7 @@ def controlled_mean(
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
     group = np.arange(n_runs) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
-    odd = group % 2 == 1
+    odd = (group % 2 == 1) & (known.shape[1] > 0)  # without controls, nothing is fitted
     corrected = np.empty(n_runs)
     for half in (odd, ~odd):
         corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
@@ -199,11 +199,11 @@ def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
 def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, float]:
     """The mean, and its standard error from the deviations of groups from the mean of their half.
 
-    Of two groups, from their common mean: no coefficient is fitted to a single one. One more group may lie
-    at the other end of the range.
+    Of two groups, or without halves, from their common mean: no coefficient is fitted. Another group may
+    lie at the other end of the range.
     """
     sums = np.zeros(group.max() + 1)
-    halves, n_groups = (odd, ~odd) if len(sums) > 2 else (odd | True,), len(sums)
+    halves, n_groups = (odd, ~odd) if len(sums) > 2 and odd.any() else (odd | True,), len(sums)
     for half in halves:
         np.add.at(sums, group[half], scores[half] - scores[half].mean())
     degrees = len(halves)
