@@ -28,7 +28,6 @@ from __future__ import annotations
 from ._cache import cache_folder as cache_folder
 from ._compile import COMPILES as COMPILES
 from ._compile import FALSE as FALSE
-from ._compile import TRUE as TRUE
 from ._compile import ZERO as ZERO
 from ._compile import Compiling as Compiling
 from ._compile import check_kernel, compile_kernel, is_compiled, jit
@@ -36,7 +35,6 @@ from ._compile import compile_driver as compile_driver
 from ._compile import inner as inner
 from ._score import ACCURACY as ACCURACY
 from ._score import Score
-from ._score import loss_score as loss_score
 from ._score import squared_diagonal as squared_diagonal
 from ._signature import BY_DISTANCE as BY_DISTANCE
 from ._signature import CONSTRAINTS as CONSTRAINTS
@@ -62,8 +60,6 @@ from ._variant import profile_of as profile_of
 from ._variant import removals_of as removals_of
 from .simd import LANES as LANES
 
-compiled = compile_driver  # the former public name
-
 __all__ = [
     "Constraints",
     "Labels",
@@ -76,7 +72,6 @@ __all__ = [
     "as_python",
     "check_kernel",
     "compile_kernel",
-    "compiled",
     "constraints_for",
     "is_compiled",
     "jit",

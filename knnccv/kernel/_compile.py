@@ -24,9 +24,8 @@ from ._tier import Tier, compile_or_wait
 ZERO: Any = np.int64(0)
 """A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
 literal 0 twice: for the literal, and for any integer."""
-TRUE: Any = np.bool_(True)
 FALSE: Any = np.bool_(False)
-"""Arguments for jitted code: Numba compiles a function once more for a literal True or False."""
+"""An argument for jitted code: Numba compiles a function once more for a literal False."""
 COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 LONG = 3.0
 """Seconds of compiling after which a call of the library says so."""

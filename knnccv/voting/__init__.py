@@ -12,7 +12,6 @@ these functions. They work on floats and on Fractions.
 
 from __future__ import annotations
 
-from ._fixed_size import PositionWeights as PositionWeights
 from ._fixed_size import ThinningRates as ThinningRates
 from ._fixed_size import counted_weights as counted_weights
 from ._fixed_size import group_rate as group_rate
