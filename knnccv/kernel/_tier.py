@@ -21,7 +21,7 @@ import math
 import os
 import threading
 import types as pytypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from time import perf_counter, thread_time
@@ -36,6 +36,8 @@ from .._typing import Kernel
 
 TIERS = {"": 2.5e-4, "python": 1e3, "compiled": 0.0}
 """Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
+FEW = 2.0
+"""Seconds of interpreting other functions, in this process, that halve the time: more is likely to come."""
 MOST_ENTRIES = 300_000
 """Entries of all arrays of a call that is interpreted."""
 ALIKE = {
@@ -46,6 +48,9 @@ ALIKE = {
 }
 """What has the same bits in both tiers; NumPy's own exponentials and sums have others."""
 UNLIKE = ("**", "**=", "@", "@=")
+COMPARISONS = ("COMPARE_OP", "UNARY_NOT")
+TRUTHS = {"isnan": "CALL", "isfinite": "CALL", "bool_": "BINARY_SUBSCR"}
+"""What gives truth values in a function that has such a name."""
 _DTYPES = list(map(np.dtype, ("?", "int32", "int64", "uint64", "float64")))
 share = TIERS.get(os.environ.get("KNNCCV_TIER", ""))
 if share is None:
@@ -66,6 +71,7 @@ class _TooLong(Exception):
 
 _here = _Here()
 _lock = threading.RLock()  # one thread compiles
+_spent = [0.0]  # seconds of interpreting in this process
 _asked: dict[Any, Version] = {}  # those of all drivers, and of the kernels that drivers call
 
 
@@ -88,10 +94,8 @@ def as_python(function: Kernel, done: dict[int, Kernel] | None = None, **names: 
     if id(source) in done:
         return done[id(source)]
     scope: dict[str, Any] = source.__globals__ | names
-    twin = pytypes.FunctionType(
-        source.__code__, scope, source.__name__, source.__defaults__, source.__closure__
-    )
-    done[id(source)] = twin
+    rest = source.__name__, source.__defaults__, source.__closure__
+    twin = done[id(source)] = pytypes.FunctionType(source.__code__, scope, *rest)
     for name in source.__code__.co_names:
         if isinstance(scope.get(name), Dispatcher):
             scope[name] = as_python(scope[name], done, **names)
@@ -111,32 +115,26 @@ def _range(*bounds: int) -> range:
 
 
 def _is_alike(function: Any) -> bool:
-    """Return True if Python computes the same bits as compiled code."""
-    for before, step in pairwise(dis.get_instructions(function)):
+    """Return True if Python computes the same bits as compiled code.
+
+    NumPy's sum of two truth values is one: nothing is added to comparisons, or to locals that may be such.
+    """
+    steps = list(pairwise(dis.get_instructions(function)))
+    giving, gives, truths = {*map(TRUTHS.get, function.__code__.co_names), *COMPARISONS}, False, set()
+    for _, step in steps:
+        if step.opname == "STORE_FAST" and gives:
+            truths.add(step.argval)
+        gives = step.opname in giving or (gives and step.opname in ("SWAP", "COPY", "STORE_FAST"))
+    for before, step in steps:
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             home = function.__globals__.get(before.argval) if before.opname == "LOAD_GLOBAL" else None
             kind: Any = home if home in (np, math) else np.ndarray
             if hasattr(kind, step.argval) and step.argval not in ALIKE[kind].split():
                 return False
-        added = before.opname == "COMPARE_OP" and step.argrepr == "+"  # NumPy's sum of two truths is one
-        if step.opname == "BINARY_OP" and (added or step.argrepr in UNLIKE):
+        added = step.argrepr == "+" and (before.opname in COMPARISONS or before.argval in truths)
+        if added or step.argrepr in UNLIKE or (before.argrepr == "+=" and step.argval in truths):
             return False
     return True
-
-
-def _leaves(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        yield from _leaves(value) if isinstance(value, tuple) else (value,)
-
-
-def _is_small(arguments: tuple[Any, ...]) -> bool:
-    """Return True if there are few numbers, of types whose arithmetic is the same."""
-    arrays = [one for one in _leaves(arguments) if _dtype_of(one) is not None]
-    return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
-
-
-def _dtype_of(value: Any) -> Any:
-    return getattr(value, "dtype", None)
 
 
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
@@ -147,8 +145,16 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
     return change(value)
 
 
-def _as_compiled(result: Any) -> Any:
-    return result.item() if isinstance(result, np.generic) else result  # compiled code returns Python's
+def _arrays_of(arguments: tuple[Any, ...]) -> list[Any]:
+    found: list[Any] = []
+    _each(found.append, arguments)
+    return [one for one in found if isinstance(one, (np.ndarray, np.generic))]
+
+
+def _is_small(arguments: tuple[Any, ...]) -> bool:
+    """Return True if there are few numbers, of types whose arithmetic is the same."""
+    arrays = _arrays_of(arguments)
+    return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
 
 
 class Version:
@@ -179,12 +185,14 @@ class Version:
 
     @property
     def left(self) -> float:
-        """Seconds for which it may still be interpreted."""
-        return share * self.tier.source[1] - self.seconds  # type: ignore[operator]
+        """Seconds for which it may still be interpreted: fewer where a process has much else to do."""
+        others = max(_spent[0] - self.seconds, 0)
+        return share * self.tier.source[1] / (1 + others / FEW) - self.seconds  # type: ignore[operator]
 
     def add(self, seconds: float) -> None:
         """Count seconds, for later processes as well."""
         self.seconds += seconds
+        _spent[0] += seconds
         if self.path is not None and (noted := round(1000 * seconds)):
             with contextlib.suppress(OSError):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,13 +220,11 @@ class Tier:
             if not self.source[1]:
                 raise _TooLong
             return self.source[0]
-        kinds = tuple(map(self.function.typeof_pyval, arguments))
+        own = _asked.get(self.function) or self.version_of(
+            tuple(map(self.function.typeof_pyval, arguments))
+        )
         kernels = [_asked[one] for one in arguments if isinstance(one, Dispatcher) and one in _asked]
-        missing = [
-            self.version_of(kinds) if self.function not in _asked else _asked[self.function],
-            *kernels,
-        ]
-        missing = [one for one in missing if not one.is_compiled]
+        missing = [one for one in (own, *kernels) if not one.is_compiled]
         if missing and min(one.left for one in missing) > 0 and _is_small(arguments):
             return partial(self._interpret, missing)
         return self._compiled(missing, arguments)
@@ -231,27 +237,22 @@ class Tier:
         return self.function.overloads[_asked[self.function].arguments].entry_point  # type: ignore[no-any-return]
 
     def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
-        sources = {one.tier.function: one.tier.source[0] for one in missing}
-        arrays = [one for one in _leaves(arguments) if isinstance(one, np.ndarray) and one.flags.writeable]
-        before = [one.copy() for one in arrays]
-        wide = {id(one): one.astype(np.int64) for one in _leaves(arguments) if _dtype_of(one) == np.int32}
-
-        def given(value: Any) -> Any:
-            return (
-                sources.get(value, value) if isinstance(value, Dispatcher) else wide.get(id(value), value)
-            )
-
+        arrays = _arrays_of(arguments)
+        wide = {id(one): one.astype(np.int64) for one in arrays if one.dtype == np.int32}
+        other = wide | {id(one.tier.function): one.tier.source[0] for one in missing}
+        written = [(one, one.copy()) for one in arrays if one.flags.writeable]
         started, shares = thread_time(), [one.left for one in missing]
         _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
         try:
             with np.errstate(all="ignore", divide="raise"):
-                result = self.source[0](*_each(given, arguments))
-            for one in arrays:
+                result = self.source[0](*_each(lambda one: other.get(id(one), one), arguments))
+            for one, _ in written:
                 one[...] = wide.get(id(one), one)
-            return _each(_as_compiled, result)
+            # Compiled code returns Python's numbers.
+            return _each(lambda one: one.item() if isinstance(one, np.generic) else one, result)
         except Exception:
-            for one, copy in zip(arrays, before, strict=True):
-                one[...] = copy
+            for one, before in written:
+                one[...] = before
         finally:
             _here.until = None
             for version, left in zip(missing, shares, strict=True):

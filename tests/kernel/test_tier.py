@@ -141,6 +141,22 @@ def test_what_has_other_bits_is_compiled_at_once(expression):
 
 
 @pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a, b = y[0] < 2, y[1] < 2; return a + b",
+        "a = y[0] < 2; a += y[1] < 2; return a",
+        "a = np.isnan(y[0] - y[0]); b = a = not a; return y[0] < 2 and a + b",
+        "found = np.ones(2, np.bool_); a = found[0]; b = found[1]; return b + a",
+    ],
+)
+def test_truth_values_are_added_as_numbers(source):
+    scope = {"np": np}
+    exec(f"def function(x, y):\n    {source}", scope)
+    assert jit(scope["function"])(0.5, np.ones(9)) == 2
+
+
+@pytest.mark.usefixtures("tier")
 def test_single_precision_and_large_arrays_are_compiled_at_once():
     for numbers in (np.ones(5, np.float32), np.zeros(_tier.MOST_ENTRIES, np.int64)):
         function = add_up()

@@ -102,7 +102,8 @@ def meet(row, out, code, pool, fair, found, q):
     starts[n_groups] = len(own)
     if len(own) == 0:
         return Met(own, starts, starts, np.empty(0, np.int32), fair, family, strata)
-    relevant, n_ties, tied = 0, 0, n_groups < len(own)
+    relevant, n_ties = 0, 0
+    tied = n_groups < len(own)
     for s in range(n_strata):
         strata.sizes[s] = pool.sizes[s]
     for i in range(len(out)):
