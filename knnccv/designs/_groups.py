@@ -11,8 +11,7 @@ import numpy as np
 from .._labels import EncodedLabels, is_missing
 from .._typing import Array
 from .._validation import ByValue, check_integer
-from ._base import Allotment, Design, TrainingSets
-from ._half_sizes import n_train_in_half
+from ._base import Allotment, Design, TrainingSets, n_train_in_half
 
 
 @dataclass(frozen=True)

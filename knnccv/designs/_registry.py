@@ -7,8 +7,7 @@ from typing import Any
 
 from ._base import Design
 from ._groups import LeaveGroupsOut
-from ._rebalanced import RebalancedLeaveOneOut
-from ._splits import KFold, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
+from ._splits import KFold, LeaveOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample, Subsample
 
 DESIGNS: tuple[type[Design], ...] = (
     Subsample,

@@ -10,8 +10,7 @@ without any kernel has a function `Variant.decide`, which scores one training se
 - `_signature` defines the four arguments, their Numba types, and the forms with other arguments.
 - `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads, and gives
   names to the entries of an array, in compiled code as well.
-- `_score` says what a score is and how large it can be.
-- `_variant` defines `Variant`, the base class of every rule.
+- `_variant` defines `Variant`, the base class of every rule, and `Score`: what a score is, and its range.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
   those of bits: one for each of 512 runs; `random` has random numbers.
 - `_compile` compiles kernels and drivers, and says that this takes time.
@@ -33,9 +32,6 @@ from ._compile import Compiling as Compiling
 from ._compile import check_kernel, compile_kernel, is_compiled, jit
 from ._compile import compile_driver as compile_driver
 from ._compile import inner as inner
-from ._score import ACCURACY as ACCURACY
-from ._score import Score
-from ._score import squared_diagonal as squared_diagonal
 from ._signature import BY_DISTANCE as BY_DISTANCE
 from ._signature import CONSTRAINTS as CONSTRAINTS
 from ._signature import DECIDE as DECIDE
@@ -53,11 +49,13 @@ from ._signature import Constraints, Labels, Order
 from ._tables import Tables, Task, constraints_for, read_as, read_rest
 from ._tier import as_python
 from ._tier import compile_at_once as compile_at_once
-from ._variant import Link, Variant
+from ._variant import ACCURACY as ACCURACY
+from ._variant import Link, Score, Variant
 from ._variant import chain_of as chain_of
 from ._variant import is_blind as is_blind
 from ._variant import profile_of as profile_of
 from ._variant import removals_of as removals_of
+from ._variant import squared_diagonal as squared_diagonal
 from .simd import LANES as LANES
 
 __all__ = [
