@@ -276,7 +276,7 @@ def _complete(
         options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
         options |= _steps(request, k)
         if measure.kind == "absolute":
-            options["score"] = "absolute"
+            options["score"] = "absolute_error"
         ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
         scores = [partial(ask, **request.data(column)) for column in columns]
         return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]

@@ -176,12 +176,10 @@ def form_of(weights: Any) -> int:
         If it is no name, no array and no function.
     """
     if isinstance(weights, str):
-        if weights in NAMES:
-            return NAMES.index(weights)
-        known = {**dict.fromkeys(NAMES, ""), "distance": " (scikit-learn's 'distance')"}
-        closest = difflib.get_close_matches(weights.lower(), known, n=1)
-        name = "inverse" if closest == ["distance"] else "".join(closest)
-        hint = f"; did you mean {name!r}{known[closest[0]]}?" if closest else ""
+        if weights in (*NAMES, "distance"):
+            return INVERSE if weights == "distance" else NAMES.index(weights)
+        closest = difflib.get_close_matches(weights.lower(), [*NAMES, "distance"], n=1)
+        hint = f"; did you mean {closest[0]!r}?" if closest else ""
         msg = f"weights must be {SHOWN}, an array of K numbers or a function, got {weights!r}{hint}"
         raise ValueError(msg)
     if callable(weights):
@@ -384,7 +382,7 @@ class WeightedVariant(NearestVariant):
             int(is_signed(parameters)),
             int(parameters.get("vote_ties") == "random"),
             int(parameters.get("normalize", True)),
-            int(parameters.get("score") == "absolute"),
+            int(parameters.get("score") == "absolute_error"),
         )
         return Tables(
             fields,

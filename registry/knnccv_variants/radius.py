@@ -331,13 +331,13 @@ class RadiusRegression(RadiusVariant):
     outlier_value : float or "mean"
         The prediction, for every output, where no training sample is within the radius: a number, or the
         mean target of the training set. scikit-learn's ``RadiusNeighborsRegressor`` predicts NaN.
-    score : {"error", "outliers"}
+    score : {"squared_error", "outliers"}
         The mean squared error; or the probability that no training sample is within the radius.
     """
 
     name = "radius_regression"
     target = "values"
-    parameters = {"radius": 1.0, "outlier_value": "mean", "score": "error"}  # noqa: RUF012
+    parameters = {"radius": 1.0, "outlier_value": "mean", "score": "squared_error"}  # noqa: RUF012
     fixed_by_distance = radius_errors
     decide = radius_errors_decide
 

@@ -116,8 +116,8 @@ class Weighted(WeightedVariant):
         The weights of the K nearest at distances d_1 <= ... <= d_K, up to a common factor:
 
         - "uniform": 1.
-        - "inverse": 1 / d_i; samples at distance 0 have the weight 1 and then the others none. This is
-          scikit-learn's ``weights="distance"``, which takes distances below 6e-309 for 0.
+        - "inverse": 1 / d_i; samples at distance 0 have the weight 1 and then the others none. "distance"
+          is the same, by scikit-learn's name, which takes distances below 6e-309 for 0.
         - "dudani": (d_K - d_i) / (d_K - d_1), and 1 if all are equal (Dudani 1976, eq. 1).
         - "softmax": exp((1 - d_i) / temperature), where 1 - d_i is the similarity under
           ``metric="cosine"`` (Wu et al. 2018, section 3.4; Caron et al. 2021, DINO).

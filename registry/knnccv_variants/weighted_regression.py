@@ -198,7 +198,7 @@ class WeightedRegression(WeightedVariant):
         True: the weights are divided by their sum. False: by K, for weights that depend on a sample's own
         distance alone and are bounded: "uniform", "softmax" exp((1 - d) / temperature), and kernels with a
         bandwidth; where all K weights are 0 the prediction is 0.
-    score : {"squared", "absolute"}
+    score : {"squared_error", "absolute_error"}
         The error. Absolute errors are exact where all sets of the K nearest can be gone through, as for few
         neighbors; otherwise they are sampled, and so are those without `normalize`.
     max_steps : int
@@ -208,14 +208,14 @@ class WeightedRegression(WeightedVariant):
 
     name = "weighted_regression"
     target = "values"
-    parameters = {**WEIGHTING, "normalize": True, "score": "squared"}  # noqa: RUF012
+    parameters = {**WEIGHTING, "normalize": True, "score": "squared_error"}  # noqa: RUF012
     fixed_by_distance = weighted_regression_fixed
     decide = weighted_regression_decide
 
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse weights that do not fit K, and K larger than a training set."""
         super().check(task, **parameters)
-        check_choice("score", parameters["score"], ("squared", "absolute"))
+        check_choice("score", parameters["score"], ("squared_error", "absolute_error"))
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])
@@ -245,6 +245,9 @@ class WeightedRegression(WeightedVariant):
                 softmax = form_of(parameters["weights"]) == SOFTMAX
                 most = math.exp(1 / parameters["temperature"]) if softmax else 1.0
                 spread = (1 + most) * np.abs(values).max(axis=0)
-            return float(spread.sum() if parameters["score"] == "absolute" else (spread * spread).sum())
+            return float(
+                spread.sum() if parameters["score"] == "absolute_error" else (spread * spread).sum()
+            )
 
-        return Score(f"mean {parameters['score']} error", high=math.inf, is_loss=True, largest=largest)
+        name = f"mean {parameters['score'].replace('_', ' ')}"
+        return Score(name, high=math.inf, is_loss=True, largest=largest)

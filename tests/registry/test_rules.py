@@ -257,7 +257,7 @@ def check_weighted_errors(seed, form):
     for ties, power in product(("index", "random"), (1, 2)):
         asked = {"metric": "precomputed", "ties": ties, **given}
         if power == 1:  # exact but for terms of the pair, and ranks of tied samples
-            asked["score"] = "absolute"
+            asked["score"] = "absolute_error"
             if form == "pairs" or (form == "ranks" and ties == "random"):
                 continue
         asked["method"] = "exact"
@@ -271,7 +271,7 @@ def test_drawn_absolute_errors_are_those_of_the_only_training_set():
     X, y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
     for weights, k in product(("uniform", "inverse", [3, 2, 1]), (1, 3)):
         asked = {"n_neighbors": k, "weights": weights if isinstance(weights, str) else weights[:k]}
-        asked |= {"score": "absolute", "cv": LeaveOut(1)}
+        asked |= {"score": "absolute_error", "cv": LeaveOut(1)}
         exact = complete_cv(X, y, "weighted_regression", method="exact", **asked)
         drawn = complete_cv(X, y, "weighted_regression", method="sampled", n_draws=2, **asked)
         assert drawn.score == pytest.approx(exact.score, rel=1e-12)
