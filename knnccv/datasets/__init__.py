@@ -7,21 +7,22 @@ are in the original order (which decides ties between neighbors), and no feature
 Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache folder, and
 ``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
-- `_tables` has the data sets.
-- `_dataset` defines `Dataset`, and lists the data sets.
+- `_tables` defines `Dataset`, and has and lists the data sets.
 - `_manifest` reads the manifests (``datasets/*.toml``).
 - `_download` fetches, verifies, unpacks and caches files. Only verified bytes are parsed.
 """
 
 from __future__ import annotations
 
-from ._dataset import Dataset, DatasetInfo, list_datasets
 from ._download import DatasetError
 from ._tables import (
+    Dataset,
+    DatasetInfo,
     fetch_abalone,
     fetch_breast_cancer,
     fetch_liver_disorders,
     fetch_orl,
+    list_datasets,
     load_diabetes,
     load_wine,
 )
