@@ -36,8 +36,8 @@ from .._typing import Kernel
 
 TIERS = {"": 2.5e-4, "python": 1e3, "compiled": 0.0}
 """Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
-FEW = 2.0
-"""Seconds of interpreting other functions, in this process, that halve the time: more is likely to come."""
+FEW = 1.5
+"""Seconds of interpreting other functions from which on each gets less: who asks much is to ask more."""
 MOST_ENTRIES = 300_000
 """Entries of all arrays of a call that is interpreted."""
 ALIKE = {
@@ -185,9 +185,9 @@ class Version:
 
     @property
     def left(self) -> float:
-        """Seconds for which it may still be interpreted: fewer where a process has much else to do."""
+        """Seconds for which it may still be interpreted; fewer if the process has interpreted much else."""
         others = max(_spent[0] - self.seconds, 0)
-        return share * self.tier.source[1] / (1 + others / FEW) - self.seconds  # type: ignore[operator]
+        return share * self.tier.source[1] / max(others / FEW, 1) - self.seconds  # type: ignore[operator]
 
     def add(self, seconds: float) -> None:
         """Count seconds, for later processes as well."""
