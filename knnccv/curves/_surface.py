@@ -1,4 +1,4 @@
-"""`surface`, the public function: all numbers of neighbors and all training sizes at once.
+"""`surface`, all numbers of neighbors and all training sizes at once, and `loo_curve`, of one size.
 
 There are two ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
 weighted sum, so that one pass over the neighbor lists serves all. All other problems (stratified training
@@ -23,7 +23,7 @@ from .._validation import check_bool, check_integer, check_tol, fixed_seed
 from ..designs import Design, StratifiedSubsample, Subsample
 from ..driver import Jobs, callers_level, of_many, validate_problem
 from ..kernel import Variant
-from ..neighbors import warn_copies, warn_label_leakage
+from ..neighbors import as_neighbors, warn_copies, warn_label_leakage
 from ..results import scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
@@ -31,6 +31,7 @@ from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
+MAX_K_OF_LOO = 50
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AXES = ("n_neighbors", "rank")
 
@@ -216,6 +217,58 @@ def surface(
         seconds=time.perf_counter() - started,
         _evaluation=evaluation if is_exact else None,
     )
+
+
+def loo_curve(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = None,
+    variant: str | Variant | type[Variant] = "regression",
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    n_jobs: int | None = None,
+) -> Surface:
+    """Leave-one-out scores for many K: the surface of the training size n_items - 1.
+
+    Parameters
+    ----------
+    X, y, metric, metric_params, ties, n_jobs
+        As for `surface`.
+    n_neighbors : int or sequence of int, default 1, 2, ..., 50
+        Values of K between 1 and n_items - 1. The default stops at n_items - 1 if that is less than 50.
+    variant : str, Variant or subclass of it, default "regression"
+        A rule with a number of neighbors.
+
+    Returns
+    -------
+    Surface
+        ``scores`` has the shape (n_k, 1). They are ``complete_cv(X, y, variant, LeaveOut(1),
+        n_neighbors=K).score``, to within the bounds.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    See Also
+    --------
+    surface : Other training sizes.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_diabetes
+    >>> diabetes = load_diabetes()
+    >>> curve = knnccv.loo_curve(diabetes.X, diabetes.y, [1, 5, 20])
+    >>> curve.scores.round().tolist(), curve.best(441).n_neighbors
+    ([[7087.0], [4576.0], [4144.0]], 20)
+    """
+    near = as_neighbors(X, metric, metric_params)
+    most = near.n_items - 1
+    ks = range(1, min(MAX_K_OF_LOO, most) + 1) if n_neighbors is None else n_neighbors
+    return surface(near, y, ks, most, variant, ties=ties, n_jobs=n_jobs)
 
 
 def _by_cells(
