@@ -1,6 +1,6 @@
 """`surface`, all numbers of neighbors and all training sizes at once, and `loo_curve`, of one size.
 
-There are two ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
+There are three ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
 weighted sum, so that one pass over the neighbor lists serves all. All other problems (stratified training
 sets, losses, votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor
 lists that are kept; so are means of scikit-learn's scorings over random runs.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..designs import Design, StratifiedSubsample, Subsample
 from ..driver import Jobs, callers_level, of_many, validate_problem
 from ..kernel import Variant
 from ..neighbors import as_neighbors, warn_copies, warn_label_leakage
-from ..results import scored_by_runs, with_test_set
+from ..results import CompleteCV, scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
@@ -185,18 +186,11 @@ def surface(
         profile = profile_of_rule(problem, grid, n_available, neighbors.max_depth, tol)
         jobs = Jobs(n_jobs, executor, progress)
         scores, bounds = profile_surface(profile, problem, neighbors, keep=X is neighbors, jobs=jobs)
-    else:
-
-        def compute(row: int, column: int) -> tuple[float, float]:
-            of_cell = tol if scoring is None else 1e-12  # far below the standard errors
-            result = evaluation.result(row, column, others, tol=of_cell, executor=executor)
-            if scoring is None:
-                return result.score, result.truncation_bound
-            found = scored_by_runs(result, scoring, n_runs, seed)
-            return found.mean, found.std_error
-
-        with of_many(len(values) * len(designs)):
-            scores, bounds = _by_cells(compute, grid, progress)
+    elif scoring is None:
+        scores, bounds = _by_cells(evaluation, others, _exact, progress, tol=tol, executor=executor)
+    else:  # the means are exact far below the standard errors
+        asked = partial(_by_runs, scoring=scoring, n_runs=n_runs, seed=seed)
+        scores, bounds = _by_cells(evaluation, others, asked, progress, tol=1e-12, executor=executor)
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
@@ -271,19 +265,33 @@ def loo_curve(
     return surface(near, y, ks, most, variant, ties=ties, n_jobs=n_jobs)
 
 
+def _exact(result: CompleteCV) -> tuple[float, float]:
+    return result.score, result.truncation_bound
+
+
+def _by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> tuple[float, float]:
+    found = scored_by_runs(result, scoring, n_runs, seed)
+    return found.mean, found.std_error
+
+
 def _by_cells(
-    compute: Callable[[int, int], tuple[float, float]], grid: SurfaceGrid, progress: bool
+    evaluation: SurfaceEvaluation,
+    parameters: dict[str, Any],
+    asked: Callable[[CompleteCV], tuple[float, float]],
+    progress: bool,
+    **options: Any,
 ) -> tuple[Array, Array]:
-    """Every cell separately, the one that needs the deepest lists first."""
+    """What is asked of the result of every cell, the one that needs the deepest lists first."""
+    grid = evaluation.grid
     scores, bounds = np.empty((2, *grid.nearest.shape))
-    columns = np.argsort(grid.sizes, kind="stable")
-    rows = np.argsort(grid.values, kind="stable")[::-1]
+    columns, rows = np.argsort(grid.sizes, kind="stable"), np.argsort(grid.values, kind="stable")[::-1]
     cells = [(int(row), int(column)) for column in columns for row in rows]
 
     def fill(cell: tuple[int, int]) -> None:
-        scores[cell], bounds[cell] = compute(*cell)
+        scores[cell], bounds[cell] = asked(evaluation.result(*cell, parameters, **options))
 
-    for_each(fill, cells, 1, progress, unit="cell")
+    with of_many(len(cells)):
+        for_each(fill, cells, 1, progress, unit="cell")
     return scores, bounds
 
 
