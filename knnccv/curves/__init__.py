@@ -1,28 +1,20 @@
 """Learning curves and validation curves: all K and all training sizes from one pass.
 
-- `_surface` has `knnccv.surface`, which reads rows and columns; `_surface_result` is its result.
+- `_surface` has `knnccv.surface`, which reads rows and columns, and `loo_curve`, the surface of one
+  training size; `_surface_result` is their result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
   sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples. It does
   the same for squared errors, shares of votes and Brier scores. `_profile_surface` makes the surface; it
   has the grid of the cells, and runs a pass over chunks of samples.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
-  any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
-- `_loo` has `loo_curve`, the surface of one training size.
+  any, and has the standard errors, intervals and differences of a surface.
 """
 
 from __future__ import annotations
 
-from ._half_surface import HalfSurface
-from ._half_surface_methods import DifferenceToBest, SurfaceInterval
-from ._loo import loo_curve
-from ._surface import surface
-from ._surface_result import Surface
-
-__all__ = [
-    "DifferenceToBest",
-    "HalfSurface",
-    "Surface",
-    "SurfaceInterval",
-    "loo_curve",
-    "surface",
-]
+from ._half_surface import DifferenceToBest as DifferenceToBest
+from ._half_surface import HalfSurface as HalfSurface
+from ._half_surface import SurfaceInterval as SurfaceInterval
+from ._surface import loo_curve as loo_curve
+from ._surface import surface as surface
+from ._surface_result import Surface as Surface

@@ -1,6 +1,6 @@
-"""`surface`, the public function: all numbers of neighbors and all training sizes at once.
+"""`surface`, all numbers of neighbors and all training sizes at once, and `loo_curve`, of one size.
 
-There are two ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
+There are three ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
 weighted sum, so that one pass over the neighbor lists serves all. All other problems (stratified training
 sets, losses, votes tied at random, other rules) are computed cell by cell, by the kernels, from neighbor
 lists that are kept; so are means of scikit-learn's scorings over random runs.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -23,14 +24,15 @@ from .._validation import check_bool, check_integer, check_tol, fixed_seed
 from ..designs import Design, StratifiedSubsample, Subsample
 from ..driver import Jobs, callers_level, of_many, validate_problem
 from ..kernel import Variant
-from ..neighbors import warn_copies, warn_label_leakage
-from ..results import scored_by_runs, with_test_set
+from ..neighbors import as_neighbors, warn_copies, warn_label_leakage
+from ..results import CompleteCV, scored_by_runs, with_test_set
 from ..variants import get_variant
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
+MAX_K_OF_LOO = 50
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AXES = ("n_neighbors", "rank")
 
@@ -184,18 +186,11 @@ def surface(
         profile = profile_of_rule(problem, grid, n_available, neighbors.max_depth, tol)
         jobs = Jobs(n_jobs, executor, progress)
         scores, bounds = profile_surface(profile, problem, neighbors, keep=X is neighbors, jobs=jobs)
-    else:
-
-        def compute(row: int, column: int) -> tuple[float, float]:
-            of_cell = tol if scoring is None else 1e-12  # far below the standard errors
-            result = evaluation.result(row, column, others, tol=of_cell, executor=executor)
-            if scoring is None:
-                return result.score, result.truncation_bound
-            found = scored_by_runs(result, scoring, n_runs, seed)
-            return found.mean, found.std_error
-
-        with of_many(len(values) * len(designs)):
-            scores, bounds = _by_cells(compute, grid, progress)
+    elif scoring is None:
+        scores, bounds = _by_cells(evaluation, others, _exact, progress, tol=tol, executor=executor)
+    else:  # the means are exact far below the standard errors
+        asked = partial(_by_runs, scoring=scoring, n_runs=n_runs, seed=seed)
+        scores, bounds = _by_cells(evaluation, others, asked, progress, tol=1e-12, executor=executor)
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
@@ -218,19 +213,85 @@ def surface(
     )
 
 
+def loo_curve(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = None,
+    variant: str | Variant | type[Variant] = "regression",
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    n_jobs: int | None = None,
+) -> Surface:
+    """Leave-one-out scores for many K: the surface of the training size n_items - 1.
+
+    Parameters
+    ----------
+    X, y, metric, metric_params, ties, n_jobs
+        As for `surface`.
+    n_neighbors : int or sequence of int, default 1, 2, ..., 50
+        Values of K between 1 and n_items - 1. The default stops at n_items - 1 if that is less than 50.
+    variant : str, Variant or subclass of it, default "regression"
+        A rule with a number of neighbors.
+
+    Returns
+    -------
+    Surface
+        ``scores`` has the shape (n_k, 1). They are ``complete_cv(X, y, variant, LeaveOut(1),
+        n_neighbors=K).score``, to within the bounds.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    See Also
+    --------
+    surface : Other training sizes.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_diabetes
+    >>> diabetes = load_diabetes()
+    >>> curve = knnccv.loo_curve(diabetes.X, diabetes.y, [1, 5, 20])
+    >>> curve.scores.round().tolist(), curve.best(441).n_neighbors
+    ([[7087.0], [4576.0], [4144.0]], 20)
+    """
+    near = as_neighbors(X, metric, metric_params)
+    most = near.n_items - 1
+    ks = range(1, min(MAX_K_OF_LOO, most) + 1) if n_neighbors is None else n_neighbors
+    return surface(near, y, ks, most, variant, ties=ties, n_jobs=n_jobs)
+
+
+def _exact(result: CompleteCV) -> tuple[float, float]:
+    return result.score, result.truncation_bound
+
+
+def _by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> tuple[float, float]:
+    found = scored_by_runs(result, scoring, n_runs, seed)
+    return found.mean, found.std_error
+
+
 def _by_cells(
-    compute: Callable[[int, int], tuple[float, float]], grid: SurfaceGrid, progress: bool
+    evaluation: SurfaceEvaluation,
+    parameters: dict[str, Any],
+    asked: Callable[[CompleteCV], tuple[float, float]],
+    progress: bool,
+    **options: Any,
 ) -> tuple[Array, Array]:
-    """Every cell separately, the one that needs the deepest lists first."""
+    """What is asked of the result of every cell, the one that needs the deepest lists first."""
+    grid = evaluation.grid
     scores, bounds = np.empty((2, *grid.nearest.shape))
-    columns = np.argsort(grid.sizes, kind="stable")
-    rows = np.argsort(grid.values, kind="stable")[::-1]
+    columns, rows = np.argsort(grid.sizes, kind="stable"), np.argsort(grid.values, kind="stable")[::-1]
     cells = [(int(row), int(column)) for column in columns for row in rows]
 
     def fill(cell: tuple[int, int]) -> None:
-        scores[cell], bounds[cell] = compute(*cell)
+        scores[cell], bounds[cell] = asked(evaluation.result(*cell, parameters, **options))
 
-    for_each(fill, cells, 1, progress, unit="cell")
+    with of_many(len(cells)):
+        for_each(fill, cells, 1, progress, unit="cell")
     return scores, bounds
 
 

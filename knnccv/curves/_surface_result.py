@@ -13,7 +13,7 @@ from .._formatting import Result, data_frame, plain
 from .._typing import Array
 from .._validation import check_bool, check_choice, fixed_seed
 from ..inference import Described, InferenceWarning
-from ._half_surface_methods import HalvedSurface
+from ._half_surface import HalvedSurface
 
 if TYPE_CHECKING:
     import pandas as pd

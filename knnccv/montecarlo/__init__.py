@@ -7,15 +7,9 @@
 
 from __future__ import annotations
 
-from ._feature_selection import ScreenedCV, screened, screened_cv
-from ._monte_carlo import monte_carlo_cv
-from ._permutation import PermutationTest, permutation_test
-
-__all__ = [
-    "PermutationTest",
-    "ScreenedCV",
-    "monte_carlo_cv",
-    "permutation_test",
-    "screened",
-    "screened_cv",
-]
+from ._feature_selection import ScreenedCV as ScreenedCV
+from ._feature_selection import screened as screened
+from ._feature_selection import screened_cv as screened_cv
+from ._monte_carlo import monte_carlo_cv as monte_carlo_cv
+from ._permutation import PermutationTest as PermutationTest
+from ._permutation import permutation_test as permutation_test

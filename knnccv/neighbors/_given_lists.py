@@ -18,6 +18,7 @@ from ._engines.engine import NeighborLists
 
 SAMPLED = 256  # rows from which similarities are told from distances
 MUTUAL = 30  # pairs of samples that list each other at one distance, to tell that it is symmetric
+BEYOND_CHANCE = 4.0  # standard deviations
 ROWS = 2**14
 RISES, FALLS = 1, 2
 
@@ -259,7 +260,9 @@ def refuse_contradictions(lists: NeighborLists) -> None:
     """Refuse lists of symmetric distances in which near samples are missing, judged by some rows.
 
     A list has all samples that are nearer than its last. So if one sample lists another at a smaller
-    distance than the other's last, the other must list it. Lists of similarities rarely agree with this.
+    distance than the other's last, the other must list it. Lists of similarities rarely agree with this,
+    unless all pairs of a graph are listed by both, as in the mean of a graph and its transpose. There near
+    samples list more of the same samples than far ones, whose similarities are smaller.
 
     Raises
     ------
@@ -269,15 +272,22 @@ def refuse_contradictions(lists: NeighborLists) -> None:
     n_items, depth = lists.items.shape
     places = np.arange(depth)
     last = lists.values[np.arange(n_items), lists.lengths - 1]
-    found, n_mutual = None, 0
+    found, n_mutual, n_listed, n_rising, n_falling = None, 0, 0, 0, 0
+    mine = np.zeros(n_items, bool)
     for row in spread_rows(0, n_items)[:: max(1, SAMPLED * depth**2 // 2**24)]:
         n = lists.lengths[row]
         near, values = lists.items[row, :n], lists.values[row, :n]
-        back = (lists.items[near] == row) & (places < lists.lengths[near][:, None])
+        theirs, known = lists.items[near], places < lists.lengths[near][:, None]
+        back = (theirs == row) & known
         listed = back.any(axis=1)
         if not np.allclose(lists.values[near][back], values[listed], rtol=1e-6):
             return  # not symmetric
-        n_mutual += int(listed.sum())
+        n_mutual, n_listed = n_mutual + int(listed.sum()), n_listed + int(n)
+        mine[near] = True
+        shared = (mine[theirs] & known).sum(axis=1)
+        mine[near] = False
+        more = int(shared[n - n // 2 :].sum()) - int(shared[: n // 2].sum())
+        n_rising, n_falling = n_rising + (more > 0), n_falling + (more < 0)
         missing = ~listed & (last[near] - values > 1e-4 * np.abs(last[near]))
         if found is None and missing.any():
             j = int(missing.argmax())
@@ -288,6 +298,12 @@ def refuse_contradictions(lists: NeighborLists) -> None:
             "pass distances (not similarities) of all nearest samples, or approximate=True if some are "
             f"missing: sample {row} lists {other} at {value:.6g}, but {other} does not list {row}, though "
             f"its list goes to {farthest:.6g}"
+        )
+        raise ValueError(msg)
+    if n_mutual == n_listed and n_rising - n_falling > BEYOND_CHANCE * np.sqrt(n_rising + n_falling):
+        msg = (
+            "pass distances (not similarities), or approximate=True: the larger the values, the more "
+            f"neighbors two samples have in common, in {n_rising} of {n_rising + n_falling} rows"
         )
         raise ValueError(msg)
 

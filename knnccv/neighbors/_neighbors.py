@@ -222,7 +222,8 @@ class Neighbors:
         ValueError, TypeError
             If it is not square and sparse, holds no distances, or a value is not finite. Unless
             `approximate`, if near samples are missing: two rows contradict each other, or are those of
-            equal samples without their zero.
+            equal samples without their zero; or if far samples share more neighbors than near ones do, as
+            in symmetric graphs of similarities.
         """
         check_bool("approximate", approximate)
         return cls(

@@ -11,64 +11,33 @@
 
 from __future__ import annotations
 
-from ._counts import (
-    RunCounter,
-    RunTables,
-    ballot_of,
-    check_lists_end_late,
-    deepened,
-    spread,
-)
-from ._planes import (
-    NEITHER,
-    Planes,
-    Runs,
-    below,
-    draw_planes,
-    draw_runs,
-    equals,
-    from_pool,
-    given_runs,
-    pack,
-    unpack,
-)
-from ._random_runs import RandomRuns, RandomSplits, ScoredRuns, SplitSpread, random_runs, split_spread
-from ._rescaled import RescaledSearch
-from ._scalers import scaling_of
-from ._trials import item_shares, nearest_in_runs, score_runs
-from ._walks import ANY, CONFUSION, RIGHT, VOTES
-
-__all__ = [
-    "ANY",
-    "CONFUSION",
-    "NEITHER",
-    "RIGHT",
-    "VOTES",
-    "Planes",
-    "RandomRuns",
-    "RandomSplits",
-    "RescaledSearch",
-    "RunCounter",
-    "RunTables",
-    "Runs",
-    "ScoredRuns",
-    "SplitSpread",
-    "ballot_of",
-    "below",
-    "check_lists_end_late",
-    "deepened",
-    "draw_planes",
-    "draw_runs",
-    "equals",
-    "from_pool",
-    "given_runs",
-    "item_shares",
-    "nearest_in_runs",
-    "pack",
-    "random_runs",
-    "scaling_of",
-    "score_runs",
-    "split_spread",
-    "spread",
-    "unpack",
-]
+from ._counts import RunCounter as RunCounter
+from ._counts import RunTables as RunTables
+from ._counts import ballot_of as ballot_of
+from ._counts import check_lists_end_late as check_lists_end_late
+from ._counts import deepened as deepened
+from ._counts import spread as spread
+from ._planes import NEITHER as NEITHER
+from ._planes import Planes as Planes
+from ._planes import Runs as Runs
+from ._planes import below as below
+from ._planes import draw_planes as draw_planes
+from ._planes import draw_runs as draw_runs
+from ._planes import equals as equals
+from ._planes import from_pool as from_pool
+from ._planes import given_runs as given_runs
+from ._planes import pack as pack
+from ._planes import unpack as unpack
+from ._random_runs import RandomRuns as RandomRuns
+from ._random_runs import RandomSplits as RandomSplits
+from ._random_runs import ScoredRuns as ScoredRuns
+from ._random_runs import SplitSpread as SplitSpread
+from ._rescaled import RescaledSearch as RescaledSearch
+from ._scalers import scaling_of as scaling_of
+from ._trials import item_shares as item_shares
+from ._trials import nearest_in_runs as nearest_in_runs
+from ._trials import score_runs as score_runs
+from ._walks import ANY as ANY
+from ._walks import CONFUSION as CONFUSION
+from ._walks import RIGHT as RIGHT
+from ._walks import VOTES as VOTES

@@ -213,8 +213,24 @@ class RandomSplits(Scored):
         >>> round(spread.std, 2), spread.n_runs, spread.std_error < 0.02 * spread.std
         (0.02, 5000, True)
         """
-        problem, near, jobs = self._given(n_jobs)
-        return split_spread(problem, near, self, n_runs, random_state, jobs)
+        problem, neighbors, n_jobs = self._given(n_jobs)
+        n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
+        rng = check_random_state(random_state)
+        check_pool(n_jobs, None, progress=False)
+        _check_is_mean("split_std()", problem)
+        every = problem.design.every_split(problem.labels) if problem.pool is None else None
+        whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
+        if every is not None or whole:  # nothing is random
+            return SplitSpread(0.0, 0.0, 0)
+        runs = _drawn("split_std()", problem, n_runs, rng)
+        scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
+        deviations = scores - self.score
+        std = math.sqrt(math.fsum((deviations**2).tolist()) / n_runs)
+        if std <= ROUNDING * problem.largest:
+            std = 0.0
+        fourth = math.fsum((deviations**4).tolist()) / n_runs
+        error = math.sqrt(max(fourth - std**4, 0.0) / n_runs) / (2 * std) if std else 0.0
+        return SplitSpread(std, error + math.sqrt(missed * problem.largest), n_runs)
 
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
@@ -255,8 +271,38 @@ class RandomSplits(Scored):
         >>> runs.confusions.shape, bool(runs.quantile(0.025) < runs.expected < runs.quantile(0.975))
         ((10000, 3, 3), True)
         """
-        problem, near, jobs = self._given(n_jobs)
-        return random_runs(problem, near, self.score, n_runs, random_state, jobs)
+        started = time.perf_counter()
+        problem, neighbors, n_jobs = self._given(n_jobs)
+        n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
+        check_pool(n_jobs, None, progress=False)
+        _check_is_mean("runs()", problem)
+        runs = _drawn("runs()", problem, n_runs, check_random_state(random_state))
+        ballot, classes = ballot_of(problem), problem.labels.classes
+        confusions, missed = None, 0.0
+        if ballot is None or ballot.any_of or n_runs * len(classes) ** 2 > MOST_CELLS:
+            scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
+        else:
+            scores = np.zeros(n_runs)
+            confusions = np.zeros((n_runs, len(classes), len(classes)), np.int64)
+            values = np.eye(len(classes)) if problem.loss is None else np.array(problem.loss, dtype=float)
+            shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
+
+            def take(block: int, tables: RunTables) -> None:
+                some = runs.rows(block)
+                kinds = runs.kinds[some] if differ else runs.kinds[None]
+                scores[some] = ((tables.counts * values).sum(axis=3) * shares[kinds]).sum(axis=(1, 2))
+                confusions[some] = tables.counts.sum(axis=1)
+
+            RunCounter(problem, neighbors, runs, CONFUSION, np.arange(runs.n_folds)).count(take, n_jobs)
+        return ScoredRuns(
+            scores=scores,
+            measure=problem.measure,
+            expected=self.score,
+            error_bound=math.inf if neighbors.approximate else missed,
+            confusions=confusions,
+            classes=classes,
+            seconds=time.perf_counter() - started,
+        )
 
 
 def _check_is_mean(caller: str, problem: ScoringProblem) -> None:
@@ -271,73 +317,3 @@ def _drawn(caller: str, problem: ScoringProblem, n_runs: int, rng: np.random.Gen
     except NotImplementedError as reason:
         msg = f"{caller} cannot draw runs of {problem.design!r}: {reason}"
         raise ValueError(msg) from reason
-
-
-def random_runs(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    expected: float,
-    n_runs: int,
-    random_state: Any,
-    n_jobs: int | None,
-) -> ScoredRuns:
-    """Return what `CompleteCV.runs` returns."""
-    started = time.perf_counter()
-    n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
-    check_pool(n_jobs, None, progress=False)
-    _check_is_mean("runs()", problem)
-    runs = _drawn("runs()", problem, n_runs, check_random_state(random_state))
-    ballot, classes = ballot_of(problem), problem.labels.classes
-    confusions, missed = None, 0.0
-    if ballot is None or ballot.any_of or n_runs * len(classes) ** 2 > MOST_CELLS:
-        scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
-    else:
-        scores = np.zeros(n_runs)
-        confusions = np.zeros((n_runs, len(classes), len(classes)), np.int64)
-        values = np.eye(len(classes)) if problem.loss is None else np.array(problem.loss, dtype=float)
-        shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
-
-        def take(block: int, tables: RunTables) -> None:
-            some = runs.rows(block)
-            kinds = runs.kinds[some] if differ else runs.kinds[None]
-            scores[some] = ((tables.counts * values).sum(axis=3) * shares[kinds]).sum(axis=(1, 2))
-            confusions[some] = tables.counts.sum(axis=1)
-
-        RunCounter(problem, neighbors, runs, CONFUSION, np.arange(runs.n_folds)).count(take, n_jobs)
-    return ScoredRuns(
-        scores=scores,
-        measure=problem.measure,
-        expected=expected,
-        error_bound=math.inf if neighbors.approximate else missed,
-        confusions=confusions,
-        classes=classes,
-        seconds=time.perf_counter() - started,
-    )
-
-
-def split_spread(
-    problem: ScoringProblem,
-    neighbors: Neighbors,
-    result: Scored,
-    n_runs: int,
-    random_state: Any,
-    n_jobs: int | None,
-) -> SplitSpread:
-    """Return what `CompleteCV.split_std` returns."""
-    n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
-    rng = check_random_state(random_state)
-    check_pool(n_jobs, None, progress=False)
-    _check_is_mean("split_std()", problem)
-    every = problem.design.every_split(problem.labels) if problem.pool is None else None
-    whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
-    if every is not None or whole:  # nothing is random
-        return SplitSpread(0.0, 0.0, 0)
-    runs = _drawn("split_std()", problem, n_runs, rng)
-    scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
-    deviations = scores - result.score
-    std = math.sqrt(math.fsum((deviations**2).tolist()) / n_runs)
-    if std <= ROUNDING * problem.largest:
-        std = 0.0
-    fourth = math.fsum((deviations**4).tolist()) / n_runs
-    error = math.sqrt(max(fourth - std**4, 0.0) / n_runs) / (2 * std) if std else 0.0
-    return SplitSpread(std, error + math.sqrt(missed * problem.largest), n_runs)

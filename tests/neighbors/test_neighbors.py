@@ -193,6 +193,16 @@ class TestGraphs:
         umap = similar + similar.T - similar.multiply(similar.T)  # its fuzzy union
         with pytest.raises(ValueError, match=r"pass a graph of distances.*UMAP"):
             Neighbors.from_graph(umap)
+        mean = (similar + similar.T) / 2
+        with pytest.raises(ValueError, match=r"not similarities.*neighbors two samples have in common"):
+            Neighbors.from_graph(mean)
+        assert Neighbors.from_graph(mean, approximate=True).approximate
+        for share in (0.4, 0.6):  # symmetric distances, with and without a geometry, up to a radius
+            for D in (cdist(points, points), rng.random((60, 60))):
+                D = np.maximum(D, D.T)
+                keep = (np.quantile(D, share) > D) & ~np.eye(60, dtype=bool)
+                graph = sp.csr_array((D[keep], np.nonzero(keep)), shape=(60, 60))
+                assert not Neighbors.from_graph(graph).approximate
 
     def test_lists_of_similarities_are_refused(self):
         D = cdist(X, X)
