@@ -221,7 +221,8 @@ def _every_sample(
 
     depth = min(depth, near.max_depth)
     for block, now, found, _ in deepen(work, rows, depth, Jobs(n_jobs), begin=work.begin):
-        scores[:, block], tails[block], depth = *found, now
+        scores[:, block], tails[block] = found
+        depth = now
     same = slice(None) if alike is None else alike
     return Found(scores[:, same], tails[same], depth)
 
