@@ -57,7 +57,7 @@ class BootstrapScore(Result):
         neighbors.
     resubstitution_error_bound : float
         The same of the apparent score.
-    n_draws : int
+    sample_size : int
         Draws of a bootstrap sample.
     depth : int
         The longest neighbor lists that were used.
@@ -87,8 +87,8 @@ class BootstrapScore(Result):
     """
 
     _json = (
-        "oob resubstitution no_information overfitting_rate score_632 score_632_plus error_bound n_draws "
-        "variant parameters ties average measure is_loss seconds"
+        "oob resubstitution no_information overfitting_rate score_632 score_632_plus error_bound "
+        "sample_size variant parameters ties average measure is_loss seconds"
     )
 
     oob: float
@@ -99,7 +99,7 @@ class BootstrapScore(Result):
     weights: Array
     error_bound: float
     resubstitution_error_bound: float
-    n_draws: int
+    sample_size: int
     depth: int
     variant: str
     parameters: dict[str, Any]
@@ -170,7 +170,7 @@ def bootstrap_score(
     y: Any,
     variant: str | Variant | type[Variant] = "knn",
     *,
-    n_draws: int | None = None,
+    sample_size: int | None = None,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
@@ -182,7 +182,7 @@ def bootstrap_score(
 ) -> BootstrapScore:
     """Exact bootstrap scores of a nearest-neighbor rule: out of bag, .632 and .632+.
 
-    A bootstrap sample has `n_draws` draws with replacement from all samples, and those that it leaves out
+    A bootstrap sample has `sample_size` draws with replacement from all samples; those that it leaves out
     test it. A simulation takes the mean over some hundred bootstrap samples; this is the exact mean over
     all of them, without luck of the draw.
 
@@ -193,8 +193,8 @@ def bootstrap_score(
     y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
         Class labels; for "regression" real targets.
     variant : {"nn", "knn", "rank", "confidence", "regression"}, default "knn"
-        The rule, with the parameters of `complete_cv`. K (or R) is at most `n_draws`, 500, and N - 1.
-    n_draws : int, optional
+        The rule, with the parameters of `complete_cv`. K (or R) is at most `sample_size`, 500, and N - 1.
+    sample_size : int, optional
         Draws of a bootstrap sample, from K to 2**53. Default: n_items.
     metric, metric_params
         As for `complete_cv`.
@@ -255,11 +255,11 @@ def bootstrap_score(
     check_pool(n_jobs, None, progress)
     near = as_neighbors(X, metric, metric_params)
     problem = validate_problem(y, near.n_items, variant, LeaveOut(1), ties, average, parameters)
-    n_draws = _check_rule(problem, near.n_items, n_draws)
+    sample_size = _check_rule(problem, near.n_items, sample_size)
     warn_label_leakage(near, near.n_items - 1)
     weights = np.array([float(weight) for weight in problem.item_weights[0]])[problem.labels.codes]
     with one_bar(progress):
-        found = out_of_bag(problem, near, n_draws, tol, n_jobs)
+        found = out_of_bag(problem, near, sample_size, tol, n_jobs)
         apparent = resubstitution(problem, near, weights, n_jobs)
     (per_item,), of_item, by_label = found.scores, apparent.scores[0], apparent.scores[1:]
     rounding = rounding_allowance(
@@ -280,7 +280,7 @@ def bootstrap_score(
         weights=weights,
         error_bound=np.inf if near.approximate else bound,
         resubstitution_error_bound=np.inf if near.approximate else known,
-        n_draws=n_draws,
+        sample_size=sample_size,
         depth=found.depth,
         **problem.described(),
         is_loss=problem.is_loss,
@@ -291,7 +291,7 @@ def bootstrap_score(
     )
 
 
-def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
+def _check_rule(problem: ScoringProblem, n_items: int, sample_size: Any) -> int:
     name, parameters = problem.variant.name, problem.parameters
     known = name in RULES and type(problem.variant) is type(get_variant(name))
     if not known and profile_of(problem.variant, parameters) not in PROFILES:
@@ -308,14 +308,14 @@ def _check_rule(problem: ScoringProblem, n_items: int, n_draws: Any) -> int:
     if n_nearest > MAX_NEIGHBORS:
         msg = f"bootstrap_score takes at most {MAX_NEIGHBORS} nearest neighbors, got {n_nearest}"
         raise ValueError(msg)
-    if n_draws is None:
+    if sample_size is None:
         return n_items
-    number = check_integer("n_draws", n_draws, 1)
+    number = check_integer("sample_size", sample_size, 1)
     if number < n_nearest:
-        msg = f"n_draws must be at least the number of nearest neighbors, {n_nearest}, got {number}"
+        msg = f"sample_size must be at least the number of nearest neighbors, {n_nearest}, got {number}"
         raise ValueError(msg)
     if number > MAX_DRAWS:
-        msg = f"n_draws must be at most 2**53, got {number}"
+        msg = f"sample_size must be at most 2**53, got {number}"
         raise ValueError(msg)
     return number
 

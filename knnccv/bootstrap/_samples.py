@@ -219,10 +219,10 @@ def _every_sample(
     rows = np.arange(near.n_items) if alike is None else np.unique(alike)
     scores, tails = np.empty((work.n_scores, near.n_items)), np.empty(near.n_items)
 
-    def take(block: Array, depth: int, found: tuple[Array, Array], is_open: Array) -> None:  # noqa: ARG001
+    depth = min(depth, near.max_depth)
+    for block, now, found, _ in deepen(work, rows, depth, Jobs(n_jobs), begin=work.begin):
         scores[:, block], tails[block] = found
-
-    depth = deepen(work, rows, min(depth, near.max_depth), take, Jobs(n_jobs), begin=work.begin)
+        depth = now
     same = slice(None) if alike is None else alike
     return Found(scores[:, same], tails[same], depth)
 

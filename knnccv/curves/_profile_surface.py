@@ -16,7 +16,7 @@ import numpy as np
 from .._parallel import WorkerPool
 from .._typing import Array
 from ..designs import Design
-from ..driver import Jobs, ScoringProblem, announce_profile, one_of_alike, usable_lengths
+from ..driver import Jobs, ScoringProblem, Watch, one_of_alike, usable_lengths
 from ..kernel import profile_of
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
@@ -293,7 +293,9 @@ def profile_surface(
         work, n_jobs=jobs.n_jobs, executor=jobs.executor, progress=jobs.progress, unit="chunk"
     ) as workers:
         if work.average_ties:
-            announce_profile(work, problem, workers.n_workers)
+            alone = np.zeros(1, np.int64)  # the number of the only chunk
+            watch = Watch(problem, neighbors, lambda row: replace(work, rows=row)(alone, False))
+            watch(near, neighbors.max_depth, workers)
             workers.stand_apart()
         for number, (lists, share, lengths) in workers.map(np.arange(n_chunks), 1, cache is not None):
             chunk = work.chunk(number)

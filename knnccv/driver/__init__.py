@@ -23,13 +23,10 @@ from __future__ import annotations
 from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
 from ._exact import as_objects, exact_labels, exact_scores, rational
 from ._forecast import (
-    HARD,
     LONG,
     SlowComputationWarning,
-    announce_profile,
-    announce_trials,
+    Watch,
     callers_level,
-    hardest,
     in_words,
     of_many,
 )
@@ -86,7 +83,6 @@ __all__ = [
     "AVERAGES",
     "DISTANCES",
     "FIRST_MIXED_GROUPS",
-    "HARD",
     "INTEGERS",
     "ITEMS",
     "LONG",
@@ -109,10 +105,9 @@ __all__ = [
     "ScoringProblem",
     "SlowComputationWarning",
     "Step",
+    "Watch",
     "alike_samples",
     "all_lists",
-    "announce_profile",
-    "announce_trials",
     "as_objects",
     "block_scorer",
     "by_class",
@@ -132,7 +127,6 @@ __all__ = [
     "first_mixed_groups",
     "first_mixed_tie",
     "float_scores",
-    "hardest",
     "in_words",
     "is_exact",
     "kind_weights",

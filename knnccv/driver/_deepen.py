@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
@@ -38,8 +38,6 @@ class Work(Protocol):
         """Return what is found for the rows, and a mask of the rows that need deeper lists."""
 
 
-Take = Callable[[Array, int, tuple[Any, ...], Array], None]
-"""``take(block, depth, found, is_open)`` gets the rows of a block and the results of their `Work`."""
 FIRST_WITHIN = 64
 """Depth of the first lists where a radius says how deep they must be."""
 Begin = Callable[[Array, int, WorkerPool], None]
@@ -65,12 +63,11 @@ def deepen(
     work: Any,
     rows: Array,
     depth: int,
-    take: Take,
     jobs: Jobs | None = None,
     *,
     keep: bool = False,
     begin: Begin | None = None,
-) -> int:
+) -> Iterator[tuple[Array, int, Any, Array]]:
     """Do the work for all rows; again with lists of twice the depth for those that are left open.
 
     Parameters
@@ -80,30 +77,27 @@ def deepen(
         Samples, ascending.
     depth : int
         Depth of the first lists.
-    take : callable
-        Gets the results, block by block. It may change the mask of open rows.
     jobs : Jobs, optional
     keep : bool, default False
         Let the neighbors keep the first lists, if they have room; `rows` must be all samples.
     begin : callable, optional
         Called before each round.
 
-    Returns
-    -------
-    int
-        Depth of the last lists.
+    Yields
+    ------
+    block, depth, found, is_open
+        The rows of a block, the depth of their lists, what the work has found for them, and the mask of
+        those that it leaves open, which may be changed.
     """
     jobs, neighbors = jobs or Jobs(), work.neighbors
     cache = neighbors.room(depth) if keep else None
     parts = neighbors.parts(jobs.executor)
     if jobs.executor is not None:
         work = replace(work, neighbors=neighbors.for_workers(depth, jobs.executor))
-    deepest = depth
     with WorkerPool(
         _Search(work), n_jobs=jobs.n_jobs, executor=jobs.executor, progress=jobs.progress, parts=parts
     ) as workers:
         while len(rows):
-            deepest = depth
             if begin is not None:
                 begin(rows, depth, workers)
             neighbors.prepare(depth)
@@ -114,7 +108,7 @@ def deepen(
             for block, (lists, found, is_open) in workers.map(near, size, depth, cache is not None):
                 if cache is not None and lists is not None:
                     cache.put(block, lists)
-                take(block, depth, found, is_open)
+                yield block, depth, found, is_open
                 left.append(block[is_open])
             if cache is not None:
                 neighbors.store(cache)
@@ -123,7 +117,6 @@ def deepen(
                 break
             rows = np.sort(np.concatenate(left))
             depth = min(2 * depth, neighbors.max_depth)
-    return deepest
 
 
 def first_depth(

@@ -2,11 +2,10 @@
 
 In large tied groups a list must reach the end of the group, and in stratified designs a group of several
 classes costs many votes: a run of a second may become one of hours. Only the data show which. So a
-few samples, spread over all, are tried before the run. The list of each is deepened as far as necessary,
-and the kernel is timed on growing parts of it while that is fast. The rest is extrapolated by the observed
-power of the length. Processor time is measured, so that other programs on the machine do not matter.
+few samples, spread over all, are scored before the run, and their time is extrapolated to all. Processor
+time is measured, so that other programs on the machine do not matter.
 
-The forecast is cheap, and runs only if a rough bound (`hardest`) allows a long run time.
+The forecast is cheap, and is made only if a rough bound (`hardest`) allows a long run time.
 """
 
 from __future__ import annotations
@@ -15,33 +14,25 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._parallel import aside
+from .._parallel import WorkerPool, aside
 from .._typing import Array
 from ..kernel import compile_at_once
-from ._deepen import deepen, first_depth
-
-if TYPE_CHECKING:
-    from ..neighbors import NeighborLists, Neighbors
-    from ._problem import ScoringProblem
+from ..neighbors import Neighbors
+from ._problem import ScoringProblem
 
 LONG = 60.0  # seconds from which a run is announced
 HARD = 0.02  # seconds of one sample from which the caller's own thread is kept free
 MIN_TRIALS, MAX_TRIALS = 3, 16  # samples that are tried
 TRIAL_SECONDS = 0.5  # for all trials together
-FIRST_LENGTH = 128  # of the first part of a list on which the kernel is timed
-ENOUGH = 0.1  # seconds of one call from which the rest is extrapolated
 LARGE = 64  # size of a tied group that is worth a warning
-LARGER_TOL = 1e-6
-BY_INDEX = "ties='index' takes tied samples in the order of the data"
 ROOTS = tuple(str(Path(__file__).parents[2] / name) for name in ("knnccv", "knnccv_variants"))
 
 
@@ -53,12 +44,8 @@ def hardest(problem: ScoringProblem, depth: int) -> float:
     """Rough bound of the seconds for one sample whose list, of this depth, is one tied group."""
     if problem.ties != "random" or problem.radius is not None:
         return 0.0
-    n_classes = len(problem.labels.classes)
-    seconds = 0.0
-    for kind in problem.training_sets:
-        k = problem.nearest(kind)
-        seconds += depth * k * (2e-8 * depth + 2e-8 * n_classes * k)
-    return seconds
+    n_classes, nearest = len(problem.labels.classes), map(problem.nearest, problem.training_sets)
+    return sum(2e-8 * depth * k * (depth + n_classes * k) for k in nearest)
 
 
 class _ProblemCount:
@@ -82,210 +69,82 @@ def of_many(number: int) -> Iterator[None]:
         _PROBLEM_COUNT.reset(token)
 
 
-def may_be_long(problem: ScoringProblem, depth: int, n_rows: int) -> bool:
-    """Return True if `n_rows` rows with lists of this depth are worth a forecast."""
-    problems = _PROBLEM_COUNT.get(_ProblemCount(1))
-    return not problems.announced and hardest(problem, depth) * n_rows * problems.number > LONG
+@dataclass
+class Watch:
+    """Warns before rows are scored that take long because of ties; and keeps hard ones out of this thread.
 
-
-@dataclass(frozen=True)
-class Trial:
-    """Seconds of the search and of the kernel, and size of the largest tied group."""
-
-    searched: float
-    scored: float
-    largest: int
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of search and kernel together."""
-        return self.searched + self.scored
-
-
-Attempt = Callable[[Array], Trial]
-
-
-def forecast(attempt: Attempt, rows: Array, n_trials: int = MAX_TRIALS) -> Trial:
-    """Extrapolate the trials of a few rows to all of them, on one processor."""
-    trials: list[Trial] = []
-    attempt(rows[:1])  # includes one-time costs, and is not counted
-    started = time.perf_counter()
-    while len(trials) < min(n_trials, len(rows)):
-        # Multiples of the golden section are spread evenly for any number of trials.
-        at = int(len(rows) * math.modf((len(trials) + 0.5) * 0.6180339887)[0])
-        trials.append(attempt(rows[at : at + 1]))
-        spent = time.perf_counter() - started
-        if spent > TRIAL_SECONDS and (len(trials) >= MIN_TRIALS or spent > MIN_TRIALS * TRIAL_SECONDS):
-            break
-    share = len(rows) / len(trials)
-    return Trial(
-        share * math.fsum(trial.searched for trial in trials),
-        share * math.fsum(trial.scored for trial in trials),
-        max(trial.largest for trial in trials),
-    )
-
-
-def attempt_with(scorer: Any, depth: int, tol: float) -> Attempt:
-    """A trial of one row; its list is deepened from this depth on, as the driver does."""
-
-    def attempt(row: Array) -> Trial:
-        started = time.thread_time()
-        deep = depth
-        while True:
-            lists, lengths = scorer.usable(scorer.neighbors.search(row, deep), row)
-            if deep >= scorer.neighbors.max_depth or (scorer.tails(lists, lengths, row) <= tol / 2).all():
-                break
-            deep = min(2 * deep, scorer.neighbors.max_depth)
-        searched = time.thread_time() - started
-        start, largest = _largest_group(lists.values[0, : lengths[0]])
-        return Trial(searched, _time_kernel(scorer, lists, int(lengths[0]), row, start), largest)
-
-    return attempt
-
-
-def attempt_whole(compute: Callable[[Array], Any], neighbors: Neighbors, times: int = 1) -> Attempt:
-    """A trial of one row that is computed in one step, and needed `times` times.
-
-    Rows without large tied groups are not computed: they do not decide the run time.
+    It is called with the rows of every round of `deepen`, its ``begin``. The cost of a row is that of
+    ``score(row)``, `times` times.
     """
 
-    def attempt(row: Array) -> Trial:
-        largest = _largest_group(neighbors.search(row, neighbors.max_depth).values[0])[1]
-        if largest < LARGE:
-            return Trial(0.0, 0.0, largest)
-        started = time.thread_time()
-        compute(row)
-        return Trial(0.0, times * (time.thread_time() - started), largest)
+    problem: ScoringProblem
+    neighbors: Neighbors
+    score: Callable[[Array], object]
+    times: int = 1
+    silent: bool = False
+    n_tried: int = 0
+    first_depth: int = 0
 
-    return attempt
+    def __call__(self, rows: Array, depth: int, workers: WorkerPool) -> None:
+        """Look at the rows of a round, whose lists have this depth at first."""
+        self.first_depth = self.first_depth or depth
+        # In a later round a tied group may go on to the end of the list.
+        reach = depth if depth == self.first_depth else self.neighbors.max_depth
+        problems = _PROBLEM_COUNT.get(_ProblemCount(1))
+        most = problems.number * len(rows) * self.times * hardest(self.problem, reach)
+        if most > LONG and len(rows) != self.n_tried and not (self.silent or problems.announced):
+            self.n_tried = len(rows)
+            self.silent = problems.announced = self._announce(rows, workers.n_workers, problems.number)
+        if self.times * hardest(self.problem, depth) > HARD:
+            workers.stand_apart()
 
-
-def _largest_group(values: Array) -> tuple[int, int]:
-    """Start and size of the largest tied group of a list."""
-    starts = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
-    if not len(starts):
-        return 0, 0
-    sizes = np.diff(starts, append=len(values))
-    at = int(np.argmax(sizes))
-    return int(starts[at]), int(sizes[at])
-
-
-def _time_kernel(scorer: Any, lists: NeighborLists, length: int, row: Array, start: int) -> float:
-    """Seconds for a list of this length; of a long one a part, which ends within the group, is timed."""
-    seconds, power, part, before = 0.0, 2.0, 0, 0
-    while part < length and seconds < ENOUGH:
-        size = 2 * before or FIRST_LENGTH
-        part = min(start + size, length)
-        n_compiled = -1
-        while n_compiled != (n_compiled := _count_compiled(scorer)):  # the first may include compiling
-            begun = time.thread_time()
-            scorer.scores_and_tails(lists, np.array([part]), row)
-            took = time.thread_time() - begun
-        if before and took > seconds:
-            power = min(math.log(took / seconds) / math.log((part - start) / before), 3.0)
-        seconds, before = took, part - start
-    return seconds * ((length - start) / before) ** power if before else 0.0
-
-
-def _count_compiled(scorer: Any) -> int:
-    """Number of kernels that have been compiled; one may have left rows to the next."""
-    steps = (step for part in scorer.parts for step in part.steps)
-    return sum(len(getattr(step.kernel, "signatures", ())) for step in steps)
-
-
-def announce(
-    attempt: Attempt,
-    rows: Array,
-    n_workers: int,
-    others: Sequence[tuple[str, Attempt, Array]],
-    problem: ScoringProblem,
-) -> bool:
-    """Warn if tied groups make these rows take long on `n_workers` (0: unknown); return True if so.
-
-    ``others`` are alternatives: description, trial and rows of each. The warning names the alternatives
-    that at least halve the time.
-    """
-    compile_at_once()  # or the time of interpreted code would be forecast
-    found = aside(forecast, attempt, rows)
-    problems = _PROBLEM_COUNT.get(_ProblemCount(1))
-    seconds = problems.number * found.seconds / max(n_workers, 1)
-    if found.largest < LARGE or seconds < LONG:
-        return False
-    ways = [
-        text
-        for text, other, other_rows in others
-        if 2 * aside(forecast, other, other_rows, MIN_TRIALS).seconds < found.seconds
-    ]
-    if 2 * found.scored > found.seconds:
-        ways += _fixed_sizes(problem)
-    if not ways:
-        return False  # the ties do not decide the run time
-    on = f"with {n_workers} worker{'s' if n_workers > 1 else ''}" if n_workers else "of processor time"
-    about = "about" if problems.number == 1 else "at most about"  # the first problem is the hardest
-    msg = (
-        f"this will take {about} {in_words(seconds)} {on}: some {len(rows)} samples have up to "
-        f"{found.largest} tied neighbors each, which are averaged over all their orders. "
-        f"Faster alternatives, which change the score: {'; '.join(ways)}"
-    )
-    problems.announced = True
-    warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
-    return True
-
-
-def _fixed_sizes(problem: ScoringProblem) -> list[str]:
-    """Designs without strata as alternatives to a stratified one, if the rule has a kernel for them."""
-    kind = problem.training_sets[0]
-    if not kind.stratified or problem.variant.fixed is None:
-        return []
-    plain = [*problem.design.without_strata(), f"Subsample({kind.most_train})"]
-    return [f"cv={' or '.join(plain)} fixes the size of the training sets, not that of their classes"]
-
-
-def announce_scores(
-    scorer: Any, problem: ScoringProblem, rows: Array, depth: int, tol: float, n_workers: int
-) -> bool:
-    """`announce` for the rows that the driver has yet to score, at this depth."""
-    n_items = scorer.neighbors.n_items
-    by_index = replace(scorer, average_ties=False)
-    first = first_depth(problem, scorer.neighbors, tol, scorer.fixed_tails)
-    others = [(BY_INDEX, attempt_with(by_index, first, tol), np.arange(n_items))]
-    if tol < LARGER_TOL:
-        first = first_depth(problem, scorer.neighbors, LARGER_TOL, scorer.fixed_tails)
-        larger = attempt_with(scorer, first, LARGER_TOL)
-        others.append((f"tol={LARGER_TOL:g} reads fewer neighbors", larger, np.arange(n_items)))
-    return announce(attempt_with(scorer, depth, tol), rows, n_workers, others, problem)
-
-
-def announce_profile(work: Any, problem: ScoringProblem, n_workers: int) -> None:
-    """`announce` for a surface: `work` is the pass over its chunks."""
-    if not may_be_long(problem, work.neighbors.max_depth, len(work.rows)):
-        return
-
-    def whole(work: Any) -> Attempt:
-        alone = np.zeros(1, np.int64)  # number of the only chunk
-        return attempt_whole(lambda row: replace(work, rows=row)(alone, False), work.neighbors)
-
-    others = [(BY_INDEX, whole(replace(work, average_ties=False)), work.rows)]
-    announce(whole(work), work.rows, n_workers, others, problem)
-
-
-def announce_trials(scorer: Any, problem: ScoringProblem, rows: Array, depth: int, n_workers: int) -> None:
-    """`announce` for random runs, by a trial of one run."""
-    if not may_be_long(problem, scorer.neighbors.max_depth, len(rows) * scorer.fold_of.shape[1]):
-        return
-
-    def whole(scorer: Any) -> Attempt:
-        one = replace(
-            scorer, fold_of=np.ascontiguousarray(scorer.fold_of[:, :1]), kind_of=scorer.kind_of[:1]
+    def _announce(self, rows: Array, n_workers: int, n_problems: int) -> bool:
+        """Warn if these rows take long on `n_workers` (0: unknown); return True if so."""
+        compile_at_once()  # or the time of interpreted code would be forecast
+        seconds, largest = aside(self._forecast, rows)
+        seconds *= n_problems / max(n_workers, 1)
+        if largest < LARGE or seconds < LONG:
+            return False
+        ways = "; ".join(["ties='index' takes tied samples in the order of the data", *self._fixed_sizes()])
+        on = f"with {n_workers} worker{'s' if n_workers > 1 else ''}" if n_workers else "of processor time"
+        about = "about" if n_problems == 1 else "at most about"  # the first problem is the hardest
+        msg = (
+            f"this will take {about} {in_words(seconds)} {on}: some {len(rows)} samples have up to "
+            f"{largest} tied neighbors each, which are averaged over all their orders. "
+            f"Alternatives that may be faster, and change the score: {ways}"
         )
+        warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
+        return True
 
-        def score(row: Array) -> None:
-            deepen(one, row, depth, lambda *_: None)
+    def _forecast(self, rows: Array) -> tuple[float, int]:
+        """Seconds on one processor for the rows with large tied groups, and the size of the largest."""
+        spent, largest, n_tried, started = 0.0, 0, 0, time.perf_counter()
+        while n_tried < min(MAX_TRIALS, len(rows)):
+            # Multiples of the golden section are spread evenly for any number of trials.
+            at = int(len(rows) * math.modf((n_tried + 0.5) * 0.6180339887)[0])
+            row = rows[at : at + 1]
+            values = self.neighbors.search(row, self.neighbors.max_depth).values[0]
+            ends = np.flatnonzero(np.diff(values, append=np.nan) != 0)
+            size = int(np.diff(ends, prepend=-1).max(initial=0))
+            if size >= LARGE:
+                if largest < LARGE:
+                    self.score(row)  # includes one-time costs, and is not counted
+                begun = time.thread_time()
+                self.score(row)
+                spent += time.thread_time() - begun
+            largest, n_tried = max(largest, size), n_tried + 1
+            passed = time.perf_counter() - started
+            if passed > TRIAL_SECONDS and (n_tried >= MIN_TRIALS or passed > MIN_TRIALS * TRIAL_SECONDS):
+                break
+        return self.times * spent * len(rows) / n_tried, largest
 
-        return attempt_whole(score, scorer.neighbors, scorer.fold_of.shape[1])
-
-    others = [(BY_INDEX, whole(replace(scorer, average_ties=False)), rows)]
-    announce(whole(scorer), rows, n_workers, others, problem)
+    def _fixed_sizes(self) -> list[str]:
+        """Designs without strata as alternatives to a stratified one, if the rule has a kernel for them."""
+        kind = self.problem.training_sets[0]
+        if not kind.stratified or self.problem.variant.fixed is None:
+            return []
+        plain = [*self.problem.design.without_strata(), f"Subsample({kind.most_train})"]
+        return [f"cv={' or '.join(plain)} fixes the size of the training sets, not that of their classes"]
 
 
 def in_words(seconds: float) -> str:

@@ -13,7 +13,7 @@ from ..kernel import Constraints, Labels, Task, compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 from ..sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ._deepen import Jobs, alike_samples, deepen, first_depth
-from ._forecast import HARD, announce_scores, hardest, may_be_long
+from ._forecast import Watch
 from ._method import Computation, check_complete, needs_all
 from ._part import Block, Part, Step, parts_of
 from ._problem import ScoringProblem
@@ -246,33 +246,24 @@ def float_scores(
     first = np.arange(neighbors.n_items) if same is None else same
     scores, tails = np.empty((2, len(problem.training_sets), neighbors.n_items))
     tied = np.zeros(neighbors.n_items, bool)
-    tried = 0 if tails_of is not None and complete and not given.tie_order else None
-
-    def begin(rows: Array, now: int, workers: Any) -> None:
-        nonlocal tried
-        # In a later round a tied group may go on to the end of the list.
-        reach = now if now == depth else neighbors.max_depth
-        hard = rows[first[rows] == rows]
-        if tried is not None and len(hard) != tried and may_be_long(problem, reach, len(hard)):
-            announced = announce_scores(scorer, problem, hard, now, tol, workers.n_workers)
-            tried = None if announced else len(hard)
-        if hardest(problem, now) > HARD:
-            workers.stand_apart()
-
-    def take(block: Array, now: int, found: tuple[Any, ...], is_open: Array) -> None:
-        scores[:, block], tails[:, block], tied[block] = found
-        is_open &= first[block] == block
-        if must_serve:
-            last = (found[1] <= tol / 2) | (now >= neighbors.max_depth)
-            check_complete(given, block, np.where(last, found[0], 0.0))
-
     # Lists that are kept must be those of all samples.
     keep = keep and neighbors.room(depth) is not None
     rows = np.arange(neighbors.n_items) if keep or same is None else np.unique(same)
     work = scorer
     if jobs.executor is not None and tails_of is not None:
         work = scorer.up_to(neighbors.max_depth)
-    deepest = deepen(work, rows, depth, take, jobs, keep=keep, begin=begin)
+    silent = tails_of is None or not complete or given.tie_order != 0
+    watch = Watch(problem, neighbors, lambda row: list(deepen(scorer, row, depth)), silent=silent)
+
+    def begin(rows: Array, *now: Any) -> None:
+        watch(rows[first[rows] == rows], *now)
+
+    for block, deepest, found, is_open in deepen(work, rows, depth, jobs, keep=keep, begin=begin):
+        scores[:, block], tails[:, block], tied[block] = found
+        is_open &= first[block] == block
+        if must_serve:
+            last = (found[1] <= tol / 2) | (deepest >= neighbors.max_depth)
+            check_complete(given, block, np.where(last, found[0], 0.0))
     if same is not None:
         scores, tails, tied = scores[:, same], tails[:, same], tied[same]
     return Scores(scores, tails, tied, deepest)

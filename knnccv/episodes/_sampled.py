@@ -20,8 +20,8 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
 from ..inference import ConfidenceInterval, student_interval
 from ..kernel import inner, jit
+from ..kernel.random import uniform
 from ..neighbors import Neighbors, check_features
-from ..sampled import uniform
 from ._episodes import Episodes, given_episodes
 from ._expected import expected_episodes
 

@@ -16,7 +16,7 @@ and tests. `knnccv.halves` and `knnccv.sklearn` compute the scores.
 
 from __future__ import annotations
 
-from ._comparison import Comparison, Probabilities, compare
+from ._comparison import Comparison, compare
 from ._halvings import (
     HalfScores,
     Halvings,
@@ -52,7 +52,6 @@ __all__ = [
     "InferenceWarning",
     "KeptHalves",
     "PredictionScores",
-    "Probabilities",
     "ScoredHalves",
     "StandardError",
     "Terms",

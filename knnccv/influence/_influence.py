@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -200,13 +200,11 @@ def influence(
     same = _same_changes(problem, neighbors, owners)
     sums = _Sums(problem, parts, owners, same)
 
-    def take(block: Array, now: int, found: tuple[Any, ...], is_open: Array) -> None:
-        if now >= neighbors.max_depth:
+    rows, depth = np.unique(same[: neighbors.n_items]), min(depth, neighbors.max_depth)
+    for block, deepest, found, is_open in deepen(remover, rows, depth, Jobs(n_jobs)):
+        if deepest >= neighbors.max_depth:
             is_open[:] = False
-        sums.add(block, Found(*found), is_open)
-
-    rows = np.unique(same[: neighbors.n_items])
-    deepen(remover, rows, min(depth, neighbors.max_depth), take, Jobs(n_jobs))
+        sums.add(block, found, is_open)
     without, bound = sums.scores_without(len(reduced), problem)
     if problem.pool is None:
         kept = _kept(result, problem, reduced, owners)

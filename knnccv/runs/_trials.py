@@ -8,17 +8,16 @@ means and any scoring.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import types
 
-from .._parallel import WorkerPool, for_each, stop_flag
+from .._parallel import for_each, stop_flag
 from .._typing import Array
 from ..designs import TrainingSets
 from ..driver import (
     DISTANCES,
-    HARD,
     ITEMS,
     ROWS,
     Jobs,
@@ -26,12 +25,11 @@ from ..driver import (
     Rows,
     ScoringProblem,
     Step,
+    Watch,
     all_lists,
-    announce_trials,
     deepen,
     fill_group_ends,
     first_depth,
-    hardest,
     known_set_part,
     unserved,
 )
@@ -278,20 +276,11 @@ def _run_by_run(
     """The parts of some samples (n_rows, n_runs) in the scores of runs; the sum of what is unknown."""
     neighbors, n_runs = plan.neighbors, plan.fold_of.shape[1]
     added, unknown = np.empty((neighbors.n_items, n_runs)), np.zeros(neighbors.n_items)
-    waiting = announce
-
-    def begin(rows: Array, depth: int, workers: WorkerPool) -> None:
-        nonlocal waiting
-        if waiting:
-            announce_trials(plan, problem, rows, depth, workers.n_workers)
-            waiting = False
-        if n_runs * hardest(problem, neighbors.max_depth) > HARD:
-            workers.stand_apart()
-
-    def take(block: Array, depth: int, found: tuple[Array, Array], is_open: Array) -> None:  # noqa: ARG001
+    depth = first_depth(problem, neighbors, TOLERANCE)
+    one = replace(plan, fold_of=np.ascontiguousarray(plan.fold_of[:, :1]), kind_of=plan.kind_of[:1])
+    watch = Watch(problem, neighbors, lambda row: list(deepen(one, row, depth)), n_runs, not announce)
+    for block, _, found, _ in deepen(plan, rows, depth, jobs, begin=watch):
         added[block], unknown[block] = found
-
-    deepen(plan, rows, first_depth(problem, neighbors, TOLERANCE), take, jobs, begin=begin)
     return np.asarray(added[rows]), float(unknown.sum())
 
 

@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-from ..kernel.random import uniform
 from ._decoupled import DrawnScores, sampled_scores
 
 __all__ = [
     "DrawnScores",
     "sampled_scores",
-    "uniform",
 ]

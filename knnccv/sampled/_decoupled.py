@@ -223,15 +223,15 @@ def sampled_scores(
     scores, variances, missed = np.zeros((3, *size))
     tied = np.zeros((size[0], size[2]), bool)
 
-    def take(block: Array, depth: int, found: tuple[Any, ...], is_open: Array) -> None:  # noqa: ARG001
+    depth = first_depth(problems[0], neighbors, RARE)
+    keep = keep and len(rows) == neighbors.n_items
+    for block, now, found, _ in deepen(scorer, rows, depth, jobs, keep=keep):
+        depth = now
         for each, values in zip((scores, variances, missed, tied), found, strict=True):
             each[..., block] = values
-
-    keep = keep and len(rows) == neighbors.n_items
-    deepest = deepen(scorer, rows, first_depth(problems[0], neighbors, RARE), take, jobs, keep=keep)
     n_draws = tuple(kind.n_draws for kind in scorer.kinds)
     drawn = zip(scores, variances, missed, tied, strict=True)
-    return [DrawnScores(*each, deepest, n_draws) for each in drawn]
+    return [DrawnScores(*each, depth, n_draws) for each in drawn]
 
 
 def draw_scorer(problems: Sequence[ScoringProblem], neighbors: Neighbors, sampling: Sampling) -> DrawScorer:

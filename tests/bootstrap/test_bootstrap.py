@@ -28,13 +28,13 @@ def test_equals_the_list_of_all_bootstrap_samples(seeds):
         parameters, most = case.parameters(setting), len(y) - 1
         k = min(max([1, *(v for v in setting.values() if type(v) is int)]), most)
         parameters |= {name: k for name in ("n_neighbors", "rank") if name in parameters}
-        n_draws, ties = int(rng.integers(k, 7)), ("random", "index")[seed % 5 == 4]
+        sample_size, ties = int(rng.integers(k, 7)), ("random", "index")[seed % 5 == 4]
         found = bootstrap_score(
-            case.distances, y, rule, n_draws=n_draws, ties=ties, metric="precomputed", **parameters
+            case.distances, y, rule, sample_size=sample_size, ties=ties, metric="precomputed", **parameters
         )
         inputs, given = (case.distances.tolist(), y.tolist(), rule), plain(parameters)
-        where = f"seed {seed}: {rule} {parameters} {n_draws} {ties}"
-        expected = naive_more.out_of_bag(*inputs, n_draws, ties, **given)
+        where = f"seed {seed}: {rule} {parameters} {sample_size} {ties}"
+        expected = naive_more.out_of_bag(*inputs, sample_size, ties, **given)
         assert np.abs(found.per_item - np.array(expected, float)).max() <= found.error_bound, where
         assert abs(Fraction(found.oob) - sum(expected) / len(y)) <= found.error_bound < 1e-11, where
         apparent = naive_more.resubstitution(*inputs, ties, **given)
@@ -46,32 +46,32 @@ def test_equals_the_list_of_all_bootstrap_samples(seeds):
 
 def test_equals_the_list_of_all_sequences_of_draws():
     case = problem(5)
-    for n_items, n_draws in [(3, 4), (4, 4), (5, 3)]:
+    for n_items, sample_size in [(3, 4), (4, 4), (5, 3)]:
         distances, y = case.distances[:n_items, :n_items], np.arange(n_items) % 2
-        inputs = distances.tolist(), y.tolist(), "knn", n_draws
+        inputs = distances.tolist(), y.tolist(), "knn", sample_size
         expected = naive_more.out_of_bag_by_sequences(*inputs, n_neighbors=2)
-        found = bootstrap_score(distances, y, n_draws=n_draws, metric="precomputed", n_neighbors=2)
+        found = bootstrap_score(distances, y, sample_size=sample_size, metric="precomputed", n_neighbors=2)
         assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13)
 
 
 def test_the_nearest_draw_has_a_closed_form():
-    n_draws, others = 25, 39
-    found = bootstrap_score(X, Y, "nn", n_draws=n_draws)
+    sample_size, others = 25, 39
+    found = bootstrap_score(X, Y, "nn", sample_size=sample_size)
     for x in range(40):
         order = np.argsort(((X - X[x]) ** 2).sum(axis=1), kind="stable")[1:]
-        left = (1 - np.arange(others + 1) / others) ** n_draws  # none of the nearest i are drawn
+        left = (1 - np.arange(others + 1) / others) ** sample_size  # none of the nearest i are drawn
         assert found.per_item[x] == pytest.approx((-np.diff(left) * (Y[order] == Y[x])).sum(), abs=1e-12)
     D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(40, np.inf))
-    endless = bootstrap_score(X, Y, n_neighbors=5, n_draws=2**53)
+    endless = bootstrap_score(X, Y, n_neighbors=5, sample_size=2**53)
     assert endless.per_item.tolist() == (Y[D.argmin(axis=1)] == Y).tolist()
 
 
 @pytest.mark.parametrize("data", [X, TIED], ids=["plain", "tied"])
 def test_one_class_is_always_right(data):
-    for k, n_draws in [(1, None), (5, 5), (30, None), (20, 100_000)]:
-        found = bootstrap_score(data, np.zeros(40, int), "rank", rank=k, n_draws=n_draws)
+    for k, sample_size in [(1, None), (5, 5), (30, None), (20, 100_000)]:
+        found = bootstrap_score(data, np.zeros(40, int), "rank", rank=k, sample_size=sample_size)
         assert found.per_item == pytest.approx(1, abs=found.error_bound)
-        votes = bootstrap_score(data, np.zeros(40, int), n_neighbors=k, n_draws=n_draws)
+        votes = bootstrap_score(data, np.zeros(40, int), n_neighbors=k, sample_size=sample_size)
         assert votes.per_item == pytest.approx(1, abs=votes.error_bound)
 
 
@@ -95,19 +95,20 @@ def test_rules_agree_where_they_must(k):
 
 
 @pytest.mark.parametrize(
-    ("k", "n_draws"), [(3, None), *(pytest.param(*p, marks=pytest.mark.slow) for p in [(1, None), (5, 60)])]
+    ("k", "sample_size"),
+    [(3, None), *(pytest.param(*p, marks=pytest.mark.slow) for p in [(1, None), (5, 60)])],
 )
-def test_equals_a_simulation(k, n_draws):
+def test_equals_a_simulation(k, sample_size):
     wine = load_wine()
     n_items = len(wine.y)
     rng = np.random.default_rng(k)
     right = np.full((240, n_items), np.nan)
     for run in right:
-        draws = rng.integers(0, n_items, n_draws or n_items)
+        draws = rng.integers(0, n_items, sample_size or n_items)
         out = np.setdiff1d(np.arange(n_items), draws)
         model = KNeighborsClassifier(k).fit(wine.X[draws], wine.y[draws])
         run[out] = model.predict(wine.X[out]) == wine.y[out]
-    found = bootstrap_score(wine.X, wine.y, n_neighbors=k, n_draws=n_draws)
+    found = bootstrap_score(wine.X, wine.y, n_neighbors=k, sample_size=sample_size)
     # A batch of runs has an estimate of its own, in which all samples have equal weight.
     batches = [np.nanmean(part, axis=0).mean() for part in np.split(right, 8)]
     assert abs(np.mean(batches) - found.oob) < 4 * np.std(batches, ddof=1) / np.sqrt(8)
@@ -154,7 +155,7 @@ def test_the_rate_is_0_where_the_prediction_is_the_same_for_all(seeds):
 
 
 def test_averages_weight_the_classes():
-    asked = {"n_neighbors": 3, "n_draws": 30}
+    asked = {"n_neighbors": 3, "sample_size": 30}
     plain, classes = bootstrap_score(X, Y, **asked), bootstrap_score(X, Y, average="class", **asked)
     recalls = [plain.per_item[c == Y].mean() for c in range(3)]
     assert classes.oob == pytest.approx(np.mean(recalls))
@@ -170,12 +171,12 @@ def test_averages_weight_the_classes():
 @pytest.mark.parametrize("name", ["knn", "rank", "confidence", "regression"])
 def test_short_lists_have_a_bound(name):
     parameters = {"rank": 3} if name == "rank" else {"n_neighbors": 3}
-    whole = bootstrap_score(X, Y, name, n_draws=20, **parameters)
+    whole = bootstrap_score(X, Y, name, sample_size=20, **parameters)
     items, distances = Neighbors.from_data(X).kneighbors(8)
-    cut = bootstrap_score(Neighbors.from_lists(items, distances), Y, name, n_draws=20, **parameters)
+    cut = bootstrap_score(Neighbors.from_lists(items, distances), Y, name, sample_size=20, **parameters)
     assert 0 < abs(cut.oob - whole.oob) <= cut.error_bound
     assert cut.resubstitution == pytest.approx(whole.resubstitution, abs=1e-12)
-    rough = bootstrap_score(X, Y, name, n_draws=20, tol=1e-3, **parameters)
+    rough = bootstrap_score(X, Y, name, sample_size=20, tol=1e-3, **parameters)
     assert rough.depth < whole.depth
     assert abs(rough.oob - whole.oob) <= rough.error_bound
 
@@ -200,7 +201,7 @@ def test_equal_samples_share_a_score(name):
     y = Y % 2
     copies = Neighbors.from_data(TIED)
     apart = Neighbors.from_lists(*copies.kneighbors(39))  # lists do not tell which samples are equal
-    found, expected = (bootstrap_score(X, y, name, n_neighbors=4, n_draws=20) for X in (copies, apart))
+    found, expected = (bootstrap_score(X, y, name, n_neighbors=4, sample_size=20) for X in (copies, apart))
     apparent = found.per_item_resubstitution
     assert found.per_item == pytest.approx(expected.per_item, abs=1e-12)
     assert apparent == pytest.approx(expected.per_item_resubstitution, abs=1e-12)

@@ -377,7 +377,6 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
     told, answer = told_by(lambda: complete_cv(X, y, "knn", 5, n_jobs=2), "ties='index'")
     assert "with 2 workers: some 200 samples have up to 199 tied neighbors" in told
     assert "cv=KFold(5) or Subsample(160) fixes" in told
-    assert "tol=" not in told  # the group must be seen to its end in any case
     told_by(lambda: monte_carlo_cv(X, y, "knn", 5, n_runs=2, random_state=0))
     told, _ = told_by(lambda: surface(X, y, [1, 3], [0.3, 0.5], stratified=True))
     assert "at most about" in told
@@ -395,27 +394,6 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
         assert each.error_bound == quiet.error_bound
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("impatient")
-def test_only_ways_out_that_help_are_named():
-    X, y = tied(4000, 2, 4)
-    told, _ = told_by(lambda: complete_cv(X, y, "knn", KFold(5), n_jobs=1), "ties='index'")
-    assert "with 1 worker:" in told
-    assert "up to 999 tied neighbors" in told
-    assert "cv=" not in told  # what takes the time is to list the group
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_larger_tol_is_named_where_it_ends_before_the_group():
-    n_items = 900
-    D = 1.0 - np.eye(n_items)
-    for x in range(n_items):
-        D[x, (x + np.arange(1, 16)) % n_items] = np.arange(1, 16) / 100
-    near = Neighbors.from_distances(D)
-    told, _ = told_by(lambda: complete_cv(near, np.arange(n_items) % 3, "nn", 5), "tol=1e-06")
-    assert "tol=1e-06 reads fewer neighbors" in told
-
-
 @pytest.mark.usefixtures("impatient")
 def test_nothing_is_announced_where_ties_cost_nothing():
     rng = np.random.default_rng(0)
@@ -429,18 +407,16 @@ def test_the_compiler_is_not_timed(monkeypatch):
     seconds = [61, 400, 3300, 50_000, 10**6]
     words = ["1 minute", "7 minutes", "55 minutes", "14 hours", "12 days"]
     assert [forecast.in_words(s) for s in seconds] == words
-    kernel, now = SimpleNamespace(signatures=[]), [0.0]
+    scored, now = [], [0.0]
 
-    def scores(*_):
-        now[0] += 0.01
-        if not kernel.signatures:
-            kernel.signatures.append("compiled")
-            now[0] += 20.0
+    def score(row):
+        now[0] += 0.01 if scored else 20.0
+        scored.append(row)
 
     monkeypatch.setattr(forecast.time, "thread_time", lambda: now[0])
-    part = SimpleNamespace(steps=(SimpleNamespace(kernel=kernel),))
-    plan = SimpleNamespace(parts=(part,), scores_and_tails=scores)
-    assert forecast._time_kernel(plan, None, 100, np.array([0]), 0) == pytest.approx(0.01)
+    watch = forecast.Watch(None, tied()[0], score, times=3)
+    assert watch._forecast(np.arange(100)) == (pytest.approx(100 * 3 * 0.01), 199)
+    assert len(scored) == 17
 
 
 def test_what_is_missing_is_named_and_what_is_corrected_is_accepted(monkeypatch):

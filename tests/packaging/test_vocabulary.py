@@ -33,10 +33,10 @@ ALLOWED = """X a all_ways always ap approximate ask average avgk ax b bare_nucle
     n_jobs n_neighbors n_outputs n_permutations n_prototypes n_query n_runs n_w_k n_way name
     name_or_object names near neighbors nested nominal normalize other pairs parameters path
     patience per_query pos_label predictions progress q query_cams query_ids random random_state rank
-    reason removed report results rng rope rows scaling score scores scoring search select self sex
-    shares sheet size source splits step strata stratified surface target task tasks test thousands ties
-    tol train_size train_sizes transductive trials values variant verbose vote_ties votes w_k weights
-    without x y y_true"""
+    reason removed report results rng rope rows sample_size scaling score scores scoring search select
+    self sex shares sheet size source splits step strata stratified surface target task tasks test
+    thousands ties tol train_size train_sizes transductive trials values variant verbose vote_ties
+    votes w_k weights without x y y_true"""
 
 
 def functions():
