@@ -12,7 +12,7 @@ from .._parallel import check_wanted, for_each
 from .._typing import Array
 from .._validation import check_integer
 from ..driver import callers_level
-from ..inference import InferenceWarning, jackknife_error
+from ..inference import InferenceWarning
 from ._draw import Draw
 from ._problem import Problem
 
@@ -56,10 +56,6 @@ class IdentityGroups:
     def is_exact(self) -> bool:
         """Whether every identity is left out alone."""
         return len(self.sizes) == len(self.identities)
-
-    def error(self, without: Array, score: Any) -> Any:
-        """The jackknife standard error of a score from its values without each group."""
-        return jackknife_error(without, score, self.sizes)
 
     def same(self, other: IdentityGroups) -> bool:
         """Whether the other groups are the same."""
