@@ -213,7 +213,7 @@ def sampled_episodes(
     head: str = "nearest",
     control_variate: bool = False,
     metric: str = "euclidean",
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SampledEpisodes:
@@ -243,7 +243,7 @@ def sampled_episodes(
         is somewhat too small.
     metric : {"euclidean", "cosine"}, default "euclidean"
         "cosine" scales all samples to length 1; prototypes are means of the scaled samples.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default 0
         Seed.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.

@@ -105,7 +105,7 @@ def condensed_cv(
     *,
     inner_cv: Any = None,
     n_runs: int = 10,
-    random_state: Any = None,
+    random_state: Any = 0,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
@@ -139,7 +139,7 @@ def condensed_cv(
         `cv` of `condense` within every training set.
     n_runs : int, default 10
         Number of random runs.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default 0
         Seed of the splits.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
