@@ -189,7 +189,7 @@ def condensed_cv(
         "metric": metric, "metric_params": metric_params, "ties": problem.ties, "n_jobs": 1, **parameters
     }  # fmt: skip
     limits = {"max_loss": max_loss, "n_prototypes": n_prototypes, "min_per_class": min_per_class}
-    inner = {"average": average, "step": step, **limits, **known}
+    search = {"average": average, "step": step, **limits, **known}
     sums = np.zeros((5, n_runs, runs.n_folds))
 
     def n_right(train: Array, test: Array) -> float:
@@ -203,7 +203,7 @@ def condensed_cv(
     def one_fold(run: int, fold: int, train: Array, test: Array) -> None:
         inside = data[np.ix_(train, train)] if given else data[train]
         try:
-            found = condense(inside, labels[train], problem.variant, inner_cv, **inner)
+            found = condense(inside, labels[train], problem.variant, inner_cv, **search)
         except Exception as error:
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")
             raise
