@@ -14,8 +14,8 @@ from .._formatting import Result, data_frame, plain
 from .._typing import Array
 from .._validation import check_integer
 from ..inference import ConfidenceInterval, Jackknifed
+from ._draw import IdentityGroups
 from ._gallery import Draws
-from ._jackknife import IdentityGroups
 
 if TYPE_CHECKING:
     import pandas as pd
