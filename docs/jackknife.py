@@ -39,7 +39,7 @@ def episodes(n_classes, n_shot, n_each, unequal, n_sets):
             for data in (X, X + 0.5 * rng.normal(size=X.shape))
         )
         apart = one.difference(two)
-        found.append([one.score, one.standard_error(), apart.difference, apart.standard_error])
+        found.append([one.score, one.standard_error(), apart.difference, apart.standard_error()])
     columns = np.array(found).T
     print(f"{n_sets} sets of {n_classes} classes, {n_shot}-shot, {n_each} samples, unequal: {unequal}")
     print(f"  score: standard deviation {columns[0].std(ddof=1):.4f}, {summary(*columns[:2], n_classes)}")
@@ -94,7 +94,7 @@ def retrieval(draw, *, average="query", unequal=True, mask=False, cameras=None, 
                 [np.ravel(s.score)[0] for s in scores],
                 [np.ravel(s.standard_error())[0] for s in scores],
                 [np.ravel(d.difference)[0] for d in apart],
-                [np.ravel(d.standard_error)[0] for d in apart],
+                [np.ravel(d.standard_error())[0] for d in apart],
             ]
         )
         independent.append(one["ap"].per_item[one.valid].var(ddof=1) / one.valid.sum())

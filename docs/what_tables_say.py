@@ -112,7 +112,7 @@ def episodes(n_items=12_000, n_blocks=100):
         print(f"  other classes: standard error {100 * exact[0].standard_error():.2f}")
         print(
             f"  a model that is better by {100 * difference.difference:.2f} points (standard error "
-            f"{100 * difference.standard_error:.2f} over classes) loses in {100 * wrong:.0f} % of pairs"
+            f"{100 * difference.standard_error():.2f} over classes) loses in {100 * wrong:.0f} % of pairs"
         )
 
 

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import Numeric, data_frame
+from .._formatting import data_frame
 from .._typing import Array
-from ..inference import ConfidenceInterval, jackknife_error, jackknife_interval
+from ..inference import Jackknifed
 from ._episodes import Episodes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class OfOtherClasses(ABC):
-    """A result with an interval of the jackknife over classes."""
-
-    @abstractmethod
-    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
-        """The estimate, its standard error, the estimates without each class, and the target in words."""
-
-    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.95
-            In (0, 1).
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there is no ``jackknife="class"``, or the level is not in (0, 1).
-        """
-        estimate, error, without, target = self._jackknifed()
-        return jackknife_interval(estimate, error, without, confidence_level, target, "class")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class EpisodeScore(Numeric, OfOtherClasses):
+class EpisodeScore(Jackknifed):
     """The exact mean accuracy over all episodes of the given classes and samples.
 
     Attributes
@@ -67,11 +41,9 @@ class EpisodeScore(Numeric, OfOtherClasses):
         Number of samples for which an own sample is tied with a sample of another class; of votes, two
         samples of any different classes.
     score_without : ndarray of shape (n_classes,), or None
-        With ``jackknife="class"``: the score without each class.
-    standard_error : float
-        With ``jackknife="class"``: the standard error of the score as an estimate for other classes of the
-        same kind, with other samples. Its square is on average not less than the variance of the score, if
-        the classes are independent draws. NaN without.
+        With ``jackknife="class"``: the score without each class, for `standard_error`: that of the score as
+        an estimate for other classes of the same kind, with other samples. Its square is on average not
+        less than the variance of the score, if the classes are independent draws.
     episodes : Episodes
         What is drawn.
     n_neighbors : int
@@ -104,6 +76,7 @@ class EpisodeScore(Numeric, OfOtherClasses):
     _json = (
         "score standard_error error_bound episodes n_neighbors metric ties n_tied per_class ways seconds"
     )
+    _unit, _target = "class", "accuracy of episodes of other classes"
 
     score: float
     per_item: Array
@@ -123,14 +96,6 @@ class EpisodeScore(Numeric, OfOtherClasses):
     per_item_fraction: tuple[Fraction, ...] | None = None
     seconds: float = 0.0
     certified: bool = True
-
-    def standard_error(self) -> float:
-        """The jackknife standard error over classes; NaN without ``jackknife="class"``."""
-        return math.nan if self.score_without is None else jackknife_error(self.score_without)
-
-    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
-        target = "accuracy of episodes of other classes"
-        return self.score, self.standard_error(), self.score_without, target
 
     @property
     def per_class(self) -> dict[Any, float]:
@@ -202,7 +167,6 @@ class EpisodeScore(Numeric, OfOtherClasses):
             without = self.score_without - other.score_without
         return EpisodeDifference(
             difference=self.score - other.score,
-            standard_error=math.nan if without is None else jackknife_error(without),
             per_item=self.per_item - other.per_item,
             per_class={c: value - other.per_class[c] for c, value in self.per_class.items()},
             difference_without=without,
@@ -211,21 +175,20 @@ class EpisodeScore(Numeric, OfOtherClasses):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EpisodeDifference(Numeric, OfOtherClasses):
+class EpisodeDifference(Jackknifed):
     """The paired difference of two exact scores of the same samples.
 
     Attributes
     ----------
     difference : float
         The first score minus the second; exact, up to ``error_bound``.
-    standard_error : float
-        By leaving out each class in both scores; NaN unless both have ``jackknife="class"``.
     per_item : ndarray of shape (n_items,)
         The difference for every query.
     per_class : dict
         The difference for every class.
     difference_without : ndarray of shape (n_classes,), or None
-        The difference without each class.
+        The difference without each class, for `standard_error`; None unless both scores have
+        ``jackknife="class"``.
     error_bound : float
         Bound of the rounding of ``difference``.
 
@@ -242,17 +205,13 @@ class EpisodeDifference(Numeric, OfOtherClasses):
 
     _json = "difference standard_error error_bound per_class"
     _value = "difference"
+    _unit, _target = "class", "difference of accuracies in episodes of other classes"
 
     difference: float
-    standard_error: float
     per_item: Array
     per_class: dict[Any, float]
     difference_without: Array | None
     error_bound: float
-
-    def _jackknifed(self) -> tuple[float, float, Array | None, str]:
-        target = "difference of accuracies in episodes of other classes"
-        return self.difference, self.standard_error, self.difference_without, target
 
 
 def class_means(per_item: Array, codes: Array, n_classes: int) -> Array:

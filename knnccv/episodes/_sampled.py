@@ -20,23 +20,17 @@ from .._typing import Array
 from .._validation import check_bool, check_choice, check_integer, check_random_state
 from ..inference import ConfidenceInterval, student_interval
 from ..kernel import inner, jit
-from ..kernel.random import uniform
+from ..kernel.random import random_below
 from ..neighbors import Neighbors, check_features
 from ._episodes import Episodes, given_episodes
 from ._expected import expected_episodes
 
 
 @jit
-def below(n, state):
-    """A random integer from 0 to n - 1; for n < 2**31 no value is off by more than 2**-22 of its share."""
-    return np.int64(uniform(state) * n)
-
-
-@jit
 def draw(pool, n_drawn, state):
     """Bring a random choice of `n_drawn` entries, in random order, to the front of `pool`."""
     for i in range(n_drawn):
-        j = i + below(len(pool) - i, state)
+        j = i + random_below(state, len(pool) - i)
         pool[i], pool[j] = pool[j], pool[i]
 
 
@@ -72,8 +66,8 @@ def run_episodes(draws, seeds, accuracies, stop):
         if stop[0]:
             return
         state[0] = seeds[e]
-        way = ways[below(len(ways), state)]
-        shot = shots[below(len(shots), state)]
+        way = ways[random_below(state, len(ways))]
+        shot = shots[random_below(state, len(shots))]
         for c in range(n_classes):
             classes[c] = c
         draw(classes, way, state)
@@ -116,7 +110,7 @@ def nearest_class(query, rows, supports, way, shot, state):
                 best, least, n_tied = w, distance, 1
             elif distance == least:
                 n_tied += 1
-                if below(n_tied, state) == 0:
+                if random_below(state, n_tied) == 0:
                     best = w
     return best
 
@@ -213,7 +207,7 @@ def sampled_episodes(
     head: str = "nearest",
     control_variate: bool = False,
     metric: str = "euclidean",
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SampledEpisodes:
@@ -243,7 +237,7 @@ def sampled_episodes(
         is somewhat too small.
     metric : {"euclidean", "cosine"}, default "euclidean"
         "cosine" scales all samples to length 1; prototypes are means of the scaled samples.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default 0
         Seed.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.

@@ -9,11 +9,11 @@ freedom that their kurtosis leaves.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._formatting import Result
+from .._formatting import Numeric, Result
 from .._typing import Array
 from .._validation import check_real
 from ._halvings import HalfScores
@@ -188,21 +188,6 @@ def student_interval(
         half_train_size=math.nan,
         target=target,
     )
-
-
-def jackknife_interval(
-    estimate: float,
-    standard_error: float,
-    without: Array | None,
-    confidence_level: Any,
-    target: str,
-    over: str,
-) -> ConfidenceInterval:
-    """Student's interval of an estimate, from those without each of its parts; an error without these."""
-    if without is None:
-        msg = f"pass jackknife={over!r} for a confidence interval: there is no standard error without it"
-        raise ValueError(msg)
-    return student_interval(estimate, standard_error, len(without) - 1, confidence_level, target)
 
 
 def confidence_interval(
@@ -404,6 +389,52 @@ def jackknife_error(without: Array, score: Any = 0.0, sizes: Array | None = None
         pseudo = score + (ratio - 1) * (score - without)
         squares = ((pseudo - (pseudo / ratio).sum(axis=0)) ** 2 / (ratio - 1)).sum(axis=0) / n
     return np.sqrt(squares) if np.ndim(squares) else float(np.sqrt(squares))
+
+
+class Jackknifed(Numeric):
+    """A result with its values without each unit, or each group of them, in the field ``…_without``."""
+
+    _unit: ClassVar[str]
+    """What is left out: the argument `jackknife`."""
+    _target: ClassVar[str]
+
+    def _without(self) -> Array | None:
+        found: Array | None = getattr(self, f"{self._value}_without")
+        return found
+
+    def standard_error(self) -> Any:
+        """The jackknife standard error over classes, or over identities; NaN without `jackknife`."""
+        value, without = getattr(self, self._value), self._without()
+        sizes = getattr(getattr(self, "groups", None), "sizes", None)
+        return value * math.nan if without is None else jackknife_error(without, value, sizes)
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Student's interval for other classes of the same kind, with n_classes - 1 degrees of freedom.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.95
+            In (0, 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no `jackknife`, or the level is not in (0, 1).
+        """
+        return self._interval(confidence_level, 0, self._target)
+
+    def _interval(self, confidence_level: Any, at: int, target: str) -> ConfidenceInterval:
+        """Student's interval of one number of the value."""
+        without = self._without()
+        if without is None:
+            msg = (
+                f"pass jackknife={self._unit!r} for a confidence interval: there is no standard error "
+                "without it"
+            )
+            raise ValueError(msg)
+        both = getattr(self, self._value), self.standard_error()
+        value, error = (float(np.ravel(each)[at]) for each in both)
+        return student_interval(value, error, len(without) - 1, confidence_level, target)
 
 
 class Terms(NamedTuple):

@@ -10,14 +10,14 @@ Person re-identification, face recognition and metric learning publish means ove
 - `_forms` has the forms, and the names that stand for some of them; `_scores` their arrays for the compiled
   code, and how scores and errors follow from its results.
 - `_draw` scores blocks of queries in threads, by the compiled code of `_compiled`, and brackets lists of
-  the nearest items by two rankings. `_jackknife` leaves out groups of identities.
+  the nearest items by two rankings; it also scores a draw without each group of identities.
 """
 
 from __future__ import annotations
 
+from ._draw import IdentityGroups
 from ._forms import AtRank, First, Reciprocal, Table
 from ._gallery import Gallery, Protocol, cuhk03, market1501
-from ._jackknife import IdentityGroups
 from ._masks import CameraPairs, JunkIdentities, SameCamera, SameIdentityAndCamera
 from ._result import Retrieval, RetrievalDifference, RetrievalScore, SampledRetrieval
 from ._retrieval import expected_retrieval, sampled_retrieval

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import Numeric, Result, data_frame, plain
+from .._formatting import Result, data_frame, plain
 from .._typing import Array
 from .._validation import check_integer
-from ..inference import ConfidenceInterval, jackknife_interval
+from ..inference import ConfidenceInterval, Jackknifed
+from ._draw import IdentityGroups
 from ._gallery import Draws
-from ._jackknife import IdentityGroups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,14 +33,11 @@ SAME = (
 ARRAYS = ("identities of the queries", "gallery identities", "strata", "right items of the queries")
 
 
-class OfOtherIdentities(ABC):
+class OfOtherIdentities(Jackknifed):
     """A result with an interval of the jackknife over identities."""
 
+    _unit = "identity"
     name: str
-
-    @abstractmethod
-    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
-        """The estimate, its standard error, and the estimates without each identity."""
 
     def confidence_interval(self, confidence_level: float = 0.95, *, rank: int = 1) -> ConfidenceInterval:
         """Student's interval for other identities of the same kind, of the jackknife over identities.
@@ -59,15 +54,14 @@ class OfOtherIdentities(ABC):
         ValueError, TypeError
             If there is no ``jackknife="identity"``, the level is not in (0, 1), or there is no such rank.
         """
-        value, error, without = self._jackknifed()
+        value = getattr(self, self._value)
         at = check_integer("rank", rank, 1, np.size(value), "the length of the CMC") - 1
-        found = float(np.ravel(value)[at]), float(np.ravel(error)[at])
         target = f"{self.name}{f' at rank {rank}' * (np.ndim(value) > 0)} with other identities"
-        return jackknife_interval(*found, without, confidence_level, target, "identity")
+        return self._interval(confidence_level, at, target)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalScore(Numeric, OfOtherIdentities):
+class RetrievalScore(OfOtherIdentities):
     """One expected score. ``float(s)`` is the score.
 
     Attributes
@@ -92,10 +86,8 @@ class RetrievalScore(Numeric, OfOtherIdentities):
         With ``jackknife="identity"``: the score without each group of identities, exact up to `tol` and
         rounding.
     groups : IdentityGroups or None
-        These groups: ``groups.identities``, and in ``groups.groups`` the group of each.
-    standard_error : float, or ndarray of shape (max_rank,) for "cmc"
-        With ``jackknife="identity"``: the jackknife standard error of the score as an estimate for other
-        identities of the same kind, as many of them and seen by the same cameras. NaN without.
+        These groups, for `standard_error`: that of the score as an estimate for other identities of the
+        same kind, as many of them and seen by the same cameras.
 
     Examples
     --------
@@ -120,23 +112,14 @@ class RetrievalScore(Numeric, OfOtherIdentities):
     score_without: Array | None = None
     groups: IdentityGroups | None = None
 
-    def standard_error(self) -> Any:
-        """The jackknife standard error over identities; NaN without ``jackknife="identity"``."""
-        if self.score_without is None or self.groups is None:
-            return self.score * math.nan
-        return self.groups.error(self.score_without, self.score)
-
     @property
     def measure(self) -> str:
         """The name of the score, as in `CompleteCV.measure`."""
         return self.name
 
-    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
-        return self.score, self.standard_error(), self.score_without
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalDifference(Numeric, OfOtherIdentities):
+class RetrievalDifference(OfOtherIdentities):
     """The paired difference of one score between two embeddings: same queries, same galleries.
 
     Attributes
@@ -145,17 +128,15 @@ class RetrievalDifference(Numeric, OfOtherIdentities):
         The score.
     difference : float, or ndarray of shape (max_rank,) for "cmc"
         The first score minus the second; exact, up to `error_bound`: no luck of the draw is in it.
-    standard_error : float, or ndarray of shape (max_rank,) for "cmc"
-        By leaving each group of identities out of both scores: how much the difference would change with
-        other identities of the same kind. NaN unless both results have ``jackknife="identity"``.
     per_item : ndarray of shape (n_queries,), or (n_queries, max_rank) for "cmc"
         The difference of every query; NaN for those that are left out.
     difference_without : ndarray of shape (n_groups,) or (n_groups, max_rank), or None
         The difference without each group.
     error_bound : float
         Bound of ``|difference - exact value|``: the sum of both bounds.
-    of : str
-        What was left out for the standard error, in words.
+    groups : IdentityGroups or None
+        What was left out of both scores for `standard_error`: how much the difference would change with
+        other identities of the same kind. None unless both results have ``jackknife="identity"``.
 
     Examples
     --------
@@ -174,14 +155,15 @@ class RetrievalDifference(Numeric, OfOtherIdentities):
 
     name: str
     difference: Any
-    standard_error: Any
     per_item: Array
     difference_without: Array | None
     error_bound: float
-    of: str
+    groups: IdentityGroups | None
 
-    def _jackknifed(self) -> tuple[Any, Any, Array | None]:
-        return self.difference, self.standard_error, self.difference_without
+    @property
+    def of(self) -> str:
+        """What was left out for the standard error, in words."""
+        return "" if self.groups is None else repr(self.groups)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -345,16 +327,14 @@ class Retrieval(Result):
         if np.shape(one.score) != np.shape(two.score):
             msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
             raise ValueError(msg)
-        without, difference, of = None, one.score - two.score, ""
-        error = difference * math.nan
-        if one.groups is not None and two.groups is not None:
-            if not one.groups.same(two.groups):
-                msg = f"the jackknifes have different groups: {one.groups!r}, and {two.groups!r}"
+        without, groups = None, one.groups if two.groups is not None else None
+        if groups is not None:
+            if not groups.same(two.groups):
+                msg = f"the jackknifes have different groups: {groups!r}, and {two.groups!r}"
                 raise ValueError(msg)
             without = one.score_without - two.score_without
-            error, of = one.groups.error(without, difference), repr(one.groups)
         per_item, bound = one.per_item - two.per_item, one.error_bound + two.error_bound
-        return RetrievalDifference(name, difference, error, per_item, without, bound, of)
+        return RetrievalDifference(name, one.score - two.score, per_item, without, bound, groups)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores and what they mean in types that JSON has.
@@ -450,7 +430,6 @@ def _at_rank(found: RetrievalDifference, rank: int) -> RetrievalDifference:
         found,
         name=f"rank-{rank}",
         difference=float(found.difference[at]),
-        standard_error=float(found.standard_error[at]),
         per_item=found.per_item[:, at],
         difference_without=None if without is None else without[:, at],
     )

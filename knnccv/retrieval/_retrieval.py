@@ -14,10 +14,9 @@ from .._validation import check_bool, check_integer, check_random_state
 from ..driver import callers_level
 from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
-from ._draw import Draw
+from ._draw import Draw, check_groups, groups_of, scores_without
 from ._forms import Score
 from ._gallery import Gallery
-from ._jackknife import check_groups, groups_of, scores_without
 from ._problem import Asked, Problem, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore, SampledRetrieval
 from ._scores import check_bracketed

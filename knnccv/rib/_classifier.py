@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ TOL = 1e-12
 """Admissible error of complete cross-validation scores that are compared."""
 
 
+@dataclass(eq=False, repr=False)
 class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Refined instance-based learning: k nearest neighbors with vote weights that are tuned on the data.
 
@@ -74,7 +75,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     vote_ties : {"nearest", "smallest"}, default "nearest"
         "nearest": a tied vote goes to the nearest of the tied classes (if their distances tie, to the
         smallest label). "smallest": to the smallest label, as in scikit-learn.
-    random_state : int, RandomState, Generator or None, default None
+    random_state : int, RandomState, Generator or None, default 0
         Seed of the greedy search.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
@@ -129,46 +130,25 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        metric: str = "hvdm",
-        *,
-        nominal: Any = None,
-        leave_one_out: str = "exact",
-        fitness: str = "cvc",
-        search: str | None = "greedy",
-        n_neighbors: int = 3,
-        kernel: str = "linear",
-        w_k: float = 0.5,
-        avgk: bool = False,
-        max_k: int = 30,
-        patience: int = 10,
-        n_w_k: int = 1001,
-        train_size: float = 0.9,
-        vote_ties: str = "nearest",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-        progress: bool = False,
-    ) -> None:
-        self.metric = metric
-        self.nominal = nominal
-        self.leave_one_out = leave_one_out
-        self.fitness = fitness
-        self.search = search
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.w_k = w_k
-        self.avgk = avgk
-        self.max_k = max_k
-        self.patience = patience
-        self.n_w_k = n_w_k
-        self.train_size = train_size
-        self.vote_ties = vote_ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.progress = progress
+    metric: str = "hvdm"
+    _: KW_ONLY
+    nominal: Any = None
+    leave_one_out: str = "exact"
+    fitness: str = "cvc"
+    search: str | None = "greedy"
+    n_neighbors: int = 3
+    kernel: str = "linear"
+    w_k: float = 0.5
+    avgk: bool = False
+    max_k: int = 30
+    patience: int = 10
+    n_w_k: int = 1001
+    train_size: float = 0.9
+    vote_ties: str = "nearest"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: bool | int = False
+    progress: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels, labels_of
 from .._parallel import check_pool
 from .._typing import Array
 from .._validation import check_integer, check_random_state
-from ..designs import as_design
-from ..driver import Block, ScoringProblem, known_set_part, validate_problem
-from ..kernel import Labels, Variant
-from ..neighbors import Between, NeighborLists, Neighbors, as_neighbors, between_distances, ranking
+from ..designs import Subsample, as_design
+from ..driver import validate_problem
+from ..kernel import Variant
+from ..neighbors import Neighbors, as_neighbors
+from ..results import complete_cv
 from ..runs import RandomRuns, draw_runs
 from ._condense import check_limits, condense, pool_problem
 
@@ -105,7 +105,7 @@ def condensed_cv(
     *,
     inner_cv: Any = None,
     n_runs: int = 10,
-    random_state: Any = None,
+    random_state: Any = 0,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
@@ -139,7 +139,7 @@ def condensed_cv(
         `cv` of `condense` within every training set.
     n_runs : int, default 10
         Number of random runs.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default 0
         Seed of the splits.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
@@ -181,27 +181,34 @@ def condensed_cv(
     check_limits(max_loss, n_prototypes, min_per_class, step, near.n_items)
     design = as_design(cv)
     outside = validate_problem(y, near.n_items, problem.variant, design, ties, average, parameters)
-    labels = problem.labels
+    labels = problem.targets
     runs = draw_runs(outside, n_runs, rng)
-    data = _Samples(X, metric, metric_params)
+    given = isinstance(metric, str) and metric == "precomputed"
+    data = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    known = {
+        "metric": metric, "metric_params": metric_params, "ties": problem.ties, "n_jobs": 1, **parameters
+    }  # fmt: skip
+    limits = {"max_loss": max_loss, "n_prototypes": n_prototypes, "min_per_class": min_per_class}
+    search = {"average": average, "step": step, **limits, **known}
     sums = np.zeros((5, n_runs, runs.n_folds))
 
+    def n_right(train: Array, test: Array) -> float:
+        """The sum of the scores of the samples `test` by the samples `train`; means over tied orders."""
+        pool = data[np.ix_(test, train)] if given else data[train]
+        tested = labels[test] if given else (data[test], labels[test])
+        size = Subsample(len(train))
+        found = complete_cv(pool, labels[train], problem.variant, size, test=tested, **known)
+        return float(found.per_item.sum())
+
     def one_fold(run: int, fold: int, train: Array, test: Array) -> None:
-        y_train = labels.classes[labels.codes[train]]
+        inside = data[np.ix_(train, train)] if given else data[train]
         try:
-            found = condense(
-                data.neighbors(train), y_train, problem.variant, inner_cv, ties=ties, average=average,
-                max_loss=max_loss, n_prototypes=n_prototypes, min_per_class=min_per_class, step=step,
-                n_jobs=1, **parameters,
-            )  # fmt: skip
+            found = condense(inside, labels[train], problem.variant, inner_cv, **search)
         except Exception as error:
             error.add_note(f"on the {len(train)} training samples of run {run}, fold {fold}")
             raise
-        prototypes = train[found.sample_indices]
-        right, of_all = (
-            score_known_set(problem, labels, data, trained, test).sum() for trained in (prototypes, train)
-        )
-        sums[:, run, fold] = right, of_all, len(test), found.score, found.reduction
+        right = n_right(train[found.sample_indices], test)
+        sums[:, run, fold] = right, n_right(train, test), len(test), found.score, found.reduction
 
     runs.for_each_fold(one_fold, n_jobs, progress)
     right, right_of_all, n_tested, inner, reduced = sums
@@ -217,76 +224,3 @@ def condensed_cv(
         measure=problem.score.name,
         seconds=time.perf_counter() - started,
     )
-
-
-class _Samples:
-    """The samples, of which some are the gallery and others the queries."""
-
-    def __init__(self, X: Any, metric: Any, metric_params: Mapping[str, Any] | None) -> None:
-        self._given = isinstance(metric, str) and metric == "precomputed"
-        self._X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-        self._metric, self._metric_params = metric, metric_params
-
-    def neighbors(self, rows: Array) -> Neighbors:
-        """The neighbors of these samples among themselves."""
-        if self._given:
-            return Neighbors.from_distances(self._X[np.ix_(rows, rows)])
-        return as_neighbors(self._X[rows], self._metric, self._metric_params)
-
-    def between(self, rows: Array, gallery: Array) -> Between:
-        """The distances from the samples `rows` to those of the gallery."""
-        if self._given:
-            return between_distances(self._X[np.ix_(rows, gallery)])
-        queries, items = self._X[rows], self._X[gallery]
-        if hasattr(self._X, "tocsr"):
-            return Neighbors.between(queries, items, self._metric, metric_params=self._metric_params)
-        ranked = ranking(np.concatenate([items, queries]), self._metric, self._metric_params)
-        return _ComparedOneByOne(len(rows), len(gallery), str(self._metric), None, ranked)
-
-
-@dataclass(eq=False, repr=False)
-class _ComparedOneByOne(Between):
-    """Distances between features, the gallery first in `ranked`: matrix products would round ties apart."""
-
-    ranked: Any
-
-    def block(self, start: int, stop: int) -> Array:
-        """Values that order the gallery for some queries."""
-        gallery, queries = np.split(self.ranked.data, [self.n_gallery])
-        return np.ascontiguousarray(self.ranked.compare(queries[start:stop].copy(), gallery))
-
-
-def score_known_set(
-    problem: ScoringProblem, labels: EncodedLabels, data: _Samples, train: Array, test: Array
-) -> Array:
-    """The scores of the samples `test` by the samples `train`, (n_test,); means over tied orders."""
-    part = known_set_part(problem, problem.known_training_set_task(len(train)))
-    k = min(problem.variant.n_nearest(**problem.parameters), len(train))
-    trained = labels_of(labels, train).codes
-    scores, average_ties = np.empty(len(test)), problem.ties == "random"
-    distances = data.between(test, train)
-    size = distances.rows_at_once
-    for start in range(0, len(test), size):
-        stop = min(start + size, len(test))
-        items, values, lengths = k_nearest(distances.block(start, stop), k)
-        # The tested samples stand behind the training samples.
-        codes = np.concatenate([trained, labels.codes[test[start:stop]]])
-        lists = NeighborLists(items, values, lengths, np.zeros(stop - start, bool))
-        targets = len(train) + np.arange(stop - start)
-        known = Labels(codes, problem.values)
-        scores[start:stop] = part.scores(Block(lists, lengths, targets, known, average_ties))
-    return scores
-
-
-def k_nearest(values: Array, k: int) -> tuple[Array, Array, Array]:
-    """The k nearest columns of every row and those that tie the last: columns, values, numbers."""
-    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
-    near = values <= last
-    lengths = near.sum(axis=1).astype(np.int64)
-    width = int(lengths.max())
-    items, found = np.zeros((len(values), width), np.int32), np.zeros((len(values), width))
-    for r, row in enumerate(values):
-        at = np.flatnonzero(near[r])
-        at = at[np.argsort(row[at], kind="stable")]
-        items[r, : len(at)], found[r, : len(at)] = at, row[at]
-    return items, found, lengths

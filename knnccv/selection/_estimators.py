@@ -16,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._typing import Array
 from .._validation import check_integer
 from ..kernel import Variant
-from ..neighbors import Neighbors
+from ..neighbors import neighbors_in_pool
 from ..variants import get_variant
 from ._condense import condense
-from ._condense_runs import k_nearest
 from ._search import GRID, search_weights, select_features
 
 
@@ -374,14 +373,8 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         data = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        gallery = self._prototypes_
-        distances = Neighbors.between(data, gallery, self.metric, metric_params=self.metric_params)
-        k = min(self.n_neighbors, len(self._codes_))
-        chosen = np.empty(data.shape[0], np.int64)
-        for start in range(0, len(chosen), distances.rows_at_once):
-            stop = min(start + distances.rows_at_once, len(chosen))
-            nearest = k_nearest(distances.block(start, stop), k)[0][:, :k]
-            votes = self._codes_[nearest][:, :, None] == np.arange(len(self.classes_))
-            chosen[start:stop] = votes.sum(axis=1).argmax(axis=1)
-        predicted: Array = self.classes_[chosen]
+        near, n_prototypes = neighbors_in_pool(self._prototypes_, data, self.metric, self.metric_params)
+        items, _ = near.kneighbors(min(self.n_neighbors, n_prototypes), n_jobs=self.n_jobs)
+        votes = self._codes_[items - near.n_items][:, :, None] == np.arange(len(self.classes_))
+        predicted: Array = self.classes_[votes.sum(axis=1).argmax(axis=1)]
         return predicted

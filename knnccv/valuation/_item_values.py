@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._formatting import Result, item_frame
-from .._labels import EncodedLabels, encode_labels
+from .._labels import EncodedLabels, encode_labels, encode_together
 from .._parallel import check_wanted, for_each
 from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer, lowest
+from .._validation import check_choice, check_integer, lowest
 from ..driver import TIES, usable_lengths
 from ..kernel import inner, jit
-from ..neighbors import Neighbors, as_neighbors
-from ..results import complete_cv
+from ..neighbors import Neighbors
+from ..results import complete_cv, with_test_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,8 +134,8 @@ def item_values(
     n_neighbors : int, default 5
         K.
     test : pair (X_test, y_test), optional
-        Samples that are tested, of shape (n_tests, n_features), and their labels; "shapley" only. Default:
-        every sample of X is tested on all others.
+        Samples that are tested, and their labels, as for `complete_cv`; "shapley" only. Default: every
+        sample of X is tested on all others.
     cv : Design, int or scikit-learn splitter, optional
         With "influence": as for `complete_cv`.
     depth : int, optional
@@ -194,62 +194,24 @@ def item_values(
             influence.per_item, kind, influence.labels, rule, influence.error_bound, certified
         )
     _refuse(kind, cv=cv)
-    targets = None
-    if test is not None:
-        _refuse("shapley, with test", depth=depth)
-        if not isinstance(test, tuple | list) or len(test) != 2:
-            msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
-            raise TypeError(msg)
-        both = _features_of_both(X, *test)
-        near = Neighbors.from_data(np.concatenate(both), **known)
-        labels = encode_labels(y, len(both[1]))
-        targets = _codes_of(encode_labels(test[1], len(both[0])), labels)
-        wanted, rule = near.n_items - 1, f"K = {k}, {len(targets)} other samples tested"
-    else:
-        near = as_neighbors(X, metric, metric_params)
-        labels = encode_labels(y, near.n_items)
-        if depth is None:
-            wanted = near.max_depth if near.n_items <= FULL_DEPTH else min(DEPTH, near.max_depth)
-        else:
-            wanted = min(check_integer("depth", depth, 1, near.n_items - 1), near.max_depth)
+    near, tested, pool = with_test_set(X, y, test, metric, metric_params)
+    if pool is None:
+        labels, targets = encode_labels(y, near.n_items), None
         rule = f"K = {k}, every sample tested on all others"
+    else:
+        _refuse("shapley, with test", depth=depth)
+        trained = encode_labels(pool.y, pool.n_items)
+        labels, tests = encode_together(trained, encode_labels(tested, near.n_items, "_test"))
+        targets, rule = tests.codes, f"K = {k}, {near.n_items} other samples tested"
+    wanted = near.max_depth
+    if depth is not None:
+        wanted = min(check_integer("depth", depth, 1, near.n_items - 1), wanted)
+    elif pool is None and near.n_items > FULL_DEPTH:
+        wanted = min(DEPTH, wanted)
     values, bound = shapley_values(near, labels, targets, k, wanted, ties, n_jobs)
     if near.approximate:
         bound = np.inf
     return ItemValues(values, kind, labels.classes[labels.codes], rule, bound, not near.approximate)
-
-
-def _features_of_both(X: Any, X_test: Any, y_test: Any) -> tuple[Array, Array]:
-    """The features of the tested samples and of the training samples, checked."""
-    if isinstance(X, Neighbors):
-        msg = f"X is {X!r}, the neighbors of samples among themselves; with test pass their features"
-        raise TypeError(msg)
-    both = []
-    for name, given in (("X_test", X_test), ("X", X)):
-        data = as_reals(name, given, f"{name} must hold real numbers")
-        if data.ndim != 2:
-            msg = f"{name} must have shape (n_samples, n_features), got {data.shape}"
-            raise ValueError(msg)
-        both.append(data)
-    first, second = both
-    if first.shape[1] != second.shape[1]:
-        msg = f"X_test and X must have the same features, got {first.shape[1]} and {second.shape[1]}"
-        raise ValueError(msg)
-    if hasattr(y_test, "__len__") and len(y_test) != len(first):
-        msg = f"X_test has {len(first)} samples, but y_test has {len(y_test)} labels"
-        raise ValueError(msg)
-    return first, second
-
-
-def _codes_of(tests: EncodedLabels, labels: EncodedLabels) -> Array:
-    """The tested samples' classes as codes of the training samples; all must occur there."""
-    known = np.isin(tests.classes, labels.classes)
-    if not known.all():
-        unknown = ", ".join(map(repr, tests.classes[~known].tolist()[:5]))
-        msg = f"y_test holds labels that do not occur in y: {unknown}"
-        raise ValueError(msg)
-    codes: Array = np.searchsorted(labels.classes, tests.classes)[tests.codes]
-    return codes
 
 
 def _refuse(kind: str, **arguments: Any) -> None:
@@ -391,16 +353,15 @@ def shapley_values(
 ) -> tuple[Array, float]:
     """Mean values of the training samples over the tested ones, and a bound of their errors.
 
-    With `targets` (n_tests,), the classes of tested samples, these are the first of `near`, and the others
-    train. Without, every sample is tested on all others.
+    With `targets` (n_tests,), the classes of tested samples, these find the training samples, which are
+    listed after them. Without, every sample is tested on all others.
     """
     average_ties = ties == "random"
     codes, counts = labels.codes, labels.counts
     n_train, n_rows = len(codes), len(codes) if targets is None else len(targets)
     harmonic = np.append(0.0, np.cumsum(1.0 / np.maximum(np.arange(1, n_train + 1), n_neighbors)))
     training = Training(codes, counts, harmonic, n_neighbors, average_ties)
-    if targets is None:
-        near.search_all(depth, n_jobs=n_jobs)
+    near.search_all(depth, n_jobs=n_jobs)
     size = near.rows_at_once(depth)
     blocks = [np.arange(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
     n_stripes = min(STRIPES, len(blocks))
@@ -409,13 +370,10 @@ def shapley_values(
 
     def block_of(rows: Array) -> Block:
         lists = near.search(rows, depth)
+        lengths = usable_lengths(lists, near, average_ties)
         if targets is None:
-            lengths = usable_lengths(lists, near, average_ties)
             return Block(lists.items, lists.values, lengths, codes[rows], rows)
-        train = lists.items >= n_rows  # n_train in every row
-        items = (lists.items[train] - n_rows).reshape(-1, n_train)
-        values = lists.values[train].reshape(-1, n_train)
-        return Block(items, values, np.full(len(rows), n_train), targets[rows], np.full(len(rows), -1))
+        return Block(lists.items - n_rows, lists.values, lengths, targets[rows], np.full(len(rows), -1))
 
     def fill(stripe: int) -> None:
         sums = Sums(listed[stripe], beyond[stripe, 0], beyond[stripe, 1])

@@ -112,10 +112,11 @@ def test_the_paired_difference_of_two_embeddings():
     found = one.difference(other)
     assert float(found) == one.score - other.score
     without = one.score_without - other.score_without
-    assert found.standard_error == pytest.approx(math.sqrt(7 / 8 * ((without - without.mean()) ** 2).sum()))
+    spread = ((without - without.mean()) ** 2).sum()
+    assert found.standard_error() == pytest.approx(math.sqrt(7 / 8 * spread))
     assert found.per_item == pytest.approx(one.per_item - other.per_item)
     alone = expected_episodes(X, y, Episodes(3, 1), n_jobs=1)
-    assert math.isnan(alone.difference(other).standard_error)
+    assert math.isnan(alone.difference(other).standard_error())
     assert math.isnan(alone.standard_error())
     for deleted in (0, 5):
         kept = y != deleted
@@ -157,7 +158,7 @@ def test_intervals_of_exact_and_of_sampled_episodes():
     gap, drawn = one.difference(two), sampled_episodes(wine.X, *asked, n_episodes=60, random_state=0)
     for found, value, error, n_free in (
         (one, one.score, one.standard_error(), 2),
-        (gap, gap.difference, gap.standard_error, 2),
+        (gap, gap.difference, gap.standard_error(), 2),
         (drawn, drawn.score, drawn.std_error, np.inf),
     ):
         interval = found.confidence_interval(0.9)

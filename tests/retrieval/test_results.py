@@ -367,12 +367,12 @@ def test_a_difference_is_that_of_the_replicates():
         assert (found.difference_without == without).all()
         n = len(without)
         expected = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-        assert np.abs(found.standard_error - expected).max() < 1e-15
+        assert np.abs(found.standard_error() - expected).max() < 1e-15
         assert found.error_bound == first[name].error_bound + second[name].error_bound
         assert np.all(second.difference(first, name).difference == -found.difference)
     alone = score(problem, GROUPED_GALLERIES["own"])
     for name in ("ap", "cmc"):
-        assert np.isnan(alone.difference(first, name).standard_error).all()
+        assert np.isnan(alone.difference(first, name).standard_error()).all()
         assert alone.difference(first, name).difference_without is None
 
 
@@ -397,7 +397,7 @@ def test_the_jackknife_says_how_much_other_identities_scatter():
         scores.append(first["ap"].score)
         errors.append(first["ap"].standard_error())
         differences.append(difference.difference)
-        paired.append(difference.standard_error)
+        paired.append(difference.standard_error())
     assert 0.7 < np.mean(np.square(errors)) / np.var(scores, ddof=1) < 1.6
     assert 0.7 < np.mean(np.square(paired)) / np.var(differences, ddof=1) < 2.0
     assert np.mean(paired) < np.mean(errors)
@@ -430,7 +430,7 @@ def test_intervals_are_students_over_identities():
     for found, value, error in (
         (ap.confidence_interval(0.9), ap.score, ap.standard_error()),
         (cmc.confidence_interval(0.9, rank=5), cmc.score[4], cmc.standard_error()[4]),
-        (gap.confidence_interval(0.9), gap.difference, gap.standard_error),
+        (gap.confidence_interval(0.9), gap.difference, gap.standard_error()),
     ):
         assert tuple(found) == pytest.approx(t.interval(0.9, n_free, value, error), rel=1e-12)
         assert found.confidence_level == 0.9
