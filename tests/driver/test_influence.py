@@ -225,22 +225,6 @@ def test_special_removals():
             check_removals(X, y, rule, design, 5, 0, **asked)
 
 
-@pytest.mark.parametrize("decimals", [9, pytest.param(1, marks=pytest.mark.slow)])
-def test_folds_of_two_sizes_are_walked_together(decimals, monkeypatch):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 9, 300)
-    X = (rng.normal(size=(300, 4)) + 0.3 * y[:, None]).round(decimals)  # some have mixed tied groups
-    check_removals(X, y, "knn", KFold(7), 3, 0, n_neighbors=12)
-    result = complete_cv(X, y, "knn", KFold(3), n_neighbors=4, n_jobs=1)
-    together = result.influence(n_jobs=1).per_item
-    monkeypatch.setattr("knnccv.influence._removals._mean", lambda *_: [])
-    apart = result.influence(n_jobs=1)
-    assert np.abs(together - apart.per_item).max() < 1e-14
-    other = result.influence(n_jobs=3)
-    assert (other.per_item == apart.per_item).all()
-    assert (other.as_training == apart.as_training).all()
-
-
 @pytest.mark.parametrize("average", AVERAGES)
 def test_the_total_has_two_parts(average):
     X, y = table(np.random.default_rng(3), 20, 2)

@@ -1,7 +1,6 @@
 """Rules of all training samples within a radius, against enumeration and scikit-learn."""
 
 import math
-from contextlib import nullcontext as nothing
 from fractions import Fraction
 from functools import partial
 
@@ -178,43 +177,6 @@ def test_one_training_set_is_scored_as_by_scikit_learn(seeds):
                 X[train], X[train], "radius_regression", Subsample(40), method=method, n_draws=2, **wide
             )
             assert found.score == pytest.approx(error, abs=1e-12), seed
-
-
-@over_seeds(1, 10)
-def test_leaving_one_out_is_that_of_scikit_learn(seeds):
-    for seed in seeds:
-        X, y, radius = data(seed)
-        one = {"cv": model_selection.LeaveOneOut()}
-        for label in (FREQUENT, 2):
-            peer = RadiusNeighborsClassifier(radius, outlier_label=label)
-            expected = model_selection.cross_val_score(peer, X, y, **one).mean()
-            found = complete_cv(X, y, "radius", LeaveOut(1), radius=radius, outlier_label=label)
-            assert found.score == pytest.approx(expected, abs=1e-12), (seed, label)
-            assert expected_score(peer, X, y, **one, method="auto").score == pytest.approx(
-                expected, abs=1e-12
-            )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folds", [STRATA, FOLDS, model_selection.StratifiedShuffleSplit(4, test_size=0.3)])
-def test_runs_of_scikit_learn_have_the_expected_score(folds):
-    X, y, radius = data(3, n_items=50)
-    for label, scoring in ((1, "accuracy"), (FREQUENT, "accuracy"), (0, "recall_macro"), (-1, "accuracy")):
-        if scoring == "recall_macro" and folds is FOLDS:
-            continue
-        peer = RadiusNeighborsClassifier(radius, outlier_label=label)
-        ask = partial(expected_score, peer, X, y, cv=folds, scoring=scoring)
-        with pytest.warns(UserWarning, match="not in training") if label == -1 else nothing():
-            runs = ask(method="mc", n_runs=30, random_state=0)
-        exact = ask()
-        assert exact.is_exact, (label, scoring)
-        assert abs(exact.score - runs.score) < 4 * runs.std_error, (label, scoring)
-    if folds is FOLDS:
-        ask = partial(expected_score, RadiusNeighborsRegressor(9.0), X, X, cv=folds)
-        ask = partial(ask, scoring="neg_mean_squared_error")
-        exact, runs = ask(), ask(method="mc", n_runs=25, random_state=0)
-        assert exact.is_exact
-        assert abs(exact.score - runs.score) < 4 * runs.std_error
 
 
 def test_estimators_without_an_outlier_label():

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import naive_retrieval as naive
 import numpy as np
-from plain_retrieval import random_forms
+from galleries import random_forms
 from seeds import over_seeds
 
 from knnccv.retrieval import (
