@@ -112,7 +112,7 @@ def designs_of_others(case, seed):
     return pairs
 
 
-@over_seeds(6, 18)
+@over_seeds(6)
 def test_scores_without_each_sample_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:
@@ -167,7 +167,7 @@ def larger_designs(rng, y):
     yield StratifiedSubsample(per_class=sizes)
 
 
-@over_seeds(3, 5)
+@over_seeds(3)
 def test_totals_equal_runs_without_each_sample(seeds):
     """Short lists, tied and untied; every kind of training sets, and a plugin."""
     shorter = 0

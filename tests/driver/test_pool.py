@@ -91,7 +91,7 @@ def enumerated(D, y, t, kinds, variant, ties, average, parameters):
     return naive.mean(per_item)
 
 
-@over_seeds(12, 36)
+@over_seeds(12)
 def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:
@@ -121,7 +121,7 @@ def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     assert compared > 50
 
 
-@over_seeds(3, 20)
+@over_seeds(3)
 def test_the_runs_of_a_pool_are_its_training_sets(seeds):
     """Each run has the score of one training set, as often as the design says."""
     rules = (("nn", {}), ("knn", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2}))
@@ -200,7 +200,7 @@ def test_regression_of_a_pool_equals_the_enumeration():
     assert found.score == pytest.approx(np.mean(errors), rel=1e-13)
 
 
-@over_seeds(4, 40)
+@over_seeds(4)
 def test_a_surface_of_a_pool_has_the_scores_of_complete_cv(seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -286,7 +286,7 @@ def score_without(j, D, y, **asked):
     return complete_cv(D[:, rest], y[rest], **asked).score
 
 
-@over_seeds(4, 40)
+@over_seeds(4)
 def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
     compared = 0
     for seed in seeds:

@@ -103,7 +103,7 @@ def test_rules_with_kernels_can_be_sampled(rules):
     tally.check()
 
 
-@over_seeds(6, 40)
+@over_seeds(6)
 def test_sets_of_groups_are_drawn_for_samples_with_too_many(seeds, monkeypatch):
     """Of the samples, and of a pool for a test set; the others are exact."""
     tally, n_sampled = Tally(), []

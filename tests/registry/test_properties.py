@@ -238,7 +238,7 @@ def check_against_general_kernels(monkeypatch, X, y, design, k):
     return found
 
 
-@over_seeds(4, 12)
+@over_seeds(4)
 @pytest.mark.usefixtures("contested")
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
@@ -246,7 +246,7 @@ def test_votes_equal_the_enumeration(seeds):
         check_votes(seed, BY_CLASS)
 
 
-@over_seeds(8, 24)
+@over_seeds(8)
 @pytest.mark.usefixtures("contested")
 def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
     for seed in seeds:
@@ -264,7 +264,7 @@ def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
         check_against_general_kernels(monkeypatch, X, y, design, k)
 
 
-@over_seeds(8, 24)
+@over_seeds(8)
 def test_many_votes_of_two_classes_equal_the_enumeration(monkeypatch, seeds):
     """Kernels for so many votes that no table holds them, here of few."""
     monkeypatch.setattr(votes, "MAX_MARKED_NEIGHBORS", 0)

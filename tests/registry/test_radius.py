@@ -69,7 +69,7 @@ def listed_score(case, y, rule, listed, average="pooled"):
     return naive.complete(case.distances, y, rule, listed, average, "index", n_nearest=len(y))
 
 
-@over_seeds(5, 60)
+@over_seeds(5)
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
@@ -93,7 +93,7 @@ def test_votes_equal_the_enumeration(seeds):
                 assert abs(Fraction(found.score) - expected) <= found.error_bound < 1e-11, where
 
 
-@over_seeds(5, 60)
+@over_seeds(5)
 def test_errors_equal_the_enumeration(seeds):
     for seed in seeds:
         case = problem(seed, most=8)
@@ -157,7 +157,7 @@ def data(seed, n_items=60, n_classes=3):
     return np.round(X, 1), y, float(np.random.default_rng(seed).choice([0.32, 0.51, 0.72, 1.13]))
 
 
-@over_seeds(2, 10)
+@over_seeds(2)
 def test_one_training_set_is_scored_as_by_scikit_learn(seeds):
     for seed in seeds:
         X, y, radius = data(seed)
@@ -192,7 +192,7 @@ def test_estimators_without_an_outlier_label():
     assert found.score == complete_cv(X, y, "radius", StratifiedKFold(4), radius=9.0).score
 
 
-@over_seeds(2, 20)
+@over_seeds(2)
 def test_groups_are_sampled(seeds):
     for seed in seeds:
         case = problem(seed, most=8)

@@ -61,7 +61,7 @@ def moments(distances, y, listed, average, ties, k):
     return found
 
 
-@over_seeds(8, 24)
+@over_seeds(8)
 def test_errors_their_parts_and_predictions_equal_the_enumeration(seeds):
     """Parts are those of the mean prediction over all training sets, not the mean of each size's."""
     for seed in seeds:
@@ -162,7 +162,7 @@ def some_design(rng, case, seed, kinds, needed):
     return pairs[int(rng.integers(len(pairs)))] if pairs else None
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_weighted_votes_equal_the_enumeration(seeds):
     for seed, form, kinds in product(seeds, WEIGHTS, (FIXED, STRATIFIED)):
         check_weighted_votes(seed, form, kinds)
@@ -203,7 +203,7 @@ def check_weighted_votes(seed, form, kinds):
         assert abs(found.score - expected) <= found.error_bound + 1e-14, (seed, pair[0], asked)
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_weighted_errors_equal_the_enumeration(seeds):
     """ "pairs": weights of the pair that are divided by K."""
     for seed, form in product(seeds, [*WEIGHTS, "pairs"]):

@@ -58,7 +58,7 @@ def brackets(full, cut, note):
     assert cut.truncated > 0 or cut["ap"].error_bound < 1e-11, note
 
 
-@over_seeds(16, 48)
+@over_seeds(16)
 def test_brackets_contain_the_value_of_the_whole_matrix(seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def test_brackets_contain_the_value_of_the_whole_matrix(seeds):
             brackets(full, cut, f"seed {seed}, depth {depth}")
 
 
-@over_seeds(10, 30)
+@over_seeds(10)
 def test_brackets_are_those_of_all_completions(seeds):
     """The smallest and the largest mean over all orders of the items that are not listed."""
     for seed in seeds:
