@@ -84,10 +84,12 @@ def run_in(session: nox.Session, name: str, *command: str, **more: str) -> None:
 
 def tools(session: nox.Session, *command: str, **more: str) -> None:
     """Run a command beside the tests, with an environment for all that is not a test of knnccv itself."""
-    if not (CHECK / "tools").exists():
+    installed = CHECK / "tools/installed"
+    if not installed.exists():
         needed = nox.project.dependency_groups(PROJECT, "lint", "bench", "docs", "release")
         needed = [each for each in needed if not each.startswith("knnccv")]
         run_in(session, "tools", "pip", "install", "--quiet", ".[test]", "./papers", *needed)
+        installed.touch()
     run_in(session, "tools", *command, **more)
 
 
