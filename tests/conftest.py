@@ -16,6 +16,7 @@ import pooch  # noqa: F401 - now, or its log would keep the stream of the first 
 import pytest
 from seeds import FIRST
 
+import knnccv
 from knnccv.datasets import _download
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "datasets"
@@ -34,8 +35,15 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_report_header() -> str:
-    """Tell the seed that repeats today's random problems."""
-    return f"KNNCCV_SEED={FIRST}"
+    """Tell the seed that repeats today's random problems, and what is tested."""
+    return f"KNNCCV_SEED={FIRST}, knnccv from {knnccv.__file__}"
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to test another knnccv than that of the environment which ``KNNCCV_FROM`` names."""
+    if not Path(knnccv.__file__).is_relative_to(os.environ.get("KNNCCV_FROM", "/")):
+        msg = f"knnccv comes from {knnccv.__file__}"
+        raise pytest.UsageError(msg)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ Y = RNG.integers(0, 3, 40)
 TIED = RNG.integers(0, 4, (40, 2)).astype(float)
 
 
-@over_seeds(45, 135)
+@over_seeds(45)
 def test_equals_the_list_of_all_bootstrap_samples(seeds):
     for seed in seeds:
         case, rng = problem(seed, most=6), np.random.default_rng(seed)
@@ -136,7 +136,7 @@ def test_the_rate_is_clipped():
     assert better.score_632_plus == better.score_632 == pytest.approx(1)
 
 
-@over_seeds(2, 6)
+@over_seeds(2)
 def test_the_rate_is_0_where_the_prediction_is_the_same_for_all(seeds):
     """A vote of all others has one answer: its apparent error is the one without information."""
     for seed in seeds:

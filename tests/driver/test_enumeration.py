@@ -89,7 +89,7 @@ def check_confusion(question, average, floating, rational):
     assert (matrix * worth).sum() == pytest.approx(floating.score, abs=1e-12), question.where
 
 
-@over_seeds(5, 10)
+@over_seeds(5)
 def test_every_rule_design_tie_rule_and_average(seeds):
     for seed in seeds:
         for q, question in enumerate(questions(seed, RULES, every=5)):
@@ -126,7 +126,7 @@ def tied_groups(seed):
     return case, pairs
 
 
-@over_seeds(4, 12)
+@over_seeds(4)
 def test_many_ties_among_groups_of_many_sizes(seeds):
     for seed in seeds:
         case, pairs = tied_groups(seed)
@@ -135,7 +135,7 @@ def test_many_ties_among_groups_of_many_sizes(seeds):
             check_rational(question, "pooled")
 
 
-@over_seeds(4, 12)
+@over_seeds(4)
 def test_runs_without_groups_are_classifications_of_their_splits(seeds):
     """Each of the runs that are drawn has the score that its training set gives."""
     for seed in seeds:
@@ -153,7 +153,7 @@ def test_runs_without_groups_are_classifications_of_their_splits(seeds):
                 assert score == pytest.approx(float(right / n_tested), abs=1e-12), question.where
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_the_range_over_orders_of_ties(seeds):
     for seed in seeds:
         tied = 4 * seed + 1 + seed % 2  # a kind of problem in which many tie
@@ -247,7 +247,7 @@ def test_groups_of_one_item_are_leave_p_out():
             assert found.n_train_sets == expected.n_train_sets
 
 
-@over_seeds(1, 6)
+@over_seeds(1)
 def test_many_sets_of_groups_are_gone_through_by_case(seeds):
     """Groups of one sample are leave-p-out: 319,770 sets, and 5e16."""
     for seed in seeds:

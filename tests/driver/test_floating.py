@@ -21,8 +21,6 @@ from knnccv import (
     StratifiedSubsample,
     Subsample,
     complete_cv,
-    get_variant,
-    monte_carlo_cv,
 )
 from knnccv.kernel import Tables, Task, Variant, jit
 from knnccv.sklearn import expected_score
@@ -77,22 +75,6 @@ def test_every_way_to_sum_votes_agrees_with_rationals():
         assert abs(found.score - whole.score) <= found.error_bound + whole.error_bound
 
 
-def test_the_ways_to_sum_votes_are_taken():
-    """Check that the cases above reach the intended code paths."""
-    rule = get_variant("knn")
-    for n_classes, k, size, expected in [
-        (2, 5, 36, "table"),
-        (2, 2, 2, "counted"),
-        (4, 5, 36, "counted"),
-        (4, 30, 45, "thinned"),
-    ]:
-        n_items = 75 if k == 30 else 45
-        task = Task((size,), (n_items,), stratified=False, held_out=1, n_classes=n_classes)
-        fields = rule.tables(task, **rule.settings({"n_neighbors": k})).integers
-        counted = "counted" if fields.counted_depth >= n_items - 1 else "thinned"
-        assert expected == ("table" if fields.table_depth > 0 else counted)
-
-
 def questions_of_hundreds():
     X, y = smooth(160, 3)
     few = smooth(70, 3)  # the fractions of votes grow long
@@ -121,37 +103,6 @@ def test_floats_agree_with_rationals_on_hundreds_of_samples():
         check_rational(Neighbors.from_data(X), y, rule, design, **parameters)
 
 
-LEFT_OUT = np.random.default_rng(3).integers(0, 9, 45)
-TIED_DESIGNS = [
-    Subsample(0.8),
-    Subsample(30),
-    KFold(7),
-    LeaveOut(1),
-    StratifiedKFold(4),
-    StratifiedSubsample(0.7),
-    StratifiedSubsample(per_class={0: 1, 1: 14, 2: 10}),
-    LeaveGroupsOut(LEFT_OUT),
-    LeaveGroupsOut(LEFT_OUT, 4),
-]
-
-
-@pytest.mark.slow
-def test_tied_does_not_depend_on_the_mode():
-    """Far from a sample there are more ties, which floating point does not look at and rationals do."""
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(15, 2)), rng.normal(size=(30, 2)).round(1)])
-    y = rng.permutation(np.repeat([0, 1, 2], [14, 15, 16]))
-    for design in TIED_DESIGNS:
-        for rule, setting in [("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})]:
-            if getattr(design, "p", 1) == 1 or rule == "nn":
-                for ties in ("index", "random"):
-                    for tol in (1e-12, 1e-3):
-                        asked = {"ties": ties, "tol": tol, **setting}
-                        floating = complete_cv(X, y, rule, design, **asked)
-                        exact = complete_cv(X, y, rule, design, exact=True, **asked)
-                        assert floating.n_tied == exact.n_tied < 45, (design, rule, asked)
-
-
 def test_what_is_never_tested_is_not_tied():
     """Class 0 always trains; of class 1, only two are as near to each other as to a sample of it."""
     X = np.array([[0.0], [1], [1], [1], [5], [6], [7], [8]])
@@ -159,22 +110,6 @@ def test_what_is_never_tested_is_not_tied():
     design = StratifiedSubsample(per_class={0: 2, 1: 3})
     for exact in (False, True):
         assert complete_cv(X, y, "nn", design, exact=exact).n_tied == 2
-
-
-@pytest.mark.slow
-def test_truncated_and_untruncated_differ_by_less_than_the_bound():
-    rng = np.random.default_rng(3)
-    n_items = 3_000
-    X = rng.normal(size=(n_items, 3))
-    y = (X[:, 0] + rng.normal(size=n_items) > 0).astype(int) + (X[:, 1] > 1)
-    near = Neighbors.from_data(X)
-    shallow = {tol: complete_cv(near, y, "knn", KFold(5), tol=tol) for tol in (1e-3, 1e-6, 1e-12)}
-    whole = complete_cv(near, y, "knn", KFold(5), tol=0)
-    assert whole.depth == n_items - 1
-    for tol, cut in shallow.items():
-        assert cut.depth < 60
-        assert 0 < abs(cut.score - whole.score) <= cut.error_bound + whole.error_bound
-        assert cut.error_bound <= tol
 
 
 def test_truncation_keeps_its_bound():
@@ -229,18 +164,6 @@ def test_exact_mode_needs_all_neighbors_that_can_matter():
     found = complete_cv(Neighbors.from_graph(graph), y, "nn", design, exact=True)
     assert found.fraction == complete_cv(D, y, "nn", design, metric="precomputed", exact=True).fraction
     assert np.isnan(found.per_item[:2]).all()
-
-
-def test_rules_agree_where_they_must():
-    X, y = smooth(90, 4)
-    for design in (Subsample(40), KFold(7), StratifiedSubsample(0.6), StratifiedSubsample(per_class=4)):
-        nearest = complete_cv(X, y, "nn", design).score
-        assert complete_cv(X, y, "knn", design, n_neighbors=1).score == pytest.approx(nearest, rel=1e-13)
-        assert complete_cv(X, y, "knn", design, n_neighbors=2).score != nearest
-        assert complete_cv(X, y, "rank", design, rank=1).score == pytest.approx(nearest, rel=1e-13)
-        wrong = complete_cv(X, y, "knn", design, n_neighbors=4, loss=1 - np.eye(4)).score
-        right = complete_cv(X, y, "knn", design, n_neighbors=4).score
-        assert wrong == pytest.approx(1 - right, rel=1e-12)
 
 
 def test_leave_one_out_equals_scikit_learn():
@@ -320,18 +243,6 @@ def test_all_training_samples_vote_where_a_random_class_has_one_more():
     splitter = StratifiedShuffleSplit(train_size=3, test_size=5, random_state=None)
     found = expected_score(rule, X, y, cv=splitter)
     assert abs(found.score - expected) <= found.error_bound < 1e-12
-
-
-@pytest.mark.slow
-def test_many_votes_neither_vanish_nor_overflow():
-    """Where the first positions are too unlikely for a double."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1361, 2)), rng.integers(0, 2, 1361)
-    near = Neighbors.from_data(X)
-    found = complete_cv(near, y, "knn", Subsample(750), n_neighbors=750)
-    assert np.isfinite(found.per_item).all()
-    runs = monte_carlo_cv(near, y, "knn", Subsample(750), n_neighbors=750, n_runs=20, random_state=0)
-    assert abs(runs.score - found.score) <= 5 * runs.std_error + 1e-3  # rough error of 20 runs
 
 
 def test_weights_of_thinned_votes():

@@ -24,7 +24,6 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
     screened_cv,
-    surface,
 )
 from knnccv.driver import AVERAGES
 from knnccv.inference import InferenceWarning
@@ -255,21 +254,6 @@ def test_table_scores_of_one_class_of_two():
         assert getattr(plain, name)(average="binary") == pytest.approx(ours)
 
 
-def test_the_pooled_table_is_not_the_mean_of_the_folds():
-    """All six partitions of four samples into two folds, listed: each fold has its own F1."""
-    X, y = np.array([[0.0], [1.0], [3.0], [7.0]]), np.array([0, 1, 1, 0])
-    folds, pairs = [], ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-    for test in pairs:
-        train = [i for i in range(4) if i not in test]
-        nearest = [min(train, key=lambda j, i=i: abs(X[i, 0] - X[j, 0])) for i in test]
-        folds.append((y[list(test)], y[nearest]))
-    result = complete_cv(X, y, "nn", KFold(2))
-    pooled = metrics.f1_score(*(np.concatenate(each) for each in zip(*folds, strict=True)), average="macro")
-    mean = np.mean([metrics.f1_score(*fold, average="macro") for fold in folds])
-    assert result.f1() == pytest.approx(pooled)
-    assert abs(result.f1() - mean) > 0.01
-
-
 SHARES = {"a": 0.7, "b": Fraction(1, 5), "c": 0.1}
 PRIORS_X = np.random.default_rng(0).normal(size=(60, 2))
 PRIORS_Y = np.repeat(["a", "b", "c"], [30, 20, 10])
@@ -297,15 +281,6 @@ def test_all_results_use_the_class_shares():
     screened = screened_cv(X, y, lambda *_: [0], KFold(5), n_runs=200, average=SHARES, random_state=0)
     exact = complete_cv(X[:, :1], y, "nn", KFold(5), average=SHARES)
     assert abs(screened.score - exact.score) < 4 * screened.std_error
-
-
-@pytest.mark.slow
-def test_surfaces_use_the_class_shares():
-    found = surface(PRIORS_X, PRIORS_Y, [1, 3], [10, 20], average=SHARES)
-    for (i, j), score in np.ndenumerate(found.scores):
-        asked = {"cv": Subsample([10, 20][j]), "n_neighbors": [1, 3][i]}
-        cell = complete_cv(PRIORS_X, PRIORS_Y, "knn", average=SHARES, **asked)
-        assert score == pytest.approx(cell.score, abs=1e-6)  # the tolerance of surfaces
 
 
 def test_intervals_and_comparisons_use_the_class_shares():

@@ -1,7 +1,6 @@
 """Rules without kernels, and kernels that see distances: random training sets against the enumeration."""
 
 import math
-from concurrent.futures import ProcessPoolExecutor
 
 import naive
 import numpy as np
@@ -31,12 +30,9 @@ from knnccv import (
     StratifiedSubsample,
     Subsample,
     complete_cv,
-    register,
-    unregister,
 )
 from knnccv.driver import AVERAGES
 from knnccv.halves import halvings_of
-from knnccv.sampled._draws import estimate
 
 
 class Tally:
@@ -107,7 +103,7 @@ def test_rules_with_kernels_can_be_sampled(rules):
     tally.check()
 
 
-@over_seeds(6, 40)
+@over_seeds(6)
 def test_sets_of_groups_are_drawn_for_samples_with_too_many(seeds, monkeypatch):
     """Of the samples, and of a pool for a test set; the others are exact."""
     tally, n_sampled = Tally(), []
@@ -227,15 +223,6 @@ def test_threads_blocks_and_depths_change_no_bit(ties, monkeypatch):
         assert complete_cv(lists, y, Nearness, cv, **{**asked, "random_state": 6}).score != once.score
 
 
-@pytest.mark.slow
-def test_processes_change_no_bit():
-    X, y = blobs(1, 60, 2)
-    with ProcessPoolExecutor(2) as pool:
-        for rule in (Nearness, Closeness):
-            found = complete_cv(X, y, rule, KFold(4), executor=pool)
-            assert np.array_equal(found.per_item, complete_cv(X, y, rule, KFold(4)).per_item)
-
-
 def test_short_lists_are_reported():
     X, y = blobs(2, 40, 2)
     short = Neighbors.from_lists(*Neighbors.from_data(X).kneighbors(6))
@@ -263,17 +250,6 @@ def test_what_a_sampled_result_has_and_what_it_has_not():
     ):  # fmt: skip
         with pytest.raises(ValueError, match="needs an exact score"):
             further()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cv", [Subsample(10), StratifiedKFold(3)])
-def test_the_stated_standard_error_is_right(cv):
-    X, y = blobs(4, 24, 2)
-    asked = {"n_neighbors": 3, "n_draws": 20, "n_jobs": 1}
-    found = [complete_cv(X, y, Nearness, cv, random_state=seed, **asked) for seed in range(400)]
-    seen = np.std([each.score for each in found], ddof=1)
-    stated = math.sqrt(np.mean([each.std_error**2 for each in found]))
-    assert 0.9 < stated / seen < 1.2  # 400 estimates know their spread to 3.5 %; one other draw adds some
 
 
 LINE, LINE_Y = np.arange(3.0)[:, None], [0, 1, 0]
@@ -307,20 +283,6 @@ def test_a_tested_sample_apart_has_a_choice(rule, k, n_draws):
     for seed in range(60):
         found = complete_cv(*pool, method="sampled", n_draws=n_draws, random_state=seed, **asked)
         assert abs(found.score - exact) < 4 * found.std_error
-
-
-def test_few_pairs_of_draws_that_disagree():
-    """Hardly any strata of the draws of seven samples have a choice."""
-    for seed in range(3):
-        rng, far = np.random.default_rng(seed), []
-        data = rng.normal(size=(7, 2)), np.arange(7) % 2, "nn", KFold(3)
-        distances = ((data[0][:, None] - data[0]) ** 2).sum(axis=2)
-        exact = float(naive.complete(distances, data[1], "nn", naive.kfold(7, 3)))
-        for start in range(60):
-            found = complete_cv(*data, method="sampled", n_draws=100, random_state=start, n_jobs=1)
-            far.append(abs(found.score - exact) / found.std_error)
-        assert sorted(far)[-2] < 4  # few pairs estimate the error roughly
-        assert max(far) < 6
 
 
 def test_one_training_sample_of_a_random_class():
@@ -362,26 +324,3 @@ def test_halves_are_scored_by_the_same_kernel():
         rows = halvings.rows(at, half)
         alone = complete_cv(X[rows], y[rows], Closeness, Subsample(0.5))
         assert found[at, half] == pytest.approx(alone.score, rel=1e-12)
-
-
-def test_the_estimate_is_that_of_a_stratified_sample():
-    """The draws are seen by no public call, and their number is close to it less one."""
-    scores = np.array([1.0, 0.0, 4.0, 3.0, 2.0, 2.0, 5.0])  # slices 0, 1, 2; a third draw of slice 0
-    slices = [[1.0, 3.0, 5.0], [0.0, 2.0], [4.0, 2.0]]
-    mean, variance = estimate(scores)
-    assert mean == pytest.approx(sum(map(np.mean, slices)) / 3, rel=1e-15)
-    assert variance == pytest.approx(sum(np.var(s, ddof=1) / len(s) for s in slices) / 9, rel=1e-15)
-
-
-def test_names_and_seeds():
-    X, y = blobs(0, 24, 2)
-    expected = complete_cv(X, y, Nearness(), KFold(3), n_draws=4, random_state=3).score
-    assert complete_cv(X, y, Nearness, KFold(3), n_draws=4, random_state=3).score == expected
-    for state in (None, np.random.default_rng(0)):
-        scores = {complete_cv(X, y, Nearness, KFold(3), n_draws=4, random_state=state).score for _ in "123"}
-        assert len(scores) > 1
-    register(Nearness)
-    try:
-        assert complete_cv(X, y, "nearness", KFold(3), n_draws=4, random_state=3).score == expected
-    finally:
-        unregister("nearness")

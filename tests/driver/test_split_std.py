@@ -56,18 +56,3 @@ def test_where_nothing_is_random_there_is_no_spread():
         found = complete_cv(X, y, "nn", design).split_std()
         assert found.std <= found.std_error < 1e-3  # 3 / 5,000 where no run of 5,000 differs
     assert complete_cv(X, np.zeros(20), "nn", KFold(4)).split_std().std == 0
-
-
-@pytest.mark.slow
-def test_threads_batches_and_seeds(monkeypatch):
-    X, y = blobs(8, 600, 3)
-    for design in (Subsample(0.8), KFold(5)):
-        result = complete_cv(X, y, "nn", design)
-        assert result.split_std(600, n_jobs=1) == result.split_std(600, n_jobs=2)
-    result = complete_cv(X[:90], y[:90], "confidence", KFold(5))
-    one = result.split_std(600)
-    assert float(one) == one.std
-    assert one == result.split_std(600, random_state=np.random.default_rng(0))
-    assert result.split_std(600, random_state=1) != one
-    monkeypatch.setattr("knnccv.runs._trials.BATCH_BYTES", 90 * 8 * 7)
-    assert result.split_std(600).std == pytest.approx(one.std, rel=1e-12)

@@ -1,11 +1,9 @@
 """What is computed, and what is said of it: equal samples once, light kernels, long questions announced."""
 
 import gc
-import json
 import os
 import subprocess
 import sys
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -22,8 +20,7 @@ import knnccv
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.driver import SlowComputationWarning
 from knnccv.hvdm import HEOM
-from knnccv.kernel import JOINT, Compiling, chain_of, jit
-from knnccv.neighbors import distinct_rows
+from knnccv.kernel import JOINT, chain_of, jit
 from knnccv_variants.votes import KNN
 
 RULES = [
@@ -113,19 +110,6 @@ def test_equal_samples_of_every_metric_and_of_short_lists(scored):
         check_alike(short, complete_cv(each_by_itself(X, depth=depth), y, "knn", KFold(4)))
 
 
-def test_lists_are_kept_for_all_samples(scored):
-    """Once, at the first depth; farther neighbors are searched for one sample of those that are alike."""
-    X, y = copies(400, 8)
-    near = Neighbors.from_data(X)
-    first = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
-    assert len(set(scored[:400])) == 400
-    assert len(scored) < 600
-    scored.clear()
-    again = complete_cv(near, y, "knn", KFold(4), n_neighbors=3)
-    assert len(scored) < 200
-    np.testing.assert_allclose(again.per_item, first.per_item, rtol=1e-12)
-
-
 def test_who_needs_a_score_of_its_own(scored):
     """Other targets, ties in the order of the rows, groups; neighbors that do not know equal samples."""
     X, y = copies(120, 6)
@@ -150,22 +134,6 @@ def test_who_needs_a_score_of_its_own(scored):
     scored.clear()
     result.tie_report()
     assert len(set(scored)) == 120
-
-
-@pytest.mark.parametrize("n_rows", [8, 500, 6_000])
-def test_distinct_rows(n_rows, monkeypatch):
-    rng = np.random.default_rng(0)
-    for dtype in (np.float64, np.float32, bool):
-        table = rng.integers(0, 2 if dtype is bool else 4, (n_rows, 3)).astype(dtype)
-        numbers = distinct_rows(np.repeat(table, 5, axis=0))
-        rows, expected = np.unique(np.repeat(table, 5, axis=0), axis=0, return_inverse=True)
-        assert numbers.max() + 1 == len(rows)
-        assert len(np.unique(np.column_stack([numbers, expected.ravel()]), axis=0)) == len(rows)
-    assert distinct_rows(rng.normal(size=(n_rows, 3))) is None  # not sought in vain
-    assert distinct_rows(rng.permutation(n_rows)[:, None] // 3) is None
-    assert distinct_rows((np.arange(n_rows) // 4)[:, None]).max() + 1 == n_rows // 4
-    monkeypatch.setattr("knnccv.neighbors._sources.mixed", lambda table: np.zeros(len(table), np.uint64))
-    assert distinct_rows(np.arange(20.0).reshape(10, 2).repeat(5, axis=0)).max() == 9
 
 
 needs_compiler = pytest.mark.skipif(
@@ -245,100 +213,6 @@ assert chain[-1].kernel.signatures
 @pytest.mark.slow
 def test_a_kernel_for_ties_is_compiled_when_items_tie():
     subprocess.run([sys.executable, "-W", "error", "-c", NEEDS], check=True, env=os.environ.copy())
-
-
-def fresh_function():
-    """A jitted function of two that no cache holds."""
-
-    @numba.njit
-    def inner(x):
-        return x + 1
-
-    @numba.njit
-    def outer(x):
-        return inner(x) * 2
-
-    return outer
-
-
-@needs_compiler
-def test_compiling_is_said_once_and_only_if_something_is_compiled(capsys, monkeypatch):
-    one, other = fresh_function(), fresh_function()
-    with Compiling("compiling", 0.0) as compiling:
-        assert one(1) == 4
-        assert other(1) == 4
-    assert capsys.readouterr().err == "compiling\n"
-    assert compiling.functions == 4
-    assert 0 < compiling.seconds < 600
-    with Compiling("compiling", 0.0) as compiling:
-        assert one(2) == 6
-    assert capsys.readouterr() == ("", "")
-    assert (compiling.functions, compiling.seconds) == (0, 0.0)
-    assert fresh_function()(1) == 4  # nobody listens any more
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(sys, "stderr", None)  # nobody reads
-    with Compiling("compiling", 0.0):
-        assert fresh_function()(1) == 4
-
-
-# Samples that all tie: one of them takes about a second, all of them an hour.
-TIED = """
-import json, os, signal, sys, threading, time, warnings
-from concurrent.futures import ThreadPoolExecutor
-import numpy as np
-from knnccv import KFold, Neighbors, StratifiedKFold, complete_cv, monte_carlo_cv, surface
-
-warnings.simplefilter("ignore")
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what a shell runs behind
-what, n_jobs = sys.argv[1], int(sys.argv[2])
-n_items, n_classes = (4000, 20) if what != "surface" else (2000, 40)
-X, y = np.arange(n_items)[:, None], np.arange(n_items) % n_classes  # equal rows would share a score
-arguments = {"executor": ThreadPoolExecutor(2)} if n_jobs == 0 else {"n_jobs": n_jobs}
-
-def ask(X, y, **arguments):
-    if what == "surface":
-        return surface(X, y, range(1, 31), [0.5], **arguments).scores
-    if what == "monte carlo":
-        return monte_carlo_cv(X, y, "knn", 5, n_runs=20, random_state=0, **arguments).scores
-    return complete_cv(X, y, "knn", 5, **arguments).per_item
-
-# Compiled first: the compiler's callbacks swallow a signal.
-few = np.random.default_rng(0).integers(0, 3, (120, 2)).astype(float), np.arange(120) % 3
-expected = ask(*few)
-Neighbors.from_data(X, "hamming").kneighbors(2)  # by the engine for many items
-near = Neighbors.from_data(X, "hamming")
-pressed = []
-
-def press():
-    pressed.append(time.time())
-    os.kill(os.getpid(), signal.SIGINT)
-
-threading.Timer(2.5, press).start()
-try:
-    ask(near, y, **arguments)
-    raised = False
-except KeyboardInterrupt:
-    raised = True
-answered = time.time() - pressed[0]
-right = ask(*few).tobytes() == expected.tobytes()
-print(json.dumps({"raised": raised, "right": right, "answered": answered, "at": time.time()}), flush=True)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("what", "n_jobs"), [("complete", 2), ("complete", 0), ("surface", 1), ("monte carlo", 1)]
-)
-def test_ctrl_c_ends_a_long_question(what, n_jobs):
-    """Within a second or two; the limit here is for a machine that does much else."""
-    asked = {"capture_output": True, "text": True, "timeout": 300, "check": False}
-    done = subprocess.run([sys.executable, "-c", TIED, what, str(n_jobs)], **asked)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["raised"]
-    assert told["right"]
-    assert time.time() - told["at"] < 10  # no thread is waited for at the end
-    assert told["answered"] < 10
 
 
 @pytest.fixture

@@ -110,19 +110,19 @@ def compare(seed, votes):
     assert r.n_tied == sum(problem.ties_of(x, votes) for x in range(len(y))), note
 
 
-@over_seeds(40, 120)
+@over_seeds(40)
 def test_the_nearest_support(seeds):
     for seed in seeds:
         compare(seed, votes=False)
 
 
-@over_seeds(24, 72)
+@over_seeds(24)
 def test_votes(seeds):
     for seed in seeds:
         compare(seed, votes=True)
 
 
-@over_seeds(12, 36)
+@over_seeds(12)
 def test_some_classes_with_shots_of_their_own(seeds):
     for seed in seeds:
         problem = Problem(3 * seed + 1)
@@ -138,7 +138,7 @@ def test_some_classes_with_shots_of_their_own(seeds):
         assert found.score == pytest.approx(float(expected), abs=1e-13), seed
 
 
-@over_seeds(16, 48)
+@over_seeds(16)
 def test_short_lists_bracket_the_score(seeds):
     for seed in seeds:
         problem = Problem(3 * seed)

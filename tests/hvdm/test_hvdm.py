@@ -50,7 +50,7 @@ def mixed_table(seed, n_items=None, most_values=5):
     return rows, labels, nominal
 
 
-@over_seeds(15, 45)
+@over_seeds(15)
 def test_distances_are_the_written_out_sums(seeds):
     for seed in seeds:
         rows, labels, nominal = mixed_table(seed)
@@ -67,7 +67,7 @@ def test_distances_are_the_written_out_sums(seeds):
         assert (np.lexsort((items, distances), axis=1) == np.arange(len(rows))).all(), seed
 
 
-@over_seeds(3, 20)
+@over_seeds(3)
 def test_groups_are_left_out_as_by_a_fit_to_the_others(seeds):
     """Also values that occur in one group only, and training sets without some class or number."""
     for seed in seeds:
@@ -99,7 +99,7 @@ def test_only_the_design_that_leaves_out_these_groups_is_exact():
         hvdm.neighbors(groups=groups[1:])
 
 
-@over_seeds(10, 30)
+@over_seeds(10)
 def test_leaving_an_item_out_is_a_refit_without_it(seeds):
     for seed in seeds:
         rows, labels, nominal = mixed_table(seed)
@@ -146,7 +146,7 @@ def large_table(seed, n_items=1100):
     return X, labels, [at for at, i in enumerate(chosen) if i >= len(numbers)]
 
 
-@over_seeds(1, 3)
+@over_seeds(1)
 def test_matrix_products_find_what_the_comparison_of_all_pairs_finds(seeds):
     for seed in seeds:
         X, labels, nominal = large_table(seed)

@@ -11,10 +11,8 @@ import numba
 import numpy as np
 import pytest
 
-from knnccv.kernel import Tables, Task, Variant, as_python, constraints_for, jit, read_as, simd
+from knnccv.kernel import Tables, Task, as_python, constraints_for, jit, read_as, simd
 from knnccv.kernel.simd import LANES
-from knnccv.sampling import step_without_replacement
-from knnccv.testing import check_variant
 
 
 class Fields(NamedTuple):
@@ -65,51 +63,6 @@ def test_the_constraints_have_the_rule_s_numbers_by_name(number):
     assert constraints_for(task, tables, n_nearest=30).n_nearest == 4, "no more than the training set has"
     assert constraints_for(task, Tables()).n_nearest == 0
     assert constraints_for(task, Tables([1, 2]), fields=Fields).integers.tolist() == [1, 2]
-
-
-@jit
-def kth_by_position(order, labels, target, constraints):
-    """P(the K-th nearest has the class), with K and the number of classes at positions of `integers`."""
-    k, n_classes = constraints.integers[0], constraints.integers[1]
-    n_train = constraints.n_train[0]
-    left = constraints.counts[0] - constraints.held_out
-    chosen = np.full(k, constraints.unit * 0)
-    chosen[0] = constraints.unit
-    score = constraints.unit * 0
-    for item in order.items:
-        if labels.classes[item] == labels.classes[target] < n_classes:
-            score += chosen[k - 1] * (n_train - k + 1) / left
-        step_without_replacement(chosen, 0, n_train, left)
-        left -= 1
-    return score
-
-
-class ByPosition(Variant):
-    """A rule from before there were names."""
-
-    name = "by_position"
-    parameters = {"n_neighbors": 2}  # noqa: RUF012
-    fixed = kth_by_position
-
-    def n_nearest(self, **parameters):
-        return parameters["n_neighbors"]
-
-    def check(self, task, **parameters):
-        if parameters["n_neighbors"] > task.train_size:
-            raise ValueError
-
-    def tables(self, task, **parameters):
-        return Tables(integers=(parameters["n_neighbors"], task.n_classes), numbers=[1.0])
-
-
-def test_a_rule_that_reads_positions_still_works():
-    settings = [{"n_neighbors": k} for k in (1, 2, 3)]
-    assert check_variant(
-        ByPosition,
-        lambda near, own, n_neighbors: int(near[n_neighbors - 1] == own),
-        parameters=settings,
-        n_cases=8,
-    )
 
 
 CALLS = """

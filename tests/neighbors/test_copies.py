@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -78,15 +77,6 @@ def test_a_report_says_it_once():
 def test_few_values_repeat_by_chance(draw, n_items):
     rng = np.random.default_rng(n_items)
     assert not copies_text(draw(rng, n_items), rng.integers(0, 2, n_items))
-
-
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, load_digits])
-def test_real_tables(load):
-    X, y = load(return_X_y=True)
-    assert not copies_text(X, y)
-    if load is not load_iris:  # of four columns of few values; a half of them repeats too often
-        rows = np.random.default_rng(0).integers(0, len(y), len(y) // 3)
-        assert copies_text(np.vstack([X, X[rows]]), np.r_[y, y[rows]])
 
 
 def test_groups_of_equal_rows():

@@ -9,7 +9,7 @@ from problems import by_brute_force, engine, grid, reference_order
 from scipy.spatial.distance import cdist
 
 from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, loo_curve, monte_carlo_cv, surface
-from knnccv.neighbors import NAMES, SPARSE_NAMES
+from knnccv.neighbors import SPARSE_NAMES
 
 pairwise = pytest.importorskip("sklearn.metrics.pairwise")
 DistanceMetric = pytest.importorskip("sklearn.metrics").DistanceMetric
@@ -209,12 +209,6 @@ def test_squares_of_neighboring_distances_are_not_blurred():
     np.testing.assert_array_equal(Neighbors.from_data(X).kneighbors(2)[0][0], [2, 1])
 
 
-def test_tanimoto_of_bits_is_jaccard_to_the_last_bit():
-    X = np.random.default_rng(0).integers(0, 2, (80, 37))
-    one, other = (Neighbors.from_data(X, metric).kneighbors(79) for metric in ("tanimoto", "jaccard"))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_mahalanobis_ties_steps_in_either_direction_and_what_a_projection_cannot_see():
     X = np.array([[0, 0], [1, 2], [-1, -2], [3, 1], [-3, -1]]) + 1000.0
     params = {"V": [[2, 0.3], [0.3, 7]]}
@@ -240,25 +234,6 @@ def test_great_circles_are_searched_by_engines():
     D = pairwise.haversine_distances(X)
     np.testing.assert_allclose(found[1], np.sort(D, axis=1)[:, 1:11], atol=1e-7)
     assert (found[1][:, 0] == 0).all()
-
-
-def test_every_name_is_known_to_expected_score():
-    neighbors = pytest.importorskip("sklearn.neighbors")
-    from sklearn.model_selection import KFold as Folds
-
-    from knnccv.sklearn import expected_score
-
-    y = np.random.default_rng(0).integers(0, 2, 40)
-    for metric in NAMES:
-        X = places(40) if metric == "haversine" else counts(40)
-        if metric == "correlation":  # which scikit-learn does not have of constant rows
-            X = X + np.arange(5)
-        params = {"VI": VI} if metric == "mahalanobis" else None
-        vote = neighbors.KNeighborsClassifier(3, metric=metric, metric_params=params)
-        found = expected_score(vote, X, y, cv=Folds(4, shuffle=True))
-        near = Neighbors.from_data(X, metric, metric_params=params)
-        assert found.is_exact
-        assert found.score == complete_cv(near, y, "knn", KFold(4), n_neighbors=3, ties="index").score
 
 
 KINDS = ["bits", "counts", "reals", "single", "bytes", "tiny", "huge"]

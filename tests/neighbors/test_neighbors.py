@@ -281,13 +281,6 @@ class TestLists:
             items[-1] = 0
             assert Neighbors.from_lists(items, approximate=True).kneighbors(1)[0][0, 0] == last
 
-    def test_distances_that_do_not_grow_along_a_list(self):
-        shuffled = DISTANCES.copy()
-        shuffled[:60] = shuffled[:60, ::-1]
-        for distances in (shuffled, np.zeros((120, 20))):
-            Neighbors.from_lists(ITEMS, distances, approximate=True)
-        Neighbors.from_lists(ITEMS[:, :1], DISTANCES[:, :1], approximate=True)
-
     @pytest.mark.filterwarnings("default")
     def test_faiss(self):
         faiss = pytest.importorskip("faiss", reason="faiss is not installed")

@@ -3,10 +3,7 @@
 import pickle
 import sys
 import threading
-import tracemalloc
 import weakref
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +15,6 @@ from scipy.stats import rankdata
 
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors import _list_readers
-from knnccv.neighbors._products import find_close
 from knnccv.retrieval import Gallery, expected_retrieval
 
 N_ITEMS, DEPTH = 600, 30
@@ -114,15 +110,6 @@ def test_all_computations_read_them(how, tmp_path):
         np.testing.assert_array_equal(question(near), question(expected))
 
 
-@pytest.mark.slow
-def test_in_processes_as_well(tmp_path):
-    """A file is opened by its path; the chunks of a dask array are computed in the worker."""
-    expected = ask(Neighbors.from_lists(ITEMS, DISTANCES))
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        for how in ("mapped", "dask"):
-            assert_same(ask(streamed(how, tmp_path, ITEMS, DISTANCES), executor=pool), expected)
-
-
 BAD = 437  # of the second chunk; not among the rows of a file that are seen at once
 MISTAKES = [
     (changed(ITEMS, (BAD, 3), 600), DISTANCES, {}, r"indices\[437, 3\] is 600; it must be between"),
@@ -167,19 +154,6 @@ def test_usual_mistakes_in_a_file_are_found_at_once(tmp_path):
     near = streamed("dask", tmp_path, ITEMS, -DISTANCES, approximate=True)
     with pytest.raises(ValueError, match=r"decrease along all lists of the chunk \[0:250\], as simil"):
         ask(near, n_jobs=1)
-
-
-def test_files_and_arrays_mix(tmp_path):
-    expected = ask(Neighbors.from_lists(ITEMS, DISTANCES))
-    items, distances = mapped(tmp_path, ITEMS, "items"), mapped(tmp_path, DISTANCES, "distances")
-    wide = mapped(tmp_path, np.repeat(np.vstack([ITEMS, ITEMS]), 2, axis=1), "wide")[N_ITEMS:, ::2]
-    for given in (
-        (items, DISTANCES.tolist()),
-        (ITEMS.tolist(), distances),
-        (np.asarray(items), DISTANCES),
-        (wide, distances),
-    ):
-        assert_same(ask(Neighbors.from_lists(*given)), expected)
 
 
 def resident(path):
@@ -321,16 +295,6 @@ def test_the_order_is_that_of_scipy(metric):
                 assert near.compare._queries is queries
 
 
-def test_haversine_and_callables():
-    rng = np.random.default_rng(4)
-    queries, gallery = (rng.uniform(-1.5, 1.5, (n, 2)).astype(np.float32) for n in (30, 50))
-    (a, b), (c, d) = queries.astype(float).T[:, :, None], gallery.astype(float).T[:, None]
-    cosine = np.clip(np.sin(a) * np.sin(c) + np.cos(a) * np.cos(c) * np.cos(b - d), -1, 1)
-    for metric, expected in (("haversine", np.arccos(cosine)), (lambda x, y: abs(x[0] - y[0]), abs(a - c))):
-        for options in ({}, {"n_neighbors": 50}):
-            assert_same_order(whole(Neighbors.between(queries, gallery, metric, **options)), expected)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_blocks_and_pieces_that_are_prepared_again_have_the_same_bits(metric, monkeypatch):
     monkeypatch.setattr("knnccv.neighbors._products.PIECE", 32)
@@ -366,57 +330,6 @@ def test_equal_items_tie_and_rows_without_direction_are_last():
         )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_memory_mapped_features_are_read_in_pieces(metric, tmp_path, monkeypatch):
-    monkeypatch.setattr("knnccv.neighbors._products.PIECE", 256)
-    for dtype in (np.float32, np.float64):
-        gallery = np.random.default_rng(0).normal(size=(40000, 32)).astype(dtype)
-        gallery.tofile(tmp_path / "gallery")
-        queries = gallery[:20] + dtype(0.1)
-        expected = whole(Neighbors.between(queries, gallery, metric))
-        with monkeypatch.context() as patch:
-            patch.setattr("knnccv.neighbors._products.PREPARED_BYTES", 0)
-            mapped = np.memmap(tmp_path / "gallery", dtype, "r", shape=gallery.shape)
-            Neighbors.between(queries[:2], mapped[:9], metric).block(0, 1)  # imports
-            tracemalloc.start()
-            near = Neighbors.between(queries, mapped, metric)
-            for start in (0, 2):
-                near.block(start, start + 2)
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-            assert peak < 4e6 < gallery.astype(float).nbytes / 2
-            np.testing.assert_array_equal(whole(near, 16), expected)
-    columns = mapped[:50, 3:9]
-    near = Neighbors.between(columns, columns)
-    assert np.shares_memory(near.compare._gallery, mapped)
-    assert near.same.tolist() == list(range(50))
-    copy = gallery[:50, 3:9]
-    np.testing.assert_array_equal(whole(near), whole(Neighbors.between(copy, copy.copy())))
-
-
-def test_a_memory_mapped_matrix(tmp_path):
-    rng = np.random.default_rng(0)
-    distances = rng.random((70, 40)).astype(np.float32)
-    query_ids, ids = rng.integers(0, 5, 70), rng.integers(0, 5, 40)
-    for order in ("C", "F"):
-        mapped = np.memmap(tmp_path / "D", np.float32, "w+", shape=distances.shape, order=order)
-        mapped[:] = distances
-        mapped.flush()
-        results = []
-        for near in (
-            distances,
-            np.memmap(tmp_path / "D", np.float32, "r", shape=distances.shape, order=order),
-            Neighbors.from_distances(mapped, queries="other"),
-        ):
-            r = expected_retrieval(near, query_ids, ids, Gallery(per_identity=2, short="all"))
-            results.append((r.cmc.tobytes(), r["ap"].per_item.tobytes()))
-        assert len(set(results)) == 1
-        mapped[9, 3] = np.nan
-        with pytest.raises(ValueError, match=r"distances\[9, 3\] is nan"):
-            expected_retrieval(mapped, query_ids, ids)
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard"])
 def test_sparse_features_have_the_order_of_dense_ones(metric):
     queries, gallery = sparse_features()
@@ -434,18 +347,6 @@ def test_sparse_features_have_the_order_of_dense_ones(metric):
         np.testing.assert_array_equal(values[:, 70:75], values[:, :5])
         for step in (1, 7):
             np.testing.assert_array_equal(whole(near, step), values)
-
-
-@pytest.mark.slow
-def test_sparse_features_are_never_dense():
-    gallery = sparse.random(3000, 10**6, 1e-5, "csr", rng=np.random.default_rng(0))  # 24 GB if dense
-    queries = gallery[:10]
-    tracemalloc.start()
-    values = Neighbors.between(queries, gallery, "cosine").block(0, 10)
-    assert tracemalloc.get_traced_memory()[1] < 1e8
-    tracemalloc.stop()
-    held = np.diff(queries.indptr) > 0
-    assert (values.argmin(axis=1) == np.arange(10))[held].all()
 
 
 def test_sparse_items_do_not_find_themselves():
@@ -486,20 +387,6 @@ def test_orders_and_ties_are_those_of_pairs(metric, values):
                 expected = whole(listed)
             found = whole(Neighbors.between(queries, gallery, metric, metric_params=params))
             np.testing.assert_array_equal(rankdata(found, axis=1), rankdata(expected, axis=1))
-
-
-def test_values_that_are_close_are_found():
-    rng = np.random.default_rng(0)
-    rows, width = 1e4 * rng.random((300, 400)), np.full(300, 1e-7)
-    rows[::3, 17] = rows[::3, 250] + rng.uniform(-0.999e-7, 0.999e-7, 100)
-    rows[1, :] = 1 + 1e-9 * np.arange(400)
-    close = np.zeros(300, bool)
-    find_close(rows, width, close)
-    np.testing.assert_array_equal(close, (np.diff(np.sort(rows, axis=1), axis=1) <= 1e-7).any(axis=1))
-    assert 100 < close.sum() < 120
-    close[:] = False
-    find_close(rows, 0 * width, close)
-    assert not close.any()
 
 
 @pytest.mark.parametrize("ties", ["index", "random"])

@@ -260,15 +260,6 @@ def test_processes():
     assert parallel_work.blas_threads() == before
 
 
-@pytest.mark.slow
-def test_loky():
-    loky = pytest.importorskip(
-        "joblib.externals.loky", reason="joblib, which brings loky, is not installed"
-    )
-    with loky.ProcessPoolExecutor(2) as processes:
-        check_everything(processes)
-
-
 N_LISTED, DEPTH, CHUNK = 3000, 20, 500
 
 
@@ -377,14 +368,6 @@ class TestCluster:
             time.sleep(0.1)
         assert not left, "the plan stayed on the cluster"
 
-    def test_a_driver_is_compiled_once_per_worker(self, cluster):
-        X, y = problem(300)
-        complete_cv(X, y, local_variant(), KFold(4), executor=cluster)
-        complete_cv(X, y, "knn", KFold(4), executor=cluster)
-        for signatures, can_compile in cluster.run(parallel_work.driver_state).values():
-            assert signatures == 1
-            assert not can_compile
-
     def test_a_task_brings_its_chunk_and_the_function_no_lists(self, cluster, monkeypatch):
         """The labels travel with the function; every task has rows of one chunk."""
         sizes, tasks = [], []
@@ -420,8 +403,8 @@ class TestCluster:
         with pytest.raises(TypeError, match=r"dask arrays whose chunks a cluster holds.* omit executor"):
             surface(held, y, [1, 3], [0.5, 0.8], executor=cluster)
 
-    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)])
-    def test_workers_may_die(self, cluster, where, n_killed, tmp_path, monkeypatch):
+    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1)])
+    def test_workers_may_die(self, cluster, where, n_killed, monkeypatch):
         """By SIGKILL, half-way: chunks are computed again; if both die, the scattered data are lost."""
         options = {}
         if where == "metric":
@@ -429,7 +412,7 @@ class TestCluster:
             expected = complete_cv(near, y, "knn", KFold(5), metric="manhattan")
             options = {"metric": lambda one, other: max(abs(one - other).sum() for _ in range(6))}
         else:
-            near, (_, y, expected) = in_dask(100) if where == "dask" else in_files(tmp_path), listed()
+            near, (_, y, expected) = in_dask(100), listed()
         for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
             monkeypatch.setattr(pool, name, 0.05 if where == "metric" else 0.005)
         all_workers(cluster)
@@ -598,37 +581,6 @@ def test_the_bar_counts_those_asked_again(monkeypatch):
     assert result.error_bound <= 1e-12
     (bar,) = shown
     assert bar.n == bar.total > 600
-
-
-def test_the_bar_is_closed_by_an_error(monkeypatch):
-    shown = bars(monkeypatch)
-    X, y = problem(100)
-
-    def metric(*_):
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        complete_cv(X, y, "knn", 5, metric=metric, progress=True)
-    assert [bar.disable for bar in shown] == [True]
-
-
-def test_tasks_grow_and_shrink_with_the_seconds_they_take():
-    pace, rows = pool.TaskSizer(1.0), np.arange(100_000)
-    assert len(pace.cut(rows, 100, 1)) == 1
-    pace.learn(1, 1e-4)
-    assert not pace.known
-    assert len(pace.cut(rows, 100, 1)) == 16
-    pace.learn(32, 32e-5)
-    assert pace.known
-    assert len(pace.cut(rows, 100, 1)) == 500  # 16 times as long, in whole blocks
-    pace.learn(500, 500e-5)
-    assert len(pace.cut(rows, 100, 1)) == 8000
-    pace.learn(32, 32e-5)  # a late one of the first
-    assert len(pace.cut(rows, 100, 1)) == 8000
-    assert len(pace.cut(rows, 100, 100)) == 500  # a share for everybody
-    pace.learn(8000, 80_000.0)  # ten seconds a sample
-    assert len(pace.cut(rows, 100, 1)) == 1
-    assert len(pace.cut(rows[:1], 100, 9)) == 1
 
 
 @pytest.mark.parametrize("where", [{"n_jobs": 1}, {"n_jobs": 4}, {"executor": Remote()}])

@@ -109,13 +109,8 @@ def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
         else:  # a search
             assert bar.n > 1
             assert bar.total is None
-    monkeypatch.setattr(
-        "knnccv._parallel.bars.Bar.begin", None
-    )  # what is refused, is refused before any work
-    with pytest.raises(TypeError, match="progress must be True or False, got 1"):
-        function(progress=1)
+    # What is refused, is refused before any work.
     monkeypatch.undo()
-    monkeypatch.undo()  # no bars are recorded: what is refused, is refused before any work
     monkeypatch.setattr(showing.Bar, "begin", None)
     with pytest.raises(TypeError, match="progress must be True or False, got 1"):
         function(progress=1)
@@ -182,17 +177,6 @@ def test_a_loop_that_is_left_does_not_bring_its_bar_back(shown):
         loop.close()
         for_each(lambda _: None, range(2), 1)
     assert [(bar.n, bar.total) for bar in shown] == [(0, 3), (2, 2)]
-
-
-def test_a_bar_with_a_delay_is_not_shown_before_its_time(shown, monkeypatch):
-    slow = partial(showing.tqdm(), delay=60)
-    monkeypatch.setattr(showing, "tqdm", lambda: slow)
-    within = []
-    with one_bar(True):
-        for _ in range(3):
-            for_each(within.append, range(3), 1)
-    assert shown[0].n == 9
-    assert shown[0].paper.getvalue() == ""
 
 
 MANY = np.random.default_rng(0).normal(size=(320, 2))

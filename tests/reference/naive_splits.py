@@ -153,16 +153,6 @@ def score(D, y, rows, variant, make_design, average, ties, **params):
     return naive.complete(distances, labels, variant, make_design(labels), average, ties, **params)
 
 
-def all_halvings(N):
-    """Return all ordered pairs of disjoint halves of N samples."""
-    n = N // 2
-    return [
-        (first, second)
-        for first in combinations(range(N), n)
-        for second in combinations([x for x in range(N) if x not in first], n)
-    ]
-
-
 def variance(pairs):
     """Return a quarter of the mean squared difference of the pairs of scores."""
     return sum(((a - b) ** 2 for a, b in pairs), Fraction(0)) / (4 * len(pairs))

@@ -2,7 +2,7 @@
 
 import warnings
 from fractions import Fraction as F
-from itertools import permutations, product
+from itertools import permutations
 
 import naive
 import numpy as np
@@ -22,17 +22,6 @@ def problem(seed, n_items, n_classes, n_distances):
     y = np.arange(n_items) % n_classes
     rng.shuffle(y)
     return D, y
-
-
-def untied(seed, n_items, n_classes):
-    """Return a problem in which no two samples of a row tie."""
-    rng = np.random.default_rng(seed)
-    D = np.array([rng.permutation(n_items) for _ in range(n_items)])
-    return D, problem(seed, n_items, n_classes, 2)[1]
-
-
-def orders(D):
-    return [naive.neighbor_order(row, x)[0] for x, row in enumerate(D)]
 
 
 VARIANTS = [
@@ -187,56 +176,6 @@ def test_random_ties_are_the_mean_over_row_orders(variant, params):
             args = (D[np.ix_(rows, rows)], y[rows], variant, design, "pooled", "index")
             by_index.append(naive.complete(*args, **params))
         assert naive.complete(D, y, variant, design, **params) == naive.mean(by_index)
-
-
-@pytest.mark.slow
-def test_score_is_the_weighted_sum_of_the_items():
-    D, y = problem(6, 7, 3, 3)
-    designs = (
-        naive.subsample(7, 4),
-        naive.stratified(y, {0: 3, 1: 1, 2: 1}),
-        naive.kfold(7, 3),
-        naive.stratified_kfold(y, 2),
-    )
-    for design in designs:
-        for variant, params in VARIANTS:
-            found = naive.scores(D, y, variant, design, **params)
-            for average in ("pooled", "item", "class"):
-                weights = naive.item_weights(y, design, average)
-                A = naive.item_means(found, design, average)
-                total = sum(w * a for w, a in zip(weights, A, strict=True) if w)
-                assert sum(weights) == 1
-                assert total == naive.total(found, y, design, average)
-                assert total == naive.mean(naive.run_scores(found, y, design, average))
-
-
-def test_kfold_is_stratified_kfold_of_one_class():
-    for k in (2, 4, 6):
-        one_class = naive.stratified_kfold([0] * 6, k).outcomes
-        assert {frozenset(folds) for folds in naive.kfold(6, k).outcomes} == set(map(frozenset, one_class))
-
-
-def test_stratified_kfold_is_the_mean_over_all_shuffles_of_the_fold_labels():
-    D, y = untied(9, 7, 2)
-    nearest, k = orders(D), 3
-    allocation = naive.stratified_allocation(y, k)
-    members = [np.flatnonzero(y == c) for c in dict.fromkeys(y.tolist())]
-    dealt = [
-        sorted(set(permutations(i for i in range(k) for _ in range(allocation[i][c])))) for c in range(2)
-    ]
-    by_fold, by_item = [], []
-    for labels in product(*dealt):
-        fold_of = np.empty(7, dtype=int)
-        for items, fold_labels in zip(members, labels, strict=True):
-            fold_of[items] = fold_labels
-        right = [int(y[next(j for j in nearest[x] if fold_of[j] != fold_of[x])] == y[x]) for x in range(7)]
-        by_item.append(F(sum(right), 7))
-        by_fold.append(
-            naive.mean([naive.mean([right[x] for x in np.flatnonzero(fold_of == i)]) for i in range(k)])
-        )
-    design = naive.stratified_kfold(y, k)
-    assert naive.complete(D, y, "nn", design) == naive.mean(by_fold)
-    assert naive.complete(D, y, "nn", design, "item") == naive.mean(by_item)
 
 
 def sklearn_folds(splitter, y):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -15,15 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import BUILT_IN, blobs, check_votes
-from scipy.stats import binom
 from seeds import over_seeds
-from threadpoolctl import threadpool_info
 
 import knnccv
 from knnccv import KFold, LeaveOut, Neighbors, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
-from knnccv.kernel import JOINT, Labels, Tables, Task, as_python, chain_of, constraints_for, simd
-from knnccv.sampling import stratified_tails, tie_times
-from knnccv.voting._stratified import degree_for
+from knnccv.kernel import JOINT, chain_of, simd
 from knnccv_variants import votes
 
 FIXED, STRATIFIED = [Subsample(0.5), KFold(4), LeaveOut(2)], [StratifiedSubsample(0.6), StratifiedKFold(3)]
@@ -214,21 +209,6 @@ def test_warm_compiles_everything():
     run(code, "-W", "error")
 
 
-@pytest.mark.slow
-def test_blas_gets_its_threads_back():
-    """Several callers at once limit it and leave in any order."""
-
-    def limits():
-        return {info["filepath"]: info["num_threads"] for info in threadpool_info()}
-
-    before = limits()
-    X, y = smooth_data(700)
-    with ThreadPoolExecutor(6) as pool:
-        calls = [pool.submit(complete_cv, X, y, "knn", 5, n_jobs=2) for _ in range(24)]
-        assert len({call.result().score for call in calls}) == 1
-    assert limits() == before
-
-
 ONE_STRATUM, BY_CLASS = (Subsample, KFold, LeaveOut), (StratifiedKFold, StratifiedSubsample)
 
 
@@ -258,7 +238,7 @@ def check_against_general_kernels(monkeypatch, X, y, design, k):
     return found
 
 
-@over_seeds(4, 12)
+@over_seeds(4)
 @pytest.mark.usefixtures("contested")
 def test_votes_equal_the_enumeration(seeds):
     for seed in seeds:
@@ -266,7 +246,7 @@ def test_votes_equal_the_enumeration(seeds):
         check_votes(seed, BY_CLASS)
 
 
-@over_seeds(8, 24)
+@over_seeds(8)
 @pytest.mark.usefixtures("contested")
 def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
     for seed in seeds:
@@ -284,7 +264,7 @@ def test_random_problems_equal_the_general_kernels(monkeypatch, seeds):
         check_against_general_kernels(monkeypatch, X, y, design, k)
 
 
-@over_seeds(8, 24)
+@over_seeds(8)
 def test_many_votes_of_two_classes_equal_the_enumeration(monkeypatch, seeds):
     """Kernels for so many votes that no table holds them, here of few."""
     monkeypatch.setattr(votes, "MAX_MARKED_NEIGHBORS", 0)
@@ -329,21 +309,6 @@ def test_very_many_votes_of_tied_samples():
         assert abs(np.mean(right) - share) <= 4 * np.sqrt(share * (1 - share) / 100) + 1e-6
 
 
-SHAPES = [
-    *[(100, 10, 51, KFold(5)), (120, 60, 31, KFold(7)), (100, 3, 40, Subsample(0.8))],
-    *[(150, 30, 60, LeaveOut(1)), (80, 4, 62, Subsample(63)), (80, 4, 16, LeaveOut(60))],
-    *[(800, 5, 20, Subsample(40)), (200, 10, 51, StratifiedKFold(5)), (250, 60, 31, StratifiedKFold(3))],
-    (600, 5, 12, StratifiedSubsample(0.05)),
-]
-
-
-@pytest.mark.slow
-def test_many_neighbors_classes_and_items_equal_the_general_kernels(monkeypatch):
-    for at, (n_items, n_classes, k, design) in enumerate(SHAPES):
-        X, y = blobs(n_items + k, n_items, n_classes, (0.3, 2.0)[at % 2])
-        check_against_general_kernels(monkeypatch, X, y, design, k)
-
-
 def test_more_than_eight_kinds(monkeypatch):
     """They are taken eight at a time."""
     sizes = [21, 22, 23, 24, 25, 26, 27, 28, 29, 31]
@@ -360,14 +325,6 @@ def test_the_bound_covers_the_rational_score():
         exact = complete_cv(X, y, "knn", design, n_neighbors=k, exact=True).fraction
         found = complete_cv(X, y, "knn", design, n_neighbors=k)
         assert abs(Fraction(found.score) - exact) <= found.error_bound
-
-
-def test_samples_that_are_never_tested_have_no_score():
-    y = np.array([0] * 12 + [1] * 9 + [2] * 2)
-    X = np.random.default_rng(0).normal(size=(len(y), 2))
-    found = complete_cv(X, y, "knn", StratifiedSubsample(per_class={0: 8, 1: 9, 2: 1}), n_neighbors=3)
-    assert np.isnan(found.per_item).any()
-    assert np.array_equal(np.isnan(found.per_item), found.weights == 0)
 
 
 def test_a_subclass_with_its_own_kernel_is_asked():
@@ -389,22 +346,6 @@ def test_a_subclass_with_its_own_kernel_is_asked():
 
     with pytest.raises(ArithmeticError):
         complete_cv(X, y, Refusing, n_neighbors=3)
-
-
-def test_tails_of_two_classes_are_those_of_each_row_alone():
-    """Rows with equally many samples of both classes share a tail; a wrong one may still be a bound."""
-    rng = np.random.default_rng(0)
-    y, rows = np.array([0] * 30 + [1] * 20), np.arange(50)
-    constraints = constraints_for(Task((15, 10), (30, 20), True, 1, 2), Tables(), n_nearest=3)
-    labels = Labels(y.astype(np.int64), np.empty((0, 0)))
-    items = Neighbors.from_data(rng.normal(size=(50, 2))).kneighbors(12)[0].astype(np.int32)
-    lengths = rng.integers(3, 13, 50)
-    together, alone = np.empty(50), np.empty(50)
-    stratified_tails(items, lengths, rows, labels, constraints, 3, together)
-    for r in rows:
-        one = slice(r, r + 1)
-        stratified_tails(items[one], lengths[one], rows[one], labels, constraints, 3, alone[one])
-    np.testing.assert_array_equal(together, alone)
 
 
 LOSS = [[0, 2, -1], [1, 0, 4], [3, 1, 1]]
@@ -459,27 +400,3 @@ def test_large_groups_behind_nearer_samples():
         expected = complete_cv(distances, y, "knn", design, **asked)
         result = complete_cv(distances, y, "knn", design, loss=np.eye(2), **asked)
         np.testing.assert_allclose(result.per_item, expected.per_item, rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_the_nearest_of_many_classes():
-    """Of seven, by generating functions, which count no times."""
-    rng = np.random.default_rng(0)
-    distances = rng.choice([1.0, 2.0, 3.0], (440, 440), p=[0.01, 0.44, 0.55])
-    y = rng.permutation(np.arange(440) % 7)
-    for design in (StratifiedKFold(3), StratifiedSubsample(0.05)):
-        expected = complete_cv(distances, y, "nn", design, tol=0, metric="precomputed")
-        result = complete_cv(distances, y, "knn", design, n_neighbors=1, tol=0, metric="precomputed")
-        np.testing.assert_allclose(result.per_item, expected.per_item, rtol=1e-12)
-
-
-def test_the_nodes_suffice():
-    """For integrands that are smooth, and peaked as only those of groups of millions of samples are."""
-    for size, end in product((65, 1000, 30_000), (1.0, 0.3, 0.01)):
-        degree = as_python(degree_for)(size, end)
-        assert degree <= size + 1
-        nodes, weights = tie_times(degree, 1.0)
-        for j in (0, 1, 5, size // 100, size // 2, size - 1):
-            # size Bin(size - 1, x)(j), whose integral to `end` is P(more than j of size).
-            found = float((weights * end * size * binom.pmf(j, size - 1, nodes * end)).sum())
-            assert found == pytest.approx(float(binom.sf(j, size, end)), rel=1e-9, abs=1e-13)

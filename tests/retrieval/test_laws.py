@@ -9,8 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from naive_retrieval import of_form
-from plain_retrieval import random_forms, random_problem
+from galleries import random_problem
 from scipy.stats import hypergeom
 
 from knnccv.retrieval import (
@@ -20,7 +19,6 @@ from knnccv.retrieval import (
     Reciprocal,
     Table,
     expected_retrieval,
-    sampled_retrieval,
 )
 
 
@@ -132,22 +130,6 @@ def test_the_walk_for_ties_equals_the_one_without():
             assert np.abs(fair[name].per_item - mean).max() < 1e-13, (shots, rank, name)
 
 
-@pytest.mark.slow
-def test_a_large_gallery_without_a_draw():
-    """All forms of one ranking, from the definition."""
-    rng = np.random.default_rng(5)
-    ids = rng.integers(0, 3, 3000)
-    distances = rng.random((2, 3000))
-    forms = tuple(random_forms(rng))
-    r = expected_retrieval(distances, [0, 1], ids, scores=forms)
-    s = sampled_retrieval(distances, [0, 1], ids, scores=forms, n_runs=2)
-    rankings = [ids[np.argsort(row)].tolist() for row in distances]
-    for form in forms:
-        values = [float(of_form(form, False)(ranking, q)) for q, ranking in enumerate(rankings)]
-        assert np.abs(r[form.name].per_item - values).max() < 1e-12 * max(1, np.abs(values).max())
-        assert np.abs(s.trials[form.name] - np.mean(values)).max() < 1e-11 * max(1, np.abs(values).max())
-
-
 TIED = ("ap", "inp", "rr", "cmc", "precision@10", "r_precision", "map@r", "recall@300")
 
 
@@ -189,15 +171,6 @@ def test_all_items_at_one_distance(n, n_right):
     assert abs(r["within 3"].score - float(expected["cmc"])) < 1e-12
     ahead = Fraction(n_right, n - n_right + 1) / n_right  # right items before the first wrong one
     assert abs(r["right ones first"].score - float(ahead if n > n_right else 1)) < 1e-12
-
-
-def test_drawn_items_at_one_distance():
-    ids = np.repeat(np.arange(3), 60)
-    gallery = Gallery(per_identity=40)
-    r = expected_retrieval(
-        np.zeros((1, 180)), [0], ids, gallery, ties="random", scores=TIED, max_rank=3, n_jobs=1
-    )
-    agree(r, closed(120, 40))
 
 
 def test_a_looser_tolerance_is_within_its_bound():

@@ -8,8 +8,7 @@ from fractions import Fraction
 import naive_retrieval as naive
 import numpy as np
 import pytest
-from plain_retrieval import random_forms, random_problem
-from scipy.spatial.distance import cdist
+from galleries import random_forms, random_problem
 from scipy.stats import t
 
 from knnccv import Neighbors
@@ -85,19 +84,6 @@ def test_distances_in_files_and_of_small_types_are_not_copied(tmp_path):
                 for given in (near, mapped, values.astype(float))
             ]
             assert found[0] == found[1] == found[2]
-
-
-def test_metrics_by_products_rank_as_scipy_does():
-    rng = np.random.default_rng(8)
-    queries, gallery = rng.normal(size=(70, 5)), rng.normal(size=(90, 5))
-    gallery[7] = gallery[50]
-    for metric, name in (("euclidean", "euclidean"), ("cosine", "cosine"), ("manhattan", "cityblock")):
-        near = Neighbors.between(queries, gallery, metric=metric)
-        values = near.block(0, 70)
-        expected = cdist(queries, gallery, name)
-        assert (np.argsort(values, kind="stable") == np.argsort(expected, kind="stable")).all()
-        assert (values[:, 7] == values[:, 50]).all()
-        assert (near.block(13, 29) == values[13:29]).all()
 
 
 def test_the_deviation_of_galleries_drawn_for_every_query():
@@ -374,33 +360,6 @@ def test_a_difference_is_that_of_the_replicates():
     for name in ("ap", "cmc"):
         assert np.isnan(alone.difference(first, name).standard_error()).all()
         assert alone.difference(first, name).difference_without is None
-
-
-@pytest.mark.slow
-def test_the_jackknife_says_how_much_other_identities_scatter():
-    """A variance of 100 values has a standard error of 14 %; the jackknife's has a bias besides."""
-    scores, errors, differences, paired = [], [], [], []
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        spread = rng.uniform(0.4, 1.3, 40)
-        centers = rng.normal(size=(40, 8))
-        query_ids, ids = np.repeat(np.arange(40), 2), np.repeat(np.arange(40), 4)
-        features = [centers[i] + spread[i, None] * rng.normal(size=(len(i), 8)) for i in (query_ids, ids)]
-        first, second = (
-            expected_retrieval(
-                Neighbors.between(*(f + noise * rng.normal(size=f.shape) for f in features)), query_ids,
-                ids, Gallery(per_identity=1), scores="ap", jackknife="identity", n_jobs=1,
-            )
-            for noise in (0.0, 0.3)
-        )  # fmt: skip
-        difference = first.difference(second)
-        scores.append(first["ap"].score)
-        errors.append(first["ap"].standard_error())
-        differences.append(difference.difference)
-        paired.append(difference.standard_error())
-    assert 0.7 < np.mean(np.square(errors)) / np.var(scores, ddof=1) < 1.6
-    assert 0.7 < np.mean(np.square(paired)) / np.var(differences, ddof=1) < 2.0
-    assert np.mean(paired) < np.mean(errors)
 
 
 def test_tied_items_are_in_every_order_unless_one_is_asked_for():

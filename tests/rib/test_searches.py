@@ -94,7 +94,7 @@ def test_majority_votes_are_those_of_scikit_learn(load):
     assert n_differing <= (0 if load is load_wine else 12)
 
 
-@over_seeds(6, 18)
+@over_seeds(6)
 def test_greedy_is_figure_2(seeds):
     for seed, fitness in itertools.product(seeds, ("cvc", "lcv")):
         rows, y = table(seed, n_items=11 + seed % 10)

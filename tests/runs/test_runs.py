@@ -151,7 +151,7 @@ def count(problem, neighbors, runs, what):
     return np.concatenate([found[block].counts for block in range(len(found))])
 
 
-@over_seeds(15, 45)
+@over_seeds(15)
 def test_every_count_of_every_run_equals_a_plain_loop(seeds):
     for seed in seeds:
         X, y, design, k = problem_of(seed)
@@ -189,7 +189,7 @@ def test_samples_that_train_in_all_folds_are_not_tested():
     np.testing.assert_array_equal(found[0].counts[:, 0], np.sum(expected, axis=1))
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_the_nearest_training_samples_of_every_run(seeds):
     for seed in seeds:
         X, y, design, _ = problem_of(seed)

@@ -62,7 +62,7 @@ def averaged(scores, y, average):
     return mean([mean([s for s, label in zip(scores, y, strict=True) if label == c]) for c in np.unique(y)])
 
 
-@over_seeds(16, 48)
+@over_seeds(16)
 def test_paths_are_those_of_enumerated_scores(seeds):
     """The scores of all pools, of the last without each sample, and the removal of the least valuable."""
     for seed in seeds:

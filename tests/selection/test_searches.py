@@ -95,7 +95,7 @@ def problem(seed, n_columns, variant):
     return X, Y if variant == "knn" else rng.integers(0, 5, 8), 1 if variant == "knn" else -1
 
 
-@over_seeds(2, 6)
+@over_seeds(2)
 def test_searches_are_those_of_enumerated_scores(seeds):
     for seed in seeds:
         for variant, metric, average, cv, design in CASES:
@@ -116,7 +116,7 @@ def test_searches_are_those_of_enumerated_scores(seeds):
                 assert abs(found.inner_score - float(score(columns))) < 1e-12, where
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_weights_are_those_of_enumerated_scores(seeds):
     for seed in seeds:
         for variant, metric, average, cv, design in CASES[seed % 2 :: 2]:

@@ -61,7 +61,7 @@ def test_scikit_learn_checks_the_estimators(model):
     assert [each["check_name"] for each in found if each["status"] == "failed"] == []
 
 
-@over_seeds(1, 10)
+@over_seeds(1)
 def test_scores_are_means_over_all_training_sets(seeds):
     """Every training set of scikit-learn's own estimators, one by one."""
     for seed in seeds:

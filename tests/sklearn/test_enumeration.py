@@ -149,7 +149,7 @@ def smallest_k(outcomes, k):
     return min(k, *(len(train) for _, some in outcomes for train, _ in some))
 
 
-@over_seeds(3, 6)
+@over_seeds(3)
 def test_scores_are_those_of_all_outcomes_with_ties(seeds):
     """Accuracy, balanced accuracy, costs, squared errors; in folds and pooled; within the stated error."""
     for seed in seeds:
@@ -195,7 +195,7 @@ def test_scores_are_those_of_all_outcomes_with_ties(seeds):
                     assert told == (True, 0.0, ties, isinstance(cv, EVERY)), where
 
 
-@over_seeds(3, 9)
+@over_seeds(3)
 def test_the_closed_form_of_groups_is_the_mean_of_the_list(seeds, monkeypatch):
     """Of one neighbor, if all classifications have equal weight or all groups one size."""
     for seed in seeds:
@@ -386,7 +386,7 @@ def exact_scorings(cv, rule, n_classes, full, pooled):
     return scorings
 
 
-@over_seeds(1, 2)
+@over_seeds(1)
 @pytest.mark.parametrize(
     "counts",
     [(4, 3), pytest.param((3, 3, 2), marks=pytest.mark.slow)],
@@ -422,7 +422,7 @@ def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
                     assert one.deterministic == isinstance(cv, EVERY), where
 
 
-@over_seeds(1, 3)
+@over_seeds(1)
 def test_errors_are_those_of_scikit_learn_on_all_splits(seeds):
     for seed in seeds:
         rng, X, y, groups = problem(seed, tied=False)
@@ -457,7 +457,7 @@ THREE_CLASSES = {  # which scikit-learn's functions refuse
 }
 
 
-@over_seeds(1, 4)
+@over_seeds(1)
 def test_several_outputs_are_scored_on_all_splits(seeds):
     """Exactly by output, and by runs together, which agree on average; sets of labels as scikit-learn."""
     errors = defaultdict(list)
@@ -510,7 +510,7 @@ def test_several_outputs_are_scored_on_all_splits(seeds):
         assert np.max(np.abs(each)) < 7, scoring
 
 
-@over_seeds(2, 15)
+@over_seeds(2)
 def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
     """Of unequal groups, in folds and pooled; as if there were too many to go through."""
     errors = defaultdict(list)

@@ -60,7 +60,7 @@ SCORES = {"pooled": metrics.accuracy_score, "class": metrics.balanced_accuracy_s
 
 @pytest.mark.filterwarnings("ignore:The least populated class", "ignore:y_pred contains classes")
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
-@over_seeds(1, 5)
+@over_seeds(1)
 def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
     """Points without ties in distance, classes of unequal size, a grid of K in any order."""
     for seed in seeds:
@@ -105,7 +105,7 @@ def plain_run(X, y, ks, splits):
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class", "ignore:y_pred contains classes")
-@over_seeds(2, 6)
+@over_seeds(2)
 def test_balanced_accuracy_is_that_of_grid_searches(seeds):
     """Within training sets the mean over inner folds; outside that of all test sets together."""
     for seed in seeds:
@@ -143,7 +143,7 @@ def nested_groups(X, y, groups, ks, score):
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes")
 @pytest.mark.parametrize("average", SCORES)
-@over_seeds(2, 20)
+@over_seeds(2)
 def test_groups_are_left_out_inside_and_outside_as_by_scikit_learn(average, seeds):
     """Groups and classes of unequal size; some classes are in one group only."""
     for seed in seeds:
@@ -177,7 +177,7 @@ def test_of_many_groups_some_are_drawn():
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes")
-@over_seeds(1, 4)
+@over_seeds(1)
 def test_distances_fitted_to_labels_are_fitted_within_each_training_set(seeds):
     """HVDM, for each pair of groups that are left out, beside a distance that knows no labels."""
 
@@ -214,7 +214,7 @@ def test_distances_fitted_to_labels_are_fitted_within_each_training_set(seeds):
         assert both.inner_score >= max(pair)
 
 
-@over_seeds(2, 6)
+@over_seeds(2)
 def test_ties_follow_the_order_of_rows_in_a_plain_loop(seeds):
     """Tied distances, tied votes, and candidates that tie."""
     for seed in seeds:
