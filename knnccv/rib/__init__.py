@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._refusals import need
 from ._search import Evaluator as Evaluator
 from ._search import Setting as Setting
 from ._search import greedy as greedy
@@ -33,13 +34,9 @@ def __getattr__(name: str) -> Any:
     if name != "RIBClassifier":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    try:
-        from ._classifier import RIBClassifier
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "sklearn":
-            raise
-        msg = 'knnccv.rib needs scikit-learn: pip install "knnccv[sklearn]"'
-        raise ImportError(msg) from error
+    need("sklearn", "sklearn", "knnccv.rib needs scikit-learn")
+    from ._classifier import RIBClassifier
+
     globals()[name] = RIBClassifier
     return RIBClassifier
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .._refusals import need
 from ._condense import Condensed, condense
 from ._condense_runs import CondensedCV, condensed_cv
 from ._honest import FeatureSelection, WeightSearch
@@ -49,13 +50,8 @@ def __getattr__(name: str) -> Any:
     if name not in _ESTIMATORS:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    try:
-        value = getattr(importlib.import_module("._estimators", __name__), name)
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "sklearn":
-            raise
-        msg = f'knnccv.selection.{name} needs scikit-learn: pip install "knnccv[sklearn]"'
-        raise ImportError(msg) from error
+    need("sklearn", "sklearn", f"knnccv.selection.{name} needs scikit-learn")
+    value = getattr(importlib.import_module("._estimators", __name__), name)
     globals()[name] = value
     return value
 
