@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ._refusals import need
 from ._typing import Array
 
 if TYPE_CHECKING:
@@ -28,12 +29,8 @@ SAFE_INTEGER = 2**53
 
 def data_frame(columns: dict[str, Array]) -> pd.DataFrame:
     """Return a pandas DataFrame of these columns; ImportError if pandas is missing."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        msg = 'to_frame() needs pandas: pip install "knnccv[pandas]"'
-        raise ImportError(msg) from error
-    return pd.DataFrame(columns)
+    frame: pd.DataFrame = need("pandas", "pandas", "to_frame() needs pandas").DataFrame(columns)
+    return frame
 
 
 def item_frame(labels: Array, **columns: Array) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import shutil
 import textwrap
 import webbrowser
@@ -18,9 +17,6 @@ from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
-NEEDED = ("jinja2", "altair")
-"""Packages that the page needs."""
-
 SECTIONS = ("data", "tuned", "scores", "settings", "learning", "classes", "items", "ties", "regression")
 """The sections of the page with a conclusion."""
 TITLES = {"learning": "More data", "items": "Samples"}
@@ -77,11 +73,8 @@ def _out(args: argparse.Namespace) -> Path | None:
         return None
     path = output_path("--out", "report.html" if args.out is None else args.out, args.file)
     reporting.check_ending("--out", path)
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing and path.suffix.lower() != ".json":
-        needed = ", ".join(missing)
-        msg = f'the page needs {needed}: pip install "knnccv[report]"; --json needs none'
-        raise ImportError(msg)
+    if path.suffix.lower() != ".json":
+        reporting.need_page()
     return path
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
+from .._refusals import need
 from .threads import having, here
 
 _T = TypeVar("_T")
@@ -106,10 +107,5 @@ def counted(tasks: Iterable[_T], n_tasks: int) -> Iterator[_T]:
 
 def tqdm() -> Callable[..., Any]:
     """The class of tqdm's bars; ImportError with the command that installs it."""
-    try:
-        from tqdm.auto import tqdm as found
-    except ImportError as error:
-        msg = 'a progress bar needs tqdm: pip install "knnccv[progress]"'
-        raise ImportError(msg) from error
-    bars: Callable[..., Any] = found
+    bars: Callable[..., Any] = need("tqdm.auto", "progress", "a progress bar needs tqdm").tqdm
     return bars

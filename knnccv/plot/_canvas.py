@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._refusals import need
 from .._typing import Array
 
 if TYPE_CHECKING:
@@ -56,11 +57,7 @@ def canvas(ax: Any) -> Iterator[Axes]:
     ImportError
         If matplotlib is missing.
     """
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        msg = 'knnccv.plot needs matplotlib: pip install "knnccv[plot]"'
-        raise ImportError(msg) from error
+    Axes = need("matplotlib.axes", "plot", "knnccv.plot needs matplotlib").Axes
     if ax is not None:
         if not isinstance(ax, Axes):
             msg = f"ax must be a matplotlib Axes or None, got {ax!r}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._refusals import need
 from .._typing import Array
 from .._validation import fixed_seed
 from ._canvas import ABOVE, CIRCLE, Curve, band_in_legend, canvas, check_fields, colors_of, draw_curves
@@ -385,11 +386,9 @@ def _choose_one(name: str, wanted: int | None, known: Array) -> Array:
 
 def _display(name: str, surface: Any, scores: Array, **along: Any) -> Any:
     """A display of scikit-learn with these exact test scores, and without training scores."""
-    try:
-        from sklearn import model_selection
-    except ImportError as error:
-        msg = f'{name} needs scikit-learn: pip install "knnccv[sklearn]"'
-        raise ImportError(msg) from error
+    need("sklearn", "sklearn", f"{name} needs scikit-learn")
+    from sklearn import model_selection
+
     return getattr(model_selection, name)(
         train_scores=np.full((len(scores), 1), np.nan),
         test_scores=scores[:, None],

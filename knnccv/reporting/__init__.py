@@ -19,6 +19,7 @@ from ._facts import copies_of_target as copies_of_target
 from ._facts import largest_scale as largest_scale
 from ._facts import remarks as remarks
 from ._files import Format as Format
+from ._page import need_page as need_page
 from ._reading import Table as Table
 from ._reading import read_table
 from ._reading import table_in as table_in

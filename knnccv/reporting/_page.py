@@ -7,10 +7,10 @@ import gzip
 import hashlib
 import re
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from .._refusals import need
 from ._errors import MOST_INDICES, most_confused
 from ._text import (
     EMPTY,
@@ -29,14 +29,10 @@ LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
 
 
-def require(what: str, *modules: str) -> None:
-    """Raise ImportError, with the install command, if one of these modules is missing."""
-    try:
-        for name in modules:
-            import_module(name)
-    except ImportError as error:
-        msg = f'{what}: pip install "knnccv[report]" ({error})'
-        raise ImportError(msg) from error
+def need_page() -> None:
+    """Raise ImportError, with the install command, if a package that pages need is missing."""
+    for package in ("altair", "jinja2"):
+        need(package, "report", "a page (not the numbers, .json) needs altair and jinja2")
 
 
 def render_page(answer: dict[str, Any]) -> str:
@@ -50,7 +46,7 @@ def render_page(answer: dict[str, Any]) -> str:
     ImportError
         If the extra ``[report]`` is missing.
     """
-    require("the report's page needs altair and jinja2", "altair", "jinja2")
+    need_page()
     from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures
 
     pictures = draw_pictures(answer)
@@ -98,7 +94,7 @@ def render_summary(answer: dict[str, Any]) -> str:
     ImportError
         If jinja2 is missing.
     """
-    require("the report needs jinja2", "jinja2")
+    need("jinja2", "report", "the report needs jinja2")
     return _render("summary.html.j2", answer=answer)
 
 

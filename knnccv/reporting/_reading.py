@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -345,12 +346,21 @@ class _Reader:
 
     def __init__(self, file: File, how: Format, used: Sequence[int]) -> None:
         self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
-        self.rows, self.notes, self.is_chosen = (
+        self.rows, self.notes, self.missing = (
             np.arange(len(file.lines)),
             file.notes,
-            how.missing is not None,
+            how.missing and how.missing.strip(),
         )
         self.cells = {i: self._column(i) for i in used}
+        known = {text for one in self.cells.values() for text in one.known} if self.missing else set()
+        if usual := sorted(filter(is_missing, known)):  # --missing takes the place of the usual marks
+            values = f"{', '.join(usual)} {'are values' if usual[1:] else 'is a value'}"
+            self.notes += (f"{values}, as --missing names other marks; {self._marking(usual)}",)
+
+    def _marking(self, usual: Sequence[str]) -> str:
+        """How to mark missing values by some of the usual marks as well."""
+        marks = shlex.quote(",".join([self.missing or "", *usual]))
+        return f"--missing={marks} if {'they mark' if usual[1:] else 'it marks'} a missing value"
 
     def leave_out(self, columns: Sequence[int], option: str = "") -> None:
         """Leave out the rows that lack a value in one of the columns, which a note says."""
@@ -407,7 +417,7 @@ class _Reader:
         values = self.file.values[index]
         if self.file.form == "text":
             return Cells.of(values, "", self.gaps, self.marks)
-        if (code := getattr(getattr(values, "dtype", None), "kind", "O")) in "iuf" and not self.is_chosen:
+        if (code := getattr(getattr(values, "dtype", None), "kind", "O")) in "iuf" and self.missing is None:
             numbers = values.to_numpy(np.float64, na_value=np.nan)
             if code == "f" or not (np.abs(numbers) >= EXACT).any():
                 return Cells(numbers, np.isnan(numbers))
@@ -487,7 +497,9 @@ class _Reader:
         category = "--categorical " + option if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
         hint += f", --groups {option} if its rows belong together" * self._repeats(index)
-        if alone := without_sign(cell):
+        if self.missing and is_missing(cell):
+            hint = f"; {self._marking([cell])}"
+        elif alone := without_sign(cell):
             hint = f"; write numbers alone, such as {alone}"
             hint += f", {category} if it is a category" * mixed
         elif found := readings(cell):

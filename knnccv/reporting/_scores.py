@@ -6,13 +6,14 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from .._formatting import magnitude, magnitude_of_log10, plain_fields
 from .._labels import majority_class
+from .._refusals import need
 from .._typing import Array
 from ..curves import loo_curve
 from ..inference import InferenceWarning, compare
@@ -64,13 +65,9 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
         raise TypeError(msg)
     if not names:
         return {}
-    try:
-        import_module("sklearn.metrics")
-    except ImportError as error:
-        if scoring is None:
-            return {}
-        msg = f'scoring needs scikit-learn: pip install "knnccv[sklearn]" ({error})'
-        raise ImportError(msg) from error
+    if scoring is None and find_spec("sklearn") is None:
+        return {}
+    need("sklearn", "sklearn", "scoring needs scikit-learn")
     from ..sklearn import named_scorings
 
     regression = study.task == "regression"

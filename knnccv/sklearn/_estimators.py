@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._labels import encode_labels, encode_together
+from .._refusals import need
 from .._typing import Array
 from .._validation import WRONG_WAY, check_integer, check_real, in_columns_of
 from ..driver import InexactError
@@ -37,11 +38,7 @@ _HOW = "Pass cv=WholeData() (of knnccv.sklearn) to the search or to cross_val_sc
 
 def needs_sklearn() -> None:
     """Raise ImportError with the install command if scikit-learn is missing."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        msg = 'knnccv.sklearn needs scikit-learn: pip install "knnccv[sklearn]"'
-        raise ImportError(msg) from error
+    need("sklearn", "sklearn", "knnccv.sklearn needs scikit-learn")
 
 
 @dataclass(frozen=True)

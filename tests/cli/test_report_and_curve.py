@@ -116,7 +116,7 @@ def test_the_page_and_its_conclusions(asked):
             again = run("report --open --out", "a page.html").err
         assert opened == [(folder / "a page.html").resolve().as_uri()] * 2
         assert again == "knnccv: note: no browser was found; open a page.html yourself\n"
-    with pytest.raises(Refused, match=r"the page needs altair: pip install \"knnccv\[report\]\""):
+    with pytest.raises(Refused, match=r"needs altair and jinja2: pip install \"knnccv\[report\]\""):
         knnccv("report --out page.html", without="altair")
     with pytest.raises(Refused, match=r"--out would overwrite the table t\.csv"):
         knnccv("report t.csv --target label --json --out t.csv", PLAIN)
