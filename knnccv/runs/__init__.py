@@ -5,8 +5,8 @@
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
   training samples run by run.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread.
-- `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
-  samples under them.
+- `_scalers` scales columns, and has the weights of those that are scaled within the folds; `_rescaled` the
+  nearest training samples under them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ._planes import (
 )
 from ._random_runs import RandomRuns, RandomSplits, ScoredRuns, SplitSpread, random_runs, split_spread
 from ._rescaled import RescaledSearch
-from ._scalers import scaling_of
+from ._scalers import SCALERS, read_scaling, refitted, scaled, scaling_of
 from ._trials import item_shares, nearest_in_runs, score_runs
 from ._walks import ANY, CONFUSION, RIGHT, VOTES
 
@@ -43,6 +43,7 @@ __all__ = [
     "CONFUSION",
     "NEITHER",
     "RIGHT",
+    "SCALERS",
     "VOTES",
     "Planes",
     "RandomRuns",
@@ -66,6 +67,9 @@ __all__ = [
     "nearest_in_runs",
     "pack",
     "random_runs",
+    "read_scaling",
+    "refitted",
+    "scaled",
     "scaling_of",
     "score_runs",
     "split_spread",
