@@ -171,8 +171,8 @@ class Study:
     average: str = "pooled"
     best_setting: Setting = field(init=False)
     default_setting: Setting = field(init=False)
-    lists: dict[tuple[str, str], Neighbors] = field(default_factory=dict)
-    compared: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    lists: dict[tuple[str | None, str], Neighbors] = field(default_factory=dict)
+    compared: dict[tuple[str | None, str], list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ties: float = 1.0
     effort: Effort = field(init=False)

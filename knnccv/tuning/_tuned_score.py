@@ -235,7 +235,7 @@ def tuned_score(
         std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):
         kinds = [(near, near.metric, None) for near in sources]
-    named = [[one if isinstance(one, str | None) else repr(one) for one in kind[1:]] for kind in kinds]
+    named: Any = [[one if isinstance(one, str | None) else repr(one) for one in kind[1:]] for kind in kinds]
     if len(set(map(tuple, named))) < len(kinds):
         named = [[f"{name} ({at})", kind] for at, (name, kind) in enumerate(named, 1)]
     candidates = [Candidate(k, *kind) for kind in named for k in ks]
