@@ -30,7 +30,7 @@ FEW = (1, 5, 15)
 """The K of learning curves by default, as far as they fit into the training sets."""
 ONE_SIZE = 0.8
 """The training size of validation curves by default."""
-SHOWN = ("data", "n_items", "n_features", "standardized", "test", "n_test")
+SHOWN = ("data", "n_items", "n_features", "scaling", "test", "n_test")
 """What JSON says of the table."""
 
 
@@ -121,7 +121,8 @@ def write(path: Path, found: Surface, args: argparse.Namespace) -> None:
 def lines(args: argparse.Namespace, table: Table, found: Surface, luck: Any, out: Path | None) -> Lines:
     """The table, and the name of the file."""
     n_items, n_features = table.X.shape
-    features = f"{n_features} feature{'s' * (n_features > 1)}{', standardized' * table.standardized}"
+    how = f", scaling {table.scaling}" if table.scaling else ""
+    features = f"{n_features} feature{'s' * (n_features > 1)}{how}"
     tested = "" if table.test is None else f"; tested: {table.test.source}, {len(table.test.X)} samples"
     yield "Data", f"{table.source}: {n_items} samples, {features}{tested}"
     bound = bound_text(float(found.error_bound.max()))

@@ -90,8 +90,8 @@ def check_options(args: Namespace) -> None:
     refuse(mixed and args.test, f"--test is for tables of numbers, not for --metric {metric}")
     refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
     refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
-    scales = f"--standardize cannot be given with --metric {metric}, which scales every column itself"
-    refuse(mixed and args.standardize, scales)
+    scales = f"--scaling cannot be given with --metric {metric}, which scales every column itself"
+    refuse(mixed and args.scaling not in (None, "none"), scales)
 
 
 def metric_in_words(args: Namespace) -> str:
@@ -139,14 +139,15 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
         If the table cannot be used, or the rule needs numbers and the target is text.
     """
     from .._labels import task_of
-    from ..tuning import standardized
+    from ..runs import scaled
     from ..variants import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
-    table, scale = table_of(args, mixed=mixed), args.standardize
-    if scale is None:
+    table, scaling = table_of(args, mixed=mixed), args.scaling
+    if scaling is None and args.file is None and not mixed:
         # The bundled columns differ in scale by thousands: a single one would determine the distances.
-        scale = args.file is None and not mixed
+        scaling = "standard"
+    scaling = None if scaling == "none" else scaling
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes
@@ -161,7 +162,7 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     tested = None if args.test is None else test_table(args, table)
     both = table.X if tested is None else np.concatenate([table.X, tested.X])
-    both = standardized(both) if scale else both
+    both = scaled(both, scaling) if scaling else both
     if tested is not None:
         tested = _as_numbers(tested, rule) if numeric and tested.y.dtype.kind == "U" else tested
         notes += tested.notes
@@ -173,7 +174,7 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
             )
         how["test"] = both[len(table.X) :], tested.y
         table = replace(table, test=tested)
-    table = replace(table, X=both[: len(table.X)], standardized=scale)
+    table = replace(table, X=both[: len(table.X)], scaling=scaling)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
     print_notes(_remarks(args, table, rule) if args.file is not None else ())
@@ -189,7 +190,7 @@ def _remarks(args: Namespace, table: Table, rule: Variant) -> list[str]:
     given = reporting.TableInput(
         table.X, table.feature_names, mask, (), table.y, task, "", rows, n, groups=table.groups
     )
-    scale = reporting.largest_scale(given) * (args.metric in OF_SCALE and not table.standardized)
+    scale = reporting.largest_scale(given) * (args.metric in OF_SCALE and table.scaling is None)
     names = reporting.copies_of_target(given)
     return [one.strip() for one in (*reporting.remarks(given), scale, reporting.copies_note(names)) if one]
 

@@ -303,8 +303,8 @@ class Answer:
         yield f"{table.source}: {n_items} samples, {_plural(n_features, 'feature')}"
         if table.test is not None:
             yield f"they train; tested are the {len(table.test.X)} samples of {table.test.source}"
-        if table.standardized:
-            yield "features standardized over all samples"
+        if table.scaling:
+            yield f"features scaled over all samples: {table.scaling}"
         if names:
             listed = ", ".join(names[:LISTED]) + ", …" * (len(names) > LISTED)
             yield f"{n_features - len(names)} numeric, {len(names)} categorical ({listed})"

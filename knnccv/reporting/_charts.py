@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 
 from .._formatting import rounded_up
-from ._text import EMPTY, metric_name, pair_name, setting_name, visible
+from ._text import EMPTY, SCALED, metric_name, pair_name, setting_name, visible
 
 Row = dict[str, Any]
 Spec = dict[str, Any]
@@ -88,7 +88,7 @@ def settings_chart(answer: dict[str, Any]) -> Spec | None:
     best, rows, bands, top = settings["best"], [], [], []
     for curve in settings["curves"]:
         pair = {"scaling": curve["scaling"], "metric": curve["metric"]}
-        shown = {"metric": metric_name(curve["metric"])}
+        shown = {"scaling": SCALED[curve["scaling"]], "metric": metric_name(curve["metric"])}
         run = 0  # of settings that are not worse, one beside the other
         for row in _points(curve, curve["n_neighbors"]):
             is_near = (*pair.values(), row["x"]) in near

@@ -253,7 +253,8 @@ def largest_scale(table: TableInput) -> str:
         return ""
     return (
         f"The column {quoted(table.names[widest])} varies {times:.3g} times as much as the others do in "
-        "the median, so that few columns decide the distances. Give all the same scale by --standardize."
+        "the median, so that few columns decide the distances. Give all the same scale by --scaling "
+        "standard."
     )
 
 

@@ -77,8 +77,8 @@ class Table:
         For a categorical feature, the category of every code; None for the others.
     code : tuple of str
         Python that sets `X` and `y` to the same values; empty if the file cannot be read again.
-    standardized : bool
-        Whether the features have zero mean and unit standard deviation over all samples.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"}
+        How the features are scaled, by all samples.
     left_out : tuple of str
         The names of the columns that are neither features nor the target.
     test : Table or None
@@ -100,7 +100,7 @@ class Table:
     missing: Mapping[str, int] = field(default_factory=dict)
     categories: tuple[Array | None, ...] = ()
     code: tuple[str, ...] = ()
-    standardized: bool = False
+    scaling: str | None = None
     left_out: tuple[str, ...] = ()
     test: Table | None = None
     lines: Array | None = None
@@ -118,7 +118,7 @@ class Table:
             "n_features": self.X.shape[1],
             "categorical_features": self.categorical_names,
             "n_missing": sum(self.missing.values()),
-            "standardized": self.standardized,
+            "scaling": self.scaling,
             "groups": self.groups_name,
             "test": self.test and self.test.source,
             "n_test": self.test and len(self.test.X),

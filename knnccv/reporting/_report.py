@@ -231,7 +231,7 @@ def report(
     >>> wine = load_wine()
     >>> found = knnccv.report(wine.X, wine.y, name="wine", n_neighbors=[1, 5]).to_dict()
     >>> found["scores"]["best"]["scaling"], round(found["scores"]["default"]["score"], 3)
-    ('standardized', 0.692)
+    ('standard', 0.692)
     """
     given = dict(locals())
     found = report_on(given.pop("X"), given.pop("y"), (), **given)

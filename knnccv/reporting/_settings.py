@@ -14,11 +14,11 @@ from ..curves import Surface, surface
 from ..hvdm import SupervisedDistanceWarning
 from ..inference import HalfScores, degrees_of_freedom
 from ..results import CompleteCV
-from ..tuning import SCALINGS, tuned_score
+from ..tuning import tuned_score
 from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
 from ._study import TIMES_LARGER, Setting, Study, are_unequal, depth_of_halves, keep_lists, part_of, section
 from ._table import TableInput, of_a_part, shown
-from ._text import percentage
+from ._text import SCALED, percentage
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -41,14 +41,14 @@ SCALING_NOTE = (
     "give slightly other scores."
 )
 OPTIMISTIC_NOTE = "The score of the best setting can be optimistic, since the same data chose it."
-Pair = tuple[str, str]
+Pair = tuple[str | None, str]
 
 
-def offered(study: Study) -> list[tuple[str, str]]:
+def offered(study: Study) -> list[Pair]:
     """The pairs of scaling and metric; the first is the default."""
     if not study.table.is_mixed:
-        return [(scaling, metric) for scaling in SCALINGS for metric in METRICS]
-    return [("raw", "heom"), ("raw", OPTIMISTIC)]
+        return [(scaling, metric) for scaling in SCALED for metric in METRICS]
+    return [(None, "heom"), (None, OPTIMISTIC)]
 
 
 def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
@@ -169,7 +169,7 @@ Curve = Surface | GroupCurve
 Found = dict[Pair, Curve]
 
 
-def _curve(part: Study, scaling: str, metric: str, numbers: list[int], average: str) -> Curve:
+def _curve(part: Study, scaling: str | None, metric: str, numbers: list[int], average: str) -> Curve:
     if part.groups is not None:
         weighed = replace(part, average=average)
         results = [weighed.score(Setting(scaling, metric, k)) for k in numbers]
@@ -287,7 +287,7 @@ def _note(study: Study, found: Found) -> None:
     study.notes += [HEOM_NOTE] * study.table.is_mixed + identifier_notes(study.table)
     if any(metric == OPTIMISTIC for _, metric in found):
         study.note(HVDM_NOTE if study.groups is None else HVDM_OF_GROUPS)
-    study.notes += [SCALING_NOTE] * any(scaling != "raw" for scaling, _ in found)
+    study.notes += [SCALING_NOTE] * any(scaling is not None for scaling, _ in found)
     if study.average == "class" and are_unequal(study.y):
         study.note(
             "The score is the balanced accuracy, in which all classes have equal weight. The largest class "
@@ -394,7 +394,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         return None
     mixed = part.table.is_mixed
     found = tuned_score(
-        [part.neighbors("raw", metric) for metric in metrics] if mixed else part.table.X,
+        [part.neighbors(None, metric) for metric in metrics] if mixed else part.table.X,
         part.y,
         ks,
         part.design,

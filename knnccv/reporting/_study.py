@@ -21,11 +21,11 @@ from ..halves import TOLERANCE, depth_for_halves
 from ..hvdm import HEOM, HVDM, IdentifierWarning
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..results import CompleteCV, complete_cv
+from ..runs import scaled
 from ..sampling import fixed_tail
-from ..tuning import scaled
 from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
 from ._table import Cut, TableInput, subsampled
-from ._text import metric_name, score_text
+from ._text import SCALED, metric_name, score_text
 
 MIXED = {"heom": HEOM, "hvdm": HVDM}
 """Metrics of mixed tables, which scale by themselves."""
@@ -108,16 +108,16 @@ TOL = 1e-12
 class Setting(NamedTuple):
     """A way to score: scaling of the columns, metric, number of neighbors."""
 
-    scaling: str
+    scaling: str | None
     metric: str
     n_neighbors: int
 
     def __str__(self) -> str:
-        columns = "" if self.metric in MIXED else f"{self.scaling} columns, "
+        columns = "" if self.metric in MIXED else f"{SCALED[self.scaling]} columns, "
         return f"{columns}{metric_name(self.metric)} distance, K = {self.n_neighbors}"
 
     @property
-    def pair(self) -> tuple[str, str]:
+    def pair(self) -> tuple[str | None, str]:
         """The scaling and the metric."""
         return self.scaling, self.metric
 
@@ -171,8 +171,8 @@ class Study:
     average: str = "pooled"
     best_setting: Setting = field(init=False)
     default_setting: Setting = field(init=False)
-    lists: dict[tuple[str, str], Neighbors] = field(default_factory=dict)
-    compared: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    lists: dict[tuple[str | None, str], Neighbors] = field(default_factory=dict)
+    compared: dict[tuple[str | None, str], list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ties: float = 1.0
     effort: Effort = field(init=False)
@@ -220,7 +220,7 @@ class Study:
         """Neighbors of the best setting."""
         return self.neighbors(*self.best_setting.pair)
 
-    def neighbors(self, scaling: str, metric: str) -> Neighbors:
+    def neighbors(self, scaling: str | None, metric: str) -> Neighbors:
         """The neighbors under a scaling and a metric; kept. Those of mixed tables scale by themselves."""
         if (scaling, metric) not in self.lists:
             table = self.table

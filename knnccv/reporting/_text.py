@@ -95,10 +95,14 @@ def setting_name(setting: dict[str, Any]) -> str:
     return f"{pair}, K\u00a0=\u00a0{setting['n_neighbors']}"
 
 
+SCALED = {None: "raw", "standard": "standardized", "minmax": "min-max"}
+"""The scalings that a report compares, in words."""
+
+
 def pair_name(scaling: Any, metric: Any) -> str:
     """A scaling and a metric in words; HEOM and HVDM scale by themselves."""
     name = metric_name(metric)
-    return name if metric in ("heom", "hvdm") else f"{visible(scaling)}, {name}"
+    return name if metric in ("heom", "hvdm") else f"{SCALED[scaling]}, {name}"
 
 
 def metric_name(metric: Any) -> str:

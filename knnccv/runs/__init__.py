@@ -5,8 +5,8 @@
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
   training samples run by run.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread.
-- `_scalers` has the weights of columns that are scaled within the folds, `_rescaled` the nearest training
-  samples under them.
+- `_scalers` scales columns, and has the weights of those that are scaled within the folds; `_rescaled` the
+  nearest training samples under them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ from ._random_runs import RandomSplits as RandomSplits
 from ._random_runs import ScoredRuns as ScoredRuns
 from ._random_runs import SplitSpread as SplitSpread
 from ._rescaled import RescaledSearch as RescaledSearch
+from ._scalers import SCALERS as SCALERS
+from ._scalers import read_scaling as read_scaling
+from ._scalers import refitted as refitted
+from ._scalers import scaled as scaled
 from ._scalers import scaling_of as scaling_of
 from ._trials import item_shares as item_shares
 from ._trials import nearest_in_runs as nearest_in_runs

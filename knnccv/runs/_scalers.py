@@ -1,5 +1,7 @@
 # mypy: allow-untyped-defs
-"""Scalers that are fitted within the folds: the weights of the columns under every training set.
+"""Scalings of columns: `scaled` by all samples, and weights of columns that are scaled within the folds.
+
+A scaling is None, a word of `SCALERS`, or a transformer.
 
 `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` and `RobustScaler` shift and multiply columns. Shifts
 change no difference between samples, so a training set only changes the factor of every column, its
@@ -16,17 +18,118 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
+from .._validation import as_reals
 from ..kernel import inner, jit
 from ._planes import NEITHER
 
+SCALERS = {
+    "standard": "StandardScaler",
+    "minmax": "MinMaxScaler",
+    "maxabs": "MaxAbsScaler",
+    "robust": "RobustScaler",
+}
+"""The words for scalings, and the scalers of scikit-learn that they name."""
 EPS = np.finfo(float).eps
 CANCELED = 1e-4
 """Share of the mean square below which a variance is computed again, from deviations from its own mean."""
+
+
+def read_scaling(scaling: Any) -> Any:
+    """Return the argument `scaling`, which is None, a word of `SCALERS` or a transformer.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    named = scaling is None or (isinstance(scaling, str) and scaling in SCALERS)
+    if not named and (isinstance(scaling, str | type) or not hasattr(scaling, "transform")):
+        msg = f"scaling must be None, {', '.join(map(repr, SCALERS))} or a transformer, got {scaling!r}"
+        raise ValueError(msg)
+    return scaling
+
+
+def scaled(X: Any, scaling: Any) -> Any:
+    """The columns of a table, scaled by all samples, which do not need labels for it.
+
+    Parameters
+    ----------
+    X : array or pandas.DataFrame of shape (n_items, n_features)
+        Finite numbers; for a transformer what it takes.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"} or transformer
+        As given; as scikit-learn's `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler`
+        scale by default, which need not be installed; or by a copy of the transformer that is fitted
+        without labels, with a fixed seed unless it has an integer `random_state`.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_items, n_features)
+        Or what the transformer returns.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a finite number, or the scaling is not as above.
+
+    Examples
+    --------
+    >>> from knnccv.reporting import scaled
+    >>> scaled([[1.0, 5.0], [3.0, 5.0]], "standard")
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    if not isinstance(read_scaling(scaling), str | None):
+        return refitted(scaling, X)
+    numbers = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
+    if numbers.ndim != 2:
+        msg = f"X must be a table of shape (n_items, n_features), got shape {numbers.shape}"
+        raise ValueError(msg)
+    if scaling is None:
+        return numbers
+    # Powers of two change no digit, and keep the squares of large and small values within range.
+    exponents = np.frexp(np.abs(numbers).max(axis=0))[1]
+    columns = np.ldexp(numbers, -exponents)
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    center, width = low, high - low
+    if scaling == "standard":
+        center, width = columns.mean(axis=0), columns.std(axis=0)
+    elif scaling == "maxabs":
+        center, width = np.zeros_like(low), np.maximum(-low, high)
+    elif scaling == "robust":
+        first, center, third = np.quantile(columns, [0.25, 0.5, 0.75], axis=0)
+        width = third - first
+    if scaling != "maxabs":  # rounding of the mean can make constants seem to vary
+        center = np.where(low < high, center, low)
+    unit = np.ldexp(1.0, np.minimum(-exponents, 1023))  # scikit-learn shifts a column without spread
+    return (columns - center) / np.where(width > 0, width, unit)
+
+
+def refitted(transformer: Any, X: Any, seed: int = 0) -> Any:
+    """The output of a copy of a transformer of scikit-learn that is fitted to X without labels.
+
+    Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
+    """
+    from sklearn.base import clone
+
+    copy = clone(transformer)
+    states = [
+        name
+        for name, value in copy.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and not isinstance(value, Integral)
+    ]
+    copy.set_params(**dict.fromkeys(states, seed))
+    world = np.random.get_state()  # noqa: NPY002 - it may draw from this state
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        return copy.fit(X).transform(X)
+    finally:
+        np.random.set_state(world)  # noqa: NPY002
 
 
 class Stage(NamedTuple):

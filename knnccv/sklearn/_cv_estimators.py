@@ -15,6 +15,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import preprocessing
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import (
     GridSearchCV,
@@ -27,7 +28,6 @@ from sklearn.model_selection import (
 from sklearn.model_selection import KFold as PlainFolds
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -36,6 +36,7 @@ from .._validation import as_reals, check_choice, check_integer
 from ..designs import Design, KFold, LeaveGroupsOut
 from ..driver import InexactError
 from ..inference import InferenceWarning
+from ..runs import SCALERS, read_scaling
 from ..tuning import as_list
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
@@ -44,12 +45,6 @@ from ._request import ExpectedScore, Request
 from ._runs import sample
 from ._scoring import is_costs, several
 
-SCALERS = {
-    "standard": StandardScaler,
-    "minmax": MinMaxScaler,
-    "maxabs": MaxAbsScaler,
-    "robust": RobustScaler,
-}
 CHOICES = ("best", "one-standard-error")
 MOST_NEIGHBORS = 30
 FOLDS = 5
@@ -209,12 +204,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         rule = self._rule(n_neighbors, weights=weights, metric=metric, p=p, n_jobs=self.n_jobs)
         if scaling is None:
             return rule
-        scaler = SCALERS[scaling]() if isinstance(scaling, str) and scaling in SCALERS else scaling
-        if not hasattr(scaler, "transform") or isinstance(scaler, type):
-            names = ", ".join(map(repr, SCALERS))
-            msg = f"scaling must be None, {names}, a transformer, or a list of these, got {scaling!r}"
-            raise ValueError(msg)
-        return make_pipeline(clone(scaler), rule)
+        named = isinstance(read_scaling(scaling), str)
+        scaler = getattr(preprocessing, SCALERS[scaling])() if named else clone(scaling)
+        return make_pipeline(scaler, rule)
 
     def _last(self) -> Any:
         """The nearest-neighbor rule of the fitted estimator."""

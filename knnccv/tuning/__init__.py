@@ -1,6 +1,6 @@
 """The score of a rule that is chosen within each training set: nested cross-validation, 512 runs at once.
 
-- `_tuned_score` has `tuned_score` and its result, `TunedScore`; and `scaled`, the scalings of columns.
+- `_tuned_score` has `tuned_score` and its result, `TunedScore`.
 - `_nested` draws the inner folds, counts the right answers of all candidates, inside and outside, and
   chooses.
 - `_nested_walk` has its compiled loops.
@@ -9,6 +9,6 @@
 from __future__ import annotations
 
 from ._nested import Inner
-from ._tuned_score import SCALINGS, TunedScore, as_list, scaled, standardized, tuned_score
+from ._tuned_score import TunedScore, as_list, tuned_score
 
-__all__ = ["SCALINGS", "Inner", "TunedScore", "as_list", "scaled", "standardized", "tuned_score"]
+__all__ = ["Inner", "TunedScore", "as_list", "tuned_score"]

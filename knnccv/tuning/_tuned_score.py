@@ -1,12 +1,8 @@
-"""`tuned_score`, the expected score of a rule that is chosen within each training set, and its result.
-
-Among the choices are scalings of the columns over all samples, `scaled`, which do not look at the labels.
-"""
+"""`tuned_score`, the expected score of a rule that is chosen within each training set, and its result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,15 +12,14 @@ import numpy as np
 from .._formatting import Numeric, plain
 from .._parallel import check_pool
 from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer, check_random_state
+from .._validation import check_choice, check_integer, check_random_state
 from ..driver import ScoringProblem, validate_problem
 from ..neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ..results import complete_cv
-from ..runs import draw_runs, given_runs
+from ..runs import draw_runs, given_runs, read_scaling, scaled
 from ..scorings import controlled_mean
 from ._nested import Inner, nested_runs
 
-SCALINGS = ("raw", "standardized", "min-max")
 RUNS_A_CONTROL = 20
 MOST_CONTROLS = 16
 """Each control variate takes a degree of freedom, and an exact score."""
@@ -37,7 +32,7 @@ class Candidate(NamedTuple):
 
     n_neighbors: int
     metric: str
-    scaling: str
+    scaling: str | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +51,7 @@ class TunedScore(Numeric):
         accuracy and groups the sum over the right answers of weights with which the mean run has `score`.
     choices : dict of Candidate to float
         The share of the training sets in which each candidate is chosen, in the order in which they are
-        tried. A candidate is a named tuple (n_neighbors, metric, scaling).
+        tried. A candidate is a named tuple (n_neighbors, metric, scaling) of a number and words.
     inner_score : float
         The mean best score inside the training sets, which many report.
     optimism : float
@@ -121,7 +116,7 @@ def tuned_score(
     cv: Any = 5,
     *,
     metric: Any = "euclidean",
-    scaling: str | Sequence[str] = "raw",
+    scaling: Any = None,
     inner_cv: Any = "loo",
     average: str = "pooled",
     n_runs: int = 1000,
@@ -148,8 +143,9 @@ def tuned_score(
         out one group after another, and so does the choice within each training set.
     metric : str, callable or list of them, default "euclidean"
         The metrics to choose from, as for `complete_cv`.
-    scaling : {"raw", "standardized", "min-max"} or list of them, default "raw"
-        The scalings of the columns to choose from. Columns are scaled once, by all samples.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"}, transformer, or list of these, default None
+        The scalings of the columns to choose from, as scikit-learn's scalers, or transformers. Columns are
+        scaled once, by all samples without labels, not within the training sets.
     inner_cv : {"loo"}, int, KFold or StratifiedKFold, default "loo"
         How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
         anew in every training set; their mean score counts. Groups are left out whole instead.
@@ -185,11 +181,11 @@ def tuned_score(
     >>> import knnccv
     >>> from knnccv.datasets import load_wine
     >>> wine = load_wine()
-    >>> found = knnccv.tuned_score(wine.X, wine.y, [1, 5, 9, 15], scaling=["raw", "standardized"])
+    >>> found = knnccv.tuned_score(wine.X, wine.y, [1, 5, 9, 15], scaling=[None, "standard"])
     >>> found.n_runs, found.std_error < 0.0005
     (1000, True)
     >>> print(f"{found:.3f}, K = {found.most_chosen.n_neighbors}, {found.most_chosen.scaling}")
-    0.962, K = 9, standardized
+    0.962, K = 9, standard
     """
     started = time.perf_counter()
     n_runs = check_integer("n_runs", n_runs, 1)
@@ -238,11 +234,11 @@ def tuned_score(
     if are_all:
         std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):
-        kinds = [(near, near.metric, "raw") for near in sources]
-    names = [one if isinstance(one, str) else repr(one) for _, one, _ in kinds]
-    if len(set(zip(names, (kind for *_, kind in kinds), strict=True))) < len(kinds):
-        names = [f"{name} ({at})" for at, name in enumerate(names, 1)]
-    candidates = [Candidate(k, names[at], kinds[at][2]) for at in range(len(kinds)) for k in ks]
+        kinds = [(near, near.metric, None) for near in sources]
+    named: Any = [[one if isinstance(one, str | None) else repr(one) for one in kind[1:]] for kind in kinds]
+    if len(set(map(tuple, named))) < len(kinds):
+        named = [[f"{name} ({at})", kind] for at, (name, kind) in enumerate(named, 1)]
+    candidates = [Candidate(k, *kind) for kind in named for k in ks]
     return TunedScore(
         score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
         score + optimism, optimism, optimism_std_error,
@@ -266,13 +262,12 @@ def as_list(name: str, one_or_more: Any) -> list[Any]:
     return values
 
 
-def samples(X: Any, scaling: str) -> Any:
+def samples(X: Any, scaling: Any) -> Any:
     """The samples with scaled columns."""
-    check_choice("scaling", scaling, SCALINGS)
-    if scaling != "raw" and isinstance(X, Neighbors):
-        msg = f"scaling must be 'raw' for {X!r}, which holds distances, got {scaling!r}"
+    if read_scaling(scaling) is not None and isinstance(X, Neighbors):
+        msg = f"scaling must be None for {X!r}, which holds distances, got {scaling!r}"
         raise ValueError(msg)
-    return X if scaling == "raw" else scaled(X, scaling)
+    return X if scaling is None else scaled(X, scaling)
 
 
 def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: str) -> ScoringProblem:
@@ -303,68 +298,3 @@ def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: 
     limit = "the size of the smallest training set without the samples left out of it"
     check_integer("n_neighbors", k, 1, least - left_out, limit)
     return problem
-
-
-def scaled(X: Any, scaling: str) -> Array:
-    """The columns of a table, scaled over all samples.
-
-    Parameters
-    ----------
-    X : array or pandas.DataFrame of shape (n_items, n_features)
-        Finite numbers.
-    scaling : {"raw", "standardized", "min-max"}
-        As given; zero mean and unit standard deviation; or from 0 to 1. Scaled constant columns are 0.
-
-    Returns
-    -------
-    float64 ndarray of shape (n_items, n_features)
-
-    Raises
-    ------
-    ValueError
-        If a value is not a finite number, or the scaling is not as above.
-
-    Examples
-    --------
-    >>> from knnccv.reporting import scaled
-    >>> scaled([[1.0, 5.0], [3.0, 5.0]], "standardized")
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
-    check_choice("scaling", scaling, SCALINGS)
-    numbers = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
-    if numbers.ndim != 2:
-        msg = f"X must be a table of shape (n_items, n_features), got shape {numbers.shape}"
-        raise ValueError(msg)
-    if scaling == "raw":
-        return numbers
-    return standardized(numbers) if scaling == "standardized" else min_max_scaled(numbers)
-
-
-def standardized(X: Array) -> Array:
-    """The columns scaled to zero mean and unit standard deviation over all samples; constant ones are 0."""
-    shifted, varies = _within_range(X)
-    return _divided(shifted - shifted.mean(axis=0), shifted.std(axis=0), varies)
-
-
-def min_max_scaled(X: Array) -> Array:
-    """The columns scaled to the range from 0 to 1 over all samples; constant ones are 0."""
-    shifted, varies = _within_range(X)
-    low = shifted.min(axis=0)
-    return _divided(shifted - low, shifted.max(axis=0) - low, varies)
-
-
-def _within_range(X: Array) -> tuple[Array, Array]:
-    """The columns times powers of two, and which of them are not constant.
-
-    Powers of two change no digit, and keep the squares of large and small values within range. Which
-    columns vary is known beforehand, as rounding of the mean can make constants seem to vary.
-    """
-    exponents = np.frexp(np.abs(X).max(axis=0))[1]
-    return np.ldexp(X, -exponents), X.max(axis=0) > X.min(axis=0)
-
-
-def _divided(columns: Array, width: Array, varies: Array) -> Array:
-    out: Array = np.zeros_like(columns)
-    np.divide(columns, width, out=out, where=varies)
-    return out

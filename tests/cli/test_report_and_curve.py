@@ -174,7 +174,7 @@ def test_the_numbers_are_those_of_surface():
     points = [1, 2], [4, 0.5, 8]
     for options, features, more in (
         ("", X, {}),
-        ("--standardize --average class", scaled(X), {"average": "class"}),
+        ("--scaling standard --average class", scaled(X), {"average": "class"}),
         ("--drop y --metric manhattan", X[:, :1], {"metric": "manhattan"}),
         ("--ties index --variant rank", X, {"ties": "index", "variant": "rank"}),
         ("--parameter loss=[[0,1],[5,0]]", X, {"loss": [[0, 1], [5, 0]]}),
@@ -182,7 +182,7 @@ def test_the_numbers_are_those_of_surface():
         answer = numbers(f"curve t.csv --target label {SMALL} {options}", PLAIN)
         check_same(answer, surface(features, LABEL, *points, **more))
         assert (answer["n_items"], answer["n_features"]) == (12, features.shape[1])
-        assert answer["standardized"] == ("--standardize" in options)
+        assert answer["scaling"] == ("standard" if "--scaling" in options else None)
     answer = numbers(f"curve t.csv --target price {SMALL} --variant regression", PRICES)
     check_same(answer, surface(X, PRICE, *points, "regression"))
     rows = [(x, "" if x % 5 == 0 else y, "uv"[x % 2], c) for x, y, c in ROWS]
@@ -199,7 +199,7 @@ def test_the_bundled_data_and_the_default_points():
     answer = numbers("curve --train-sizes 0.1,0.5")
     check_same(answer, surface(features, y, [1, 5, 15], [0.1, 0.5]))
     assert numbers("curve --train-sizes 7")["n_neighbors"] == [1, 5]
-    answer = numbers("curve --kind validation --no-standardize")
+    answer = numbers("curve --kind validation --scaling none")
     check_same(answer, surface(load_wine().X, y, None, [0.8]))
     assert answer["n_neighbors"] == list(range(1, 31))
     assert numbers("curve --train-sizes 20 --n-neighbors '1,3-5, 4'")["n_neighbors"] == [1, 3, 4, 5]

@@ -502,7 +502,7 @@ class TestRemarks:
         assert text.count("knnccv: note: The ") == bool(said) or (said and "varies" in text)
         assert said in text
         if "varies" in said:
-            assert said not in knnccv(f"{self.SCORE} --standardize", csv("a b c y", *plain.values()))
+            assert said not in knnccv(f"{self.SCORE} --scaling standard", csv("a b c y", *plain.values()))
             assert said not in knnccv(f"{self.SCORE} --metric heom", csv("a b c y", *plain.values()))
 
     @pytest.mark.parametrize("single", [0, 5])

@@ -354,7 +354,7 @@ class Check:
         how = {"n_runs": tuned["n_runs"], "random_state": 0}
         how["average"] = "class" if self.average == "class" else "pooled"
         if tuned["metrics"][0] == "heom":
-            X = [self.near({"scaling": "raw", "metric": metric}) for metric in tuned["metrics"]]
+            X = [self.near({"scaling": None, "metric": metric}) for metric in tuned["metrics"]]
         else:
             X, how = self.X, how | {"metric": tuned["metrics"], "scaling": tuned["scalings"]}
         direct = knnccv.tuned_score(X, self.y, tuned["n_neighbors"], self.design, **how)

@@ -327,7 +327,7 @@ def test_a_metric_that_misses_a_scaling_is_not_tried(monkeypatch):
     curve = _settings._curve
 
     def refusing(part, scaling, metric, *more):
-        if (scaling, metric) == ("min-max", "cosine"):
+        if (scaling, metric) == ("minmax", "cosine"):
             raise ValueError("no angle")
         return curve(part, scaling, metric, *more)
 

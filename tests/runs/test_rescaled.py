@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA
@@ -14,7 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
-from knnccv.runs import RescaledSearch, scaling_of
+from knnccv.runs import SCALERS as WORDS
+from knnccv.runs import RescaledSearch, scaled, scaling_of
 from knnccv.runs import _rescaled as rescaled
 
 SCALERS = {
@@ -324,3 +326,14 @@ def test_what_scikit_learn_itself_must_run():
     before = X.copy()
     scaling_of([StandardScaler(copy=False), MinMaxScaler(copy=False)], X)
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_scale_as_the_scalers_that_they_name(word):
+    X = np.random.default_rng(0).normal(size=(41, 6)) * [1, 1e-9, 1e9, 0, 0, 1] + [0, 1, 0, 7, 0, 0]
+    X[4:, 5] = 0.5  # no spread between the quartiles, for which one value changes nothing
+    scaler = getattr(preprocessing, WORDS[word])()
+    np.testing.assert_allclose(scaled(X, word), scaler.fit_transform(X), rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(scaled(X, scaler), scaler.fit_transform(X))
+    huge = scaled(X[:, [0]] * [1e-300, 1e300, 2.0**-1000], word)
+    np.testing.assert_allclose(huge, scaled(X[:, [0, 0, 0]], word), rtol=1e-12)

@@ -343,21 +343,24 @@ def test_one_candidate_has_the_exact_score_and_no_optimism_but_that_of_smaller_s
         assert found.score == pytest.approx(exact.score)
         assert found.std_error < 2e-12
         assert found.std == pytest.approx(float(exact.split_std()), rel=0.15)
-        assert found.choices == {(3, "euclidean", "raw"): 1.0}
+        assert found.choices == {(3, "euclidean", None): 1.0}
         assert abs(found.optimism) < 0.02
 
 
 def test_metrics_and_scalings_are_candidates_in_order():
     X, y = data(2)
-    scalings, metrics = ["raw", "standardized"], ["euclidean", "manhattan"]
+    scalings, metrics = [None, "standard"], ["euclidean", "manhattan"]
     found = tuned_score(X, y, [1, 5], 4, metric=metrics, scaling=scalings, n_runs=100)
     wanted = [(k, metric, scaling) for metric in metrics for scaling in scalings for k in (1, 5)]
     assert list(found.choices) == wanted
     assert sum(found.choices.values()) == pytest.approx(1)
     assert found.choices[found.most_chosen] == max(found.choices.values())
     alone = tuned_score(StandardScaler().fit_transform(X), y, [1, 5], 4, n_runs=100)
-    scaled = tuned_score(X, y, [1, 5], 4, scaling="standardized", n_runs=100)
+    scaled = tuned_score(X, y, [1, 5], 4, scaling="standard", n_runs=100)
     np.testing.assert_array_equal(alone.scores, scaled.scores)
+    by_step = tuned_score(X, y, [1, 5], 4, scaling=StandardScaler(), n_runs=100)
+    np.testing.assert_array_equal(by_step.scores, alone.scores)
+    assert by_step.most_chosen.scaling == "StandardScaler()"
     assert float(found) == found.score
     assert f"{found:.2f}" == f"{found.score:.2f}"
     one, two = (

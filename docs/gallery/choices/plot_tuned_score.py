@@ -15,7 +15,7 @@ from knnccv import tuned_score
 from knnccv.datasets import load_wine
 
 wine = load_wine()
-tuned = tuned_score(wine.X, wine.y, range(1, 31), scaling=["raw", "standardized"], random_state=0)
+tuned = tuned_score(wine.X, wine.y, range(1, 31), scaling=[None, "standard"], random_state=0)
 print(tuned)
 print(f"the best inner score is too high by {100 * tuned.optimism:.2f} points")
 

@@ -29,7 +29,7 @@ print(expected_score(rule, wine.X, wine.y, cv=folds, scoring="f1_macro", random_
 # The score of a K that is chosen within each training set, and how often each K is chosen:
 
 tuned = tuned_score(
-    wine.X, wine.y, n_neighbors=range(1, 32, 2), scaling="standardized", n_runs=300, random_state=0
+    wine.X, wine.y, n_neighbors=range(1, 32, 2), scaling="standard", n_runs=300, random_state=0
 )
 print(tuned)
 print(f"the best inner score is too high by {tuned.optimism:.4f}")
