@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOMES = {name: home for home, name in re.findall(r"^from \.(\w*) import (\w+)", _STUB, re.MULTILINE)}
+_HOMES = {name: home for home, name in re.findall(r"^from \.([\w.]*) import (\w+)", _STUB, re.MULTILINE)}
 
 __all__ = sorted(_HOMES)
 

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._typing import Array
+from ._base.typing import Array
+from ._core.driver import ScoringProblem, validate_problem
+from ._core.luck.runs import draw_runs
+from ._core.scores.montecarlo import monte_carlo_cv
+from ._core.scores.results import complete_cv
 from .designs import Design, StratifiedSubsample, Subsample
-from .driver import ScoringProblem, validate_problem
 from .kernel import Variant, compile_kernel
-from .montecarlo import monte_carlo_cv
+from .kernel.registry import get_variant
 from .neighbors import Neighbors
-from .results import complete_cv
-from .runs import draw_runs
-from .variants import get_variant
 
 __all__ = ["check_variant"]
 

@@ -34,7 +34,7 @@ from knnccv import (
     rib,
 )
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
-from knnccv.hvdm import HEOM
+from knnccv.neighbors.hvdm import HEOM
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, condensed_cv, search_weights, select_features
 from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, ccv_scorer, expected_score
@@ -238,7 +238,7 @@ def bits(arrays):
 
 CUT = {
     "rib._sweep.BLOCK": 17,
-    "scorings._vote_laws.BLOCK": 17,
+    "_core.luck.scorings._vote_laws.BLOCK": 17,
     "episodes._sampled.BLOCK": 17,
 }
 """What decides in which parts sums are added or numbers drawn, so that threads have something to do."""
@@ -247,13 +247,13 @@ BLOCKS = {
     "neighbors.Between.rows_at_once": property(lambda _: 7),
     "neighbors._engines.brute_force.FAST_BYTES": 1,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
-    "montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
+    "_core.scores.montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
     "episodes._passes.MOST_ROWS": 7,
     "episodes._passes.FEWEST_ROWS": 3,
     "selection._condense_scores.BLOCK": 7,
     "selection._scorer.FAST_BYTES": 8 * N_ITEMS * 7,
     "selection._scorer.SCORE_BYTES": 8 * N_ITEMS * 2,
-    "halves._half_scores.BLOCK": 50,
+    "_core.luck.halves._half_scores.BLOCK": 50,
 }
 """What must not matter."""
 

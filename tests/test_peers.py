@@ -16,7 +16,7 @@ import pytest
 
 from knnccv import Neighbors, item_values
 from knnccv.episodes import Episodes, expected_episodes
-from knnccv.hvdm import HVDM
+from knnccv.neighbors.hvdm import HVDM
 from knnccv.retrieval import cuhk03, expected_retrieval, market1501
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]

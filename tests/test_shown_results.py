@@ -24,7 +24,7 @@ from knnccv import (
     surface,
     tuned_score,
 )
-from knnccv._formatting import bound_text, plain
+from knnccv._base.formatting import bound_text, plain
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, expected_retrieval
 from knnccv.sklearn import expected_score

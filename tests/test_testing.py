@@ -10,7 +10,7 @@ from odd_rules import variant_class
 
 from knnccv import get_variant
 from knnccv.kernel import Score, Tables, Variant, jit
-from knnccv.sampling import position_law
+from knnccv.kernel.sampling import position_law
 from knnccv.testing import check_variant
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 try:
-    from knnccv.hvdm import HVDM
+    from knnccv.neighbors.hvdm import HVDM
     from knnccv.rib import RIBClassifier
 except ImportError:
     HVDM = RIBClassifier = None

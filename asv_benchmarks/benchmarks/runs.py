@@ -80,7 +80,7 @@ class Rescaled:
         try:
             from sklearn.preprocessing import StandardScaler
 
-            from knnccv.runs import RescaledSearch, scaling_of
+            from knnccv._core.luck.runs import RescaledSearch, scaling_of
         except ImportError as missing:
             raise NotImplementedError from missing
         X, _ = gaussian(n_items, n_features=30, n_classes=N_CLASSES)

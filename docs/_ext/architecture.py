@@ -1,6 +1,6 @@
-"""The picture of the architecture, drawn from the contract of layers in ``pyproject.toml``.
+"""The picture of the architecture, drawn from the contracts of layers in ``pyproject.toml``.
 
-Run ``python docs/_ext/architecture.py`` after a change of the contract. A test compares the stored picture
+Run ``python docs/_ext/architecture.py`` after a change of the contracts. A test compares the stored picture
 with what this script draws.
 """
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "docs" / "architecture.svg"
-DATA_PATH = {"neighbors", "designs", "driver", "kernel"}
-"""The packages that every score passes through."""
+DATA_PATH = {"neighbors", "designs", "driver", "kernel", "results"}
+"""The rooms that every score passes through."""
+FOLDERS = ("_core", "scores", "luck")
 WIDTH, MARGIN, NUMBERS, HEIGHT, GAP = 580, 10, 26, 30, 6
 PER_ROW = 3
 STYLE = """
@@ -25,10 +26,19 @@ rect { fill: #e6ecf5; stroke: #8fa9cc; }
 
 
 def layers(pyproject=ROOT / "pyproject.toml"):
-    """The layers of the contract, from the top down; each a list of packages and modules."""
+    """The floors, from the top down; each a list of rooms. What is in `FOLDERS` stands in their place."""
     contracts = tomllib.loads(pyproject.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    (contract,) = (one for one in contracts if one["type"] == "layers")
-    return [[name.strip() for name in layer.replace(":", "|").split("|")] for layer in contract["layers"]]
+    inside = {one["containers"][0]: one["layers"] for one in contracts if one["type"] == "layers"}
+
+    def floors(container):
+        for layer in inside[container]:
+            names = [name.strip() for name in layer.split("|")]
+            if names[0] in (*FOLDERS, "driver"):
+                yield from floors(f"{container}.{names[0]}")
+            if names[0] not in FOLDERS:
+                yield names
+
+    return list(floors("knnccv"))
 
 
 def draw(levels):

@@ -1,4 +1,4 @@
-"""Links from pages to source: `knnccv/driver/_rows.py::score_rows` leads to a page of that file.
+"""Links from pages to source: `knnccv/_core/driver/_rows.py::score_rows` leads to a page of that file.
 
 A page names a file by its path in the repository, and a function, class or method after two colons. The
 source is that of the installed packages, so the pages need no address of a repository and no network.

@@ -59,8 +59,8 @@ def run_datasets(args: argparse.Namespace) -> int:
 
 def run_warm(args: argparse.Namespace) -> int:
     """Compile all kernels, and print the folder of the cache."""
-    from .._warmup import warm
     from ..kernel import Compiling, cache_folder
+    from .warm import warm
 
     with Compiling(
         "knnccv: compiling once all kernels (about 3 minutes of processor time)", 0.0

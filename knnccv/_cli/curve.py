@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .._files import written_whole
-from .._formatting import bound_text
-from .._refusals import need, refuse
-from .._typing import Array
-from .._version import __version__
-from ..curves import Surface, surface
-from ..inference import InferenceWarning
+from .._base.files import written_whole
+from .._base.formatting import bound_text
+from .._base.refusals import need, refuse
+from .._base.typing import Array
+from .._base.version import __version__
+from .._core.luck.inference import InferenceWarning
+from .._core.scores.curves import Surface, surface
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
 from .data import check_options, metric_in_words, read_problem, rule_of

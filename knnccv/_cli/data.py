@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._refusals import refuse
-from .._validation import names_apart
+from .._base.refusals import refuse
+from .._base.validation import names_apart
 from ..reporting import Format, Table, table_in
 from .options import given, option, refuse_without
 from .output import print_notes
@@ -101,7 +101,7 @@ def metric_in_words(args: Namespace) -> str:
 
 def rule_of(name: str, given: Mapping[str, Any]) -> Variant:
     """The rule of that name; ValueError if there is none, TypeError if it has no such parameter."""
-    from ..variants import get_variant
+    from ..kernel.registry import get_variant
 
     rule = get_variant(name)
     rule.settings(given)
@@ -138,9 +138,9 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     ValueError
         If the table cannot be used, or the rule needs numbers and the target is text.
     """
-    from .._labels import task_of
-    from ..runs import scaled
-    from ..variants import get_variant
+    from .._base.labels import task_of
+    from .._core.luck.runs import scaled
+    from ..kernel.registry import get_variant
 
     mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
     table, scaling = table_of(args, mixed=mixed), args.scaling
@@ -200,7 +200,7 @@ def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple
     if args.metric not in MIXED_METRICS:
         params = None if args.p is None else {"p": args.p}
         return table.X, {"metric": args.metric, "metric_params": params}
-    from ..hvdm import HEOM, HVDM, IdentifierWarning
+    from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
 
     if args.metric == "heom":
         return HEOM(nominal=table.categorical).fit(table.X).neighbors(), {}

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 from .. import kernel
-from .._refusals import refuse
-from ..variants import variant_names
+from .._base.refusals import refuse
+from ..kernel.registry import variant_names
 
 TEMPLATE = Path(__file__).with_name("rule_template")
 """The project of the rule "kth", the worked example of ``registry/README.md``."""

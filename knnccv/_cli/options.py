@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .._refusals import refuse
+from .._base.refusals import refuse
 
 LONGEST_RANGE = 10_000
 """More numbers than any table needs; a range is checked before it is made."""
@@ -63,11 +63,11 @@ def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str
 def check_values(args: argparse.Namespace) -> None:
     """Raise the library's errors for a seed or a level now, before a file is read."""
     if "seed" in args:
-        from .._validation import check_random_state
+        from .._base.validation import check_random_state
 
         check_random_state(args.seed)
     if getattr(args, "interval", None) is not None:
-        from ..inference import check_level
+        from .._core.luck.inference import check_level
 
         check_level(args.interval)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._refusals import refuse
+from .._base.refusals import refuse
 
 Lines = Iterator[tuple[str, str]]
 """The lines of an answer: a title and a text each, which may be several lines."""
@@ -30,7 +30,7 @@ def show(args: argparse.Namespace, found: Any, lines: Iterable[tuple[str, str]],
     Results within the answer are written by their ``to_dict``.
     """
     if args.json:
-        from .._formatting import plain
+        from .._base.formatting import plain
 
         print(json.dumps(plain(found), allow_nan=False))
         return 0
@@ -82,7 +82,7 @@ def computing(progress: bool, what: str, *kinds: type[Warning]) -> Iterator[Any]
 
     Yields the compilation and the list of the warnings.
     """
-    from .._parallel import one_bar
+    from .._base.parallel import one_bar
     from ..kernel import Compiling
     from ..neighbors import CopiesWarning
 
@@ -109,7 +109,7 @@ def shows_progress(asked: bool | None) -> bool:
         If it is asked for, and tqdm is missing.
     """
     if asked:
-        from .._parallel import check_pool
+        from .._base.parallel import check_pool
 
         check_pool(None, None, progress=True)
     if asked is None and sys.stderr is not None and sys.stderr.isatty():
@@ -137,7 +137,7 @@ def output_path(option: str, name: str, table: str | None) -> Path:
     OSError
         If it cannot be written.
     """
-    from .._files import check_writable
+    from .._base.files import check_writable
 
     wrong = f"{option} needs the name of a file, got {name!r}: standard output has the answer"
     refuse(name in ("", "-"), wrong)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import reporting
-from .._refusals import refuse
+from .._base.refusals import refuse
 from .data import check_options, table_of
 from .options import refuse_both
 from .output import Lines, computing, output_path, print_notes, show

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from .. import designs
-from .._files import written_whole
-from .._formatting import _listed, bound_text, magnitude, plain
-from .._labels import majority_class
-from .._refusals import refuse
-from .._version import __version__
+from .._base.files import written_whole
+from .._base.formatting import _listed, bound_text, magnitude, plain
+from .._base.labels import majority_class
+from .._base.refusals import refuse
+from .._base.version import __version__
+from .._core.luck.inference import Comparison, InferenceWarning, compare
+from .._core.luck.runs import ScoredRuns
+from .._core.scores.montecarlo import monte_carlo_cv
+from .._core.scores.results import CompleteCV, SampledCV, complete_cv
 from ..designs import LeaveGroupsOut, as_design
-from ..inference import Comparison, InferenceWarning, compare
 from ..kernel import Variant
-from ..montecarlo import monte_carlo_cv
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
-from ..results import CompleteCV, SampledCV, complete_cv
-from ..runs import ScoredRuns
 from . import data, scorings
 from .data import Problem
 from .options import other_rule, pairs, parameters, refuse_both, refuse_without

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .._refusals import need, refuse
+from .._base.refusals import need, refuse
 from ..designs import LeaveGroupsOut, as_design
 from ..neighbors import Neighbors
 from ..reporting import Table

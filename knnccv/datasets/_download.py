@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._files import check_writable, written_whole
+from .._base.files import check_writable, written_whole
 from ._manifest import Manifest, Source, manifest_folder
 
 CONNECT_TIMEOUT = 10.0

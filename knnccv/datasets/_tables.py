@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_choice
+from .._base.validation import check_choice
 from ._download import fetch, file_path, is_cached
 from ._manifest import Manifest, load_manifest, manifest_names
 
@@ -99,7 +99,7 @@ class Dataset:
         >>> load_wine().to_frame()["hue"].head(2).tolist()
         [1.04, 1.05]
         """
-        from .._formatting import data_frame
+        from .._base.formatting import data_frame
 
         frame = data_frame(dict(zip(self.feature_names, self.X.T, strict=True)))
         import pandas as pd

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._labels import EncodedLabels
-from .._typing import Array
+from .._base.labels import EncodedLabels
+from .._base.typing import Array
 
 SMALL_SHARE = Fraction(1, 10)
 """Training sets of at most this share of the samples keep their size in the halves.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels, is_missing
-from .._typing import Array
-from .._validation import ByValue, check_integer
+from .._base.labels import EncodedLabels, is_missing
+from .._base.typing import Array
+from .._base.validation import ByValue, check_integer
 from ._base import Allotment, Design, TrainingSets, n_train_in_half
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels, labels_of
-from .._typing import Array
-from .._validation import check_integer
+from .._base.labels import EncodedLabels, labels_of
+from .._base.typing import Array
+from .._base.validation import check_integer
 from ._base import Allotment, Design, OneKind, TrainingSets, each_alone, n_train_in_half, plural
 
 

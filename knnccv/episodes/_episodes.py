@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels
-from .._typing import Array
-from .._validation import check_integer
+from .._base.labels import EncodedLabels
+from .._base.typing import Array
+from .._base.validation import check_integer
 
 Numbers = int | tuple[int, ...]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import bound_text
-from .._labels import encode_labels
-from .._parallel import check_pool, one_bar
-from .._typing import Array
-from .._validation import check_bool, check_integer, check_tol
-from ..driver import TIES
+from .._base.formatting import bound_text
+from .._base.labels import encode_labels
+from .._base.parallel import check_pool, one_bar
+from .._base.typing import Array
+from .._base.validation import check_bool, check_integer, check_tol
+from .._core.driver import TIES
 from ..neighbors import as_neighbors, warn_label_leakage
 from ._episodes import Episodes, given_episodes
 from ._passes import (

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels
-from .._parallel import counted, for_each, one_blas_thread
-from .._typing import Array
-from ..driver import usable_lengths
+from .._base.labels import EncodedLabels
+from .._base.parallel import counted, for_each, one_blas_thread
+from .._base.typing import Array
+from .._core.driver import usable_lengths
 from ..kernel import as_python
 from ..neighbors import Neighbors
 from ._episodes import Episodes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import data_frame
-from .._typing import Array
-from ..inference import Jackknifed
+from .._base.formatting import data_frame
+from .._base.typing import Array
+from .._core.luck.inference import Jackknifed
 from ._episodes import Episodes
 
 if TYPE_CHECKING:

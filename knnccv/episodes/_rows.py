@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernel import ZERO, inner, jit
-from ..sampling import tie_times
+from ..kernel.sampling import tie_times
 
 WIDTH = 64
 ABREAST = 256

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import Numeric
-from .._labels import encode_labels
-from .._parallel import check_pool, for_each, one_bar, stop_flag
-from .._typing import Array
-from .._validation import check_bool, check_choice, check_integer, check_random_state
-from ..inference import ConfidenceInterval, student_interval
+from .._base.formatting import Numeric
+from .._base.labels import encode_labels
+from .._base.parallel import check_pool, for_each, one_bar, stop_flag
+from .._base.typing import Array
+from .._base.validation import check_bool, check_choice, check_integer, check_random_state
+from .._core.luck.inference import ConfidenceInterval, student_interval
 from ..kernel import inner, jit
 from ..kernel.random import random_below
 from ..neighbors import Neighbors, check_features

@@ -16,7 +16,7 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from .._typing import Kernel
+from .._base.typing import Kernel
 from ._cache import KernelCache
 from ._signature import FORMS
 from ._tier import Tier, compile_or_wait

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from numba import types
 
-from .._typing import Array
+from .._base.typing import Array
 
 
 class Order(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from .._typing import Array
+from .._base.typing import Array
 from ._signature import Constraints
 
 Fields = TypeVar("Fields", bound=NamedTuple)

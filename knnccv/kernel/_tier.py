@@ -32,7 +32,7 @@ from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.sigutils import normalize_signature
 
-from .._typing import Kernel
+from .._base.typing import Kernel
 
 TIERS = {"": 2.5e-4, "python": 1e3, "compiled": 0.0}
 """Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, Kernel
+from .._base.typing import Array, Kernel
 from ._signature import BY_DISTANCE, DECIDES
 from ._tables import Tables, Task
 

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from .._typing import Array
+from .._base.typing import Array
 from ._compile import inner, jit
 from .simd import LANES, VectorType, load_and_store, vector_function
 

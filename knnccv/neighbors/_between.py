@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._parallel import one_blas_thread
-from .._typing import Array
-from .._validation import as_reals, check_bool, check_finite, check_integer, rectangular
+from .._base.parallel import one_blas_thread
+from .._base.typing import Array
+from .._base.validation import as_reals, check_bool, check_finite, check_integer, rectangular
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
 from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows

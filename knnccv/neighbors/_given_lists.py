@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import as_reals, check_finite, rectangular
+from .._base.typing import Array
+from .._base.validation import as_reals, check_finite, rectangular
 from ..kernel import jit
 from ._engines.engine import NeighborLists
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import as_reals, check_finite, rectangular, refuse_fitted
+from .._base.typing import Array
+from .._base.validation import as_reals, check_finite, rectangular, refuse_fitted
 
 NO_ZERO = (
     "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
@@ -81,7 +81,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
     except TypeError as error:
         if np.asarray(X).dtype.kind not in "OUST":
             raise
-        msg = f"{error}; for tables with text, use knnccv.hvdm.HEOM().fit(X).neighbors()"
+        msg = f"{error}; for tables with text, use knnccv.neighbors.hvdm.HEOM().fit(X).neighbors()"
         raise TypeError(msg) from error
     warn_of_distances(data)
     return data

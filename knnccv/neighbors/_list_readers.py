@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import Parts, held_part
-from .._typing import Array
+from .._base.parallel import Parts, held_part
+from .._base.typing import Array
 from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists, together
 from ._given_lists import (
     ListFormat,

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import as_reals, check_real, refuse_fitted
+from .._base.typing import Array
+from .._base.validation import as_reals, check_real, refuse_fitted
 from ..kernel import jit
 from ._inputs import NO_ZERO, check_features, safely_scaled, shifted
 
@@ -294,8 +294,9 @@ def _no_params(params: Mapping[str, Any], what: str) -> None:
 def _unknown(metric: object) -> str:
     if isinstance(metric, str) and metric == "nan_euclidean":
         return (
-            "pass knnccv.hvdm.HEOM().fit(X).neighbors() for missing values, or Neighbors.from_distances(D) "
-            "with D of sklearn.metrics.pairwise.nan_euclidean_distances: 'nan_euclidean' is no metric here"
+            "pass knnccv.neighbors.hvdm.HEOM().fit(X).neighbors() for missing values, or "
+            "Neighbors.from_distances(D) with D of sklearn.metrics.pairwise.nan_euclidean_distances: "
+            "'nan_euclidean' is no metric here"
         )
     names = (*NAMES, *ALIASES, "precomputed")
     closest = difflib.get_close_matches(str(metric).lower(), names, n=1)

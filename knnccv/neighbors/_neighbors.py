@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._parallel import Parts, check_pool, for_each, is_client
-from .._typing import Array
-from .._validation import check_bool, check_integer
+from .._base.parallel import Parts, check_pool, for_each, is_client
+from .._base.typing import Array
+from .._base.validation import check_bool, check_integer
 from ._between import Between, between, between_distances, between_lists
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
@@ -43,7 +43,7 @@ class Neighbors:
         Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
         Empty, unless the distances were fitted to labels of the samples: "exact" if the distances of a
-        tested sample leave its own label out, "fixed" otherwise. See `knnccv.hvdm`.
+        tested sample leave its own label out, "fixed" otherwise. See `knnccv.neighbors.hvdm`.
     fitted_without : int64 ndarray of shape (n_items,), or None
         The groups, if the distances of a tested sample were fitted to the samples of other groups.
     refitted : callable, or None

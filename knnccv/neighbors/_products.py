@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import one_blas_thread
-from .._typing import Array
+from .._base.parallel import one_blas_thread
+from .._base.typing import Array
 from ..kernel import jit
 from ._inputs import span
 from ._metrics import ALIASES, Metric, compare_by, unit_rows

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ._between import Between, ComparedBetween, ListedBetween, between, between_distances
 from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine, NeighborLists

@@ -1,7 +1,7 @@
 """Sources of neighbor orders, and the choice of the engine that searches each of them.
 
 A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
-have sources of their own in `_list_readers`, and mixed tables in `knnccv.hvdm`. `distinct_rows` finds equal
+have sources of their own in `_list_readers`, and mixed tables in `hvdm`. `distinct_rows` finds equal
 rows of a table by their bytes, without a comparison of all pairs.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import Parts
-from .._typing import Array
-from .._validation import check_choice
+from .._base.parallel import Parts
+from .._base.typing import Array
+from .._base.validation import check_choice
 from ._engines.brute_force import BruteForce, own_columns
 from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ._sources import FeatureTable, distinct_rows
 
 if TYPE_CHECKING:
@@ -162,6 +162,6 @@ def warn_label_leakage(neighbors: Neighbors, smallest_train: int, groups: Array 
     msg = (
         f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
         f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
-        "(knnccv.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+        "(knnccv.neighbors.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
     )
     warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._refusals import need
-from .._typing import Array
+from .._base.refusals import need
+from .._base.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import check_integer
+from .._base.typing import Array
+from .._base.validation import check_integer
 from ._canvas import (
     ABOVE,
     EXACT_COLOR,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._refusals import need
-from .._typing import Array
-from .._validation import fixed_seed
+from .._base.refusals import need
+from .._base.typing import Array
+from .._base.validation import fixed_seed
 from ._canvas import ABOVE, CIRCLE, Curve, band_in_legend, canvas, check_fields, colors_of, draw_curves
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from ..runs import scaled
+from .._core.luck.runs import scaled
 from ._facts import copies_note as copies_note
 from ._facts import copies_of_target as copies_of_target
 from ._facts import largest_scale as largest_scale

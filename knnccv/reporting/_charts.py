@@ -16,7 +16,7 @@ from typing import Any
 
 import altair as alt
 
-from .._formatting import rounded_up
+from .._base.formatting import rounded_up
 from ._text import EMPTY, SCALED, metric_name, pair_name, setting_name, visible
 
 Row = dict[str, Any]

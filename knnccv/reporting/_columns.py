@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._refusals import refuse
-from .._typing import Array
+from .._base.refusals import refuse
+from .._base.typing import Array
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """Marks of missing values, in lower case. "none" is not one of them: it may be a category."""

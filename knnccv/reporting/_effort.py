@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ._table import TableInput
 
 SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import plain_fields
-from .._labels import encode_labels
-from .._typing import Array
-from ..influence import Influence
+from .._base.formatting import plain_fields
+from .._base.labels import encode_labels
+from .._base.typing import Array
+from .._core.driver.influence import Influence
 from ..neighbors import Neighbors
 from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
 from ._study import OtherGroups, Study, part_of, section

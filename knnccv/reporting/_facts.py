@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import plain
-from .._labels import encode_labels
-from .._typing import Array
-from .._validation import check_integer
-from .._version import __version__
+from .._base.formatting import plain
+from .._base.labels import encode_labels
+from .._base.typing import Array
+from .._base.validation import check_integer
+from .._base.version import __version__
 from ..neighbors import copies_text
 from ._effort import MOST_HALVINGS, affordable_rows, smallest_without, tie_size
 from ._scores import number_of_training_sets
@@ -366,7 +366,7 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
     if table.is_mixed:
         kind = "HVDM" if setting.metric == "hvdm" else "HEOM"
         target, anew = (", np.asarray(y).ravel()", "groups=groups") if kind == "HVDM" else ("", "")
-        distance = f"from knnccv.hvdm import {kind}"
+        distance = f"from knnccv.neighbors.hvdm import {kind}"
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
         in_frame = labels is not None or is_cut or table.converting
         objects = in_frame and any(each.dtype.kind == "O" for each in numbers)

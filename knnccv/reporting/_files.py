@@ -27,8 +27,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from .._refusals import Refusal, need, refuse
-from .._typing import Array
+from .._base.refusals import Refusal, need, refuse
+from .._base.typing import Array
 from ._columns import Columns, Marks, looks_numeric, marks_of_gaps, without_sign
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}

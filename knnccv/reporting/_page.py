@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .._refusals import need
+from .._base.refusals import need
 from ._errors import MOST_INDICES, most_confused
 from ._text import (
     EMPTY,

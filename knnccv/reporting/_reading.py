@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .._refusals import refuse
-from .._typing import Array
+from .._base.refusals import refuse
+from .._base.typing import Array
 from ._columns import (
     EXACT,
     Cells,
@@ -488,7 +488,9 @@ class _Reader:
         header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
         if is_missing(cell, self.gaps):
-            accepts = "--metric heom (in Python knnccv.hvdm.HEOM) accepts tables with missing values"
+            accepts = (
+                "--metric heom (in Python knnccv.neighbors.hvdm.HEOM) accepts tables with missing values"
+            )
             remedy = f"--drop-incomplete leaves out such rows, --drop {option} the column, and {accepts}"
             remedy = header if is_header else remedy
             return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"

@@ -14,13 +14,13 @@ from typing import Any
 
 from numba.core import event
 
-from .._files import written_whole
-from .._formatting import plain
-from .._parallel import Bar, one_bar, shared_bar
-from .._version import __version__
-from ..hvdm import is_frame
+from .._base.files import written_whole
+from .._base.formatting import plain
+from .._base.parallel import Bar, one_bar, shared_bar
+from .._base.version import __version__
 from ..kernel import COMPILES
 from ..neighbors import CopiesWarning
+from ..neighbors.hvdm import is_frame
 from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section, studied
 from ._scores import checked_scorings, learning_section, regression_section, scores_section

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude, magnitude_of_log10, plain_fields
-from .._labels import majority_class
-from .._refusals import need
-from .._typing import Array
-from ..curves import loo_curve
-from ..inference import InferenceWarning, compare
+from .._base.formatting import magnitude, magnitude_of_log10, plain_fields
+from .._base.labels import majority_class
+from .._base.refusals import need
+from .._base.typing import Array
+from .._core.luck.inference import InferenceWarning, compare
+from .._core.scores.curves import loo_curve
+from .._core.scores.results import CompleteCV
 from ..neighbors import Neighbors
-from ..results import CompleteCV
 from ._effort import smallest_training_size
 from ._settings import LEVEL
 from ._study import (

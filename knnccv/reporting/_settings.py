@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..curves import Surface, surface
-from ..hvdm import SupervisedDistanceWarning
-from ..inference import HalfScores, degrees_of_freedom
-from ..results import CompleteCV
-from ..tuning import tuned_score
+from .._base.typing import Array
+from .._core.luck.inference import HalfScores, degrees_of_freedom
+from .._core.scores.curves import Surface, surface
+from .._core.scores.results import CompleteCV
+from .._core.scores.tuning import tuned_score
+from ..neighbors.hvdm import SupervisedDistanceWarning
 from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
 from ._study import TIMES_LARGER, Setting, Study, are_unequal, depth_of_halves, keep_lists, part_of, section
 from ._table import TableInput, of_a_part, shown

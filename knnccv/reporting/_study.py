@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._formatting import plain
-from .._labels import single_class
-from .._typing import Array
-from .._validation import check_choice, check_integer
+from .._base.formatting import plain
+from .._base.labels import single_class
+from .._base.typing import Array
+from .._base.validation import check_choice, check_integer
+from .._core.driver import AVERAGES, all_lists, search_lists
+from .._core.luck.halves import TOLERANCE, depth_for_halves
+from .._core.luck.runs import scaled
+from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
-from ..driver import AVERAGES, all_lists, search_lists
-from ..halves import TOLERANCE, depth_for_halves
-from ..hvdm import HEOM, HVDM, IdentifierWarning
+from ..kernel.sampling import fixed_tail
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
-from ..results import CompleteCV, complete_cv
-from ..runs import scaled
-from ..sampling import fixed_tail
+from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
 from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
 from ._table import Cut, TableInput, subsampled
 from ._text import SCALED, metric_name, score_text

@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_targets, encode_labels, is_missing, of_one_kind, single_class, task_of
-from .._typing import Array
-from .._validation import check_choice, check_integer
+from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, single_class, task_of
+from .._base.typing import Array
+from .._base.validation import check_choice, check_integer
 from ..designs import LeaveGroupsOut
-from ..hvdm import NUMBERS, Columns, as_array, as_numbers, check_bounded, chosen_columns, factorized
+from ..neighbors.hvdm import (
+    NUMBERS,
+    Columns,
+    as_array,
+    as_numbers,
+    check_bounded,
+    chosen_columns,
+    factorized,
+)
 
 TASKS = ("classification", "regression")
 NEITHER: dict[str, tuple[type, ...]] = {

@@ -7,7 +7,7 @@ import math
 import unicodedata
 from typing import Any
 
-from .._formatting import rounded_up
+from .._base.formatting import rounded_up
 
 # Control characters as the pictures that Unicode has of them; halves of surrogate pairs have none.
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._parallel import check_wanted, for_each
-from .._typing import Array
-from .._validation import check_integer
-from ..driver import callers_level
-from ..inference import InferenceWarning
+from .._base.parallel import check_wanted, for_each
+from .._base.typing import Array
+from .._base.validation import check_integer
+from .._core.driver import callers_level
+from .._core.luck.inference import InferenceWarning
 from ._compiled import Found, Plan
 from ._compiled.laws import ratio_tables
 from ._compiled.rankings import rank_rows

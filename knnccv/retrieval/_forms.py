@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import ByValue, as_reals, check_choice, check_integer, check_real
+from .._base.typing import Array
+from .._base.validation import ByValue, as_reals, check_choice, check_integer, check_real
 
 MOST = 10_000
 OF = ("every", "first", "last")

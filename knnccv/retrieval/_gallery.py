@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import ByValue, check_bool, check_choice, check_integer, rectangular
+from .._base.typing import Array
+from .._base.validation import ByValue, check_bool, check_choice, check_integer, rectangular
 from ._compiled import Pool
 from ._compiled.walk import count_left
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera, as_names

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import ByValue, rectangular
+from .._base.typing import Array
+from .._base.validation import ByValue, rectangular
 
 Block = Callable[[int, int], Array]
 KINDS, SELF = "biuUS", "self"

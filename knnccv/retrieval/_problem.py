@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._parallel import check_pool
-from .._typing import Array
-from .._validation import check_choice, check_integer, check_tol
-from ..driver import callers_level
+from .._base.parallel import check_pool
+from .._base.typing import Array
+from .._base.validation import check_choice, check_integer, check_tol
+from .._core.driver import callers_level
 from ..neighbors import Between, Neighbors, between_distances
 from ._forms import MOST_RANKS, Score, parse
 from ._gallery import CONVENTIONS, Gallery, Protocol, always_drawn

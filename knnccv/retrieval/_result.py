@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._formatting import Result, data_frame, plain
-from .._typing import Array
-from .._validation import check_integer
-from ..inference import ConfidenceInterval, Jackknifed
+from .._base.formatting import Result, data_frame, plain
+from .._base.typing import Array
+from .._base.validation import check_integer
+from .._core.luck.inference import ConfidenceInterval, Jackknifed
 from ._draw import IdentityGroups
 from ._gallery import Draws
 

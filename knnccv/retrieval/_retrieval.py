@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._parallel import check_wanted, for_each, one_bar
-from .._typing import Array
-from .._validation import check_bool, check_integer, check_random_state
-from ..driver import callers_level
+from .._base.parallel import check_wanted, for_each, one_bar
+from .._base.typing import Array
+from .._base.validation import check_bool, check_integer, check_random_state
+from .._core.driver import callers_level
 from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw, check_groups, groups_of, scores_without

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ._compiled import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Found, Plan, Pool
 from ._compiled.laws import Rule, rule
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within

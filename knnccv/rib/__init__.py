@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._refusals import need
+from .._base.refusals import need
 from ._votes import cvc_score, lcv_score, loo_votes, vote_weights
 
 if TYPE_CHECKING:

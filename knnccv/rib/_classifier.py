@@ -13,13 +13,13 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._labels import EncodedLabels, encode_labels, is_missing
-from .._parallel import check_pool
-from .._typing import Array
-from .._validation import check_choice, check_integer
+from .._base.labels import EncodedLabels, encode_labels, is_missing
+from .._base.parallel import check_pool
+from .._base.typing import Array
+from .._base.validation import check_choice, check_integer
 from ..designs import Subsample
-from ..hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
 from ..neighbors import Neighbors, SupervisedDistanceWarning
+from ..neighbors.hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
 from ._search import DIGITS, Evaluator, Setting, greedy, grid
 from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
 
@@ -42,7 +42,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     metric : {"hvdm", "heom", "euclidean"}, default "hvdm"
-        `knnccv.hvdm.HVDM`, `knnccv.hvdm.HEOM`, or the Euclidean distance of complete numeric tables.
+        `knnccv.neighbors.hvdm.HVDM`, its `HEOM`, or the Euclidean distance of complete numeric tables.
     nominal : sequence of column names or numbers, or bool mask, optional
         Nominal (categorical) columns, in addition to those of a data frame with a categorical, object, bool
         or string dtype.
@@ -181,7 +181,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Warns
         -----
-        knnccv.hvdm.IdentifierWarning
+        knnccv.neighbors.hvdm.IdentifierWarning
             If HVDM is fitted to a nominal column that is close to an identifier.
         """
         start = self._check_parameters()
@@ -254,7 +254,7 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Setting(self.n_neighbors, self.kernel, w_k, bool(self.avgk))
 
     def _choose_k_by_complete_cv(self, evaluator: Evaluator, y: Array) -> None:
-        from ..curves import surface
+        from .._core.scores.curves import surface
 
         (training_sets,) = Subsample(self.train_size).training_sets(encode_labels(y))
         self.n_train_ = training_sets.most_train

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ._sweep import sweep
 from ._votes import MAJORITY, VOTE_WEIGHTINGS, Fitness, VoteLists
 

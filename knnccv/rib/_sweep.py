@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import for_each
-from .._typing import Array
+from .._base.parallel import for_each
+from .._base.typing import Array
 from ..kernel import inner, jit
 from ._votes import EQUAL, GAUSSIAN, LINEAR, MAJORITY, VoteLists, scale_of, winner
 

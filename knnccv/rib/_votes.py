@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._labels import encode_labels
-from .._typing import Array
-from .._validation import as_reals, check_bool, check_choice, check_integer, check_real
+from .._base.labels import encode_labels
+from .._base.typing import Array
+from .._base.validation import as_reals, check_bool, check_choice, check_integer, check_real
 from ..kernel import jit
 from ..neighbors import as_neighbors
 

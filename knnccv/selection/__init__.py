@@ -20,7 +20,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .._refusals import need
+from .._base.refusals import need
 from ._condense import Condensed, condense
 from ._condense_runs import CondensedCV, condensed_cv
 from ._honest import FeatureSelection, WeightSearch

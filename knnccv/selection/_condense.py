@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._formatting import Result
-from .._labels import encode_labels
-from .._parallel import check_pool, one_bar
-from .._typing import Array
-from .._validation import check_choice, check_integer, check_real
+from .._base.formatting import Result
+from .._base.labels import encode_labels
+from .._base.parallel import check_pool, one_bar
+from .._base.typing import Array
+from .._base.validation import check_choice, check_integer, check_real
+from .._core.driver import INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
+from .._core.driver.influence import check_linear
 from ..designs import Subsample
-from ..driver import INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
-from ..influence import check_linear
 from ..kernel import Variant, compile_driver, jit
+from ..kernel.registry import get_variant
 from ..neighbors import as_neighbors, warn_label_leakage
-from ..variants import get_variant
 from ._condense_scores import PoolScore, PoolScorer, kinds_within
 
 LIST_TOL = 1e-12

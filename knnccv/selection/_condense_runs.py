@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool
-from .._typing import Array
-from .._validation import check_integer, check_random_state
+from .._base.parallel import check_pool
+from .._base.typing import Array
+from .._base.validation import check_integer, check_random_state
+from .._core.driver import validate_problem
+from .._core.luck.runs import RandomRuns, draw_runs
+from .._core.scores.results import complete_cv
 from ..designs import Subsample, as_design
-from ..driver import validate_problem
 from ..kernel import Variant
 from ..neighbors import Neighbors, as_neighbors
-from ..results import complete_cv
-from ..runs import RandomRuns, draw_runs
 from ._condense import check_limits, condense, pool_problem
 
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from .._labels import EncodedLabels
-from .._parallel import for_each
-from .._typing import Array
+from .._base.labels import EncodedLabels
+from .._base.parallel import for_each
+from .._base.typing import Array
+from .._core.driver import DISTANCES, INTEGERS, ITEMS, SCORES, Block, ScoringProblem, usable_lengths, within
+from .._core.driver.influence import ReducedKind, reduced_kind
 from ..designs import GroupTrainingSets, TrainingSets
-from ..driver import DISTANCES, INTEGERS, ITEMS, SCORES, Block, ScoringProblem, usable_lengths, within
-from ..influence import ReducedKind, reduced_kind
 from ..kernel import compile_driver, jit
 from ..neighbors import NeighborLists, Neighbors
 

@@ -13,11 +13,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Array
-from .._validation import check_integer
+from .._base.typing import Array
+from .._base.validation import check_integer
 from ..kernel import Variant
+from ..kernel.registry import get_variant
 from ..neighbors import neighbors_in_pool
-from ..variants import get_variant
 from ._condense import condense
 from ._search import GRID, search_weights, select_features
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import Result
-from .._parallel import check_pool
-from .._typing import Array
-from .._validation import check_integer, check_random_state
-from ..driver import ScoringProblem, validate_problem
+from .._base.formatting import Result
+from .._base.parallel import check_pool
+from .._base.typing import Array
+from .._base.validation import check_integer, check_random_state
+from .._core.driver import ScoringProblem, validate_problem
+from .._core.luck.runs import RandomRuns, ScoredRuns, draw_runs, item_shares
+from .._core.scores.montecarlo import screened, screened_cv
 from ..kernel import profile_of
-from ..montecarlo import screened, screened_cv
 from ..neighbors import ranking
-from ..runs import RandomRuns, ScoredRuns, draw_runs, item_shares
 
 N_REPEATS = 10
 """Random runs of an honest score."""

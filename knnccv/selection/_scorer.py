@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .._parallel import for_each
-from .._typing import Array
-from ..driver import (
+from .._base.parallel import for_each
+from .._base.typing import Array
+from .._core.driver import (
     DISTANCES,
     INTEGERS,
     ScoringProblem,
@@ -32,7 +32,7 @@ from ..driver import (
     usable_lengths,
     validate_problem,
 )
-from ..influence import check_linear
+from .._core.driver.influence import check_linear
 from ..kernel import compile_driver, inner, jit
 from ..neighbors import FAST_BYTES, NeighborLists, Neighbors, check_features, nearest_of, ranking
 

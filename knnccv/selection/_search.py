@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel import check_pool, one_bar
-from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer, check_real
+from .._base.parallel import check_pool, one_bar
+from .._base.typing import Array
+from .._base.validation import as_reals, check_choice, check_integer, check_real
 from ..kernel import Variant
 from ..neighbors import check_features
 from ._honest import FeatureSelection, Reruns, ToColumns, ToWeights, WeightSearch, check_served

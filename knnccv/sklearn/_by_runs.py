@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import EncodedLabels
-from .._parallel import counted
-from .._typing import Array
-from ..designs import Allotment, Design
-from ..driver import (
+from .._base.labels import EncodedLabels
+from .._base.parallel import counted
+from .._base.typing import Array
+from .._core.driver import (
     InexactError,
     Pool,
     ScoringProblem,
@@ -29,9 +28,18 @@ from ..driver import (
     first_depth,
     validate_problem,
 )
-from ..results import CompleteCV, Controls, complete_cv, control_of_votes, is_counted, joined, score_tables
-from ..runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
-from ..scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
+from .._core.luck.runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
+from .._core.luck.scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
+from .._core.scores.results import (
+    CompleteCV,
+    Controls,
+    complete_cv,
+    control_of_votes,
+    is_counted,
+    joined,
+    score_tables,
+)
+from ..designs import Allotment, Design
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._runs import SplitControl

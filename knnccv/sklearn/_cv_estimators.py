@@ -31,13 +31,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Array
-from .._validation import as_reals, check_choice, check_integer
+from .._base.typing import Array
+from .._base.validation import as_reals, check_choice, check_integer
+from .._core.driver import InexactError
+from .._core.luck.inference import InferenceWarning
+from .._core.luck.runs import SCALERS, read_scaling
+from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
-from ..driver import InexactError
-from ..inference import InferenceWarning
-from ..runs import SCALERS, read_scaling
-from ..tuning import as_list
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
 from ._expected_score import answer_of, ccv_scorer, expected_score, request_of

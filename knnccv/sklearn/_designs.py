@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude
-from .._labels import EncodedLabels, labels_of
-from .._typing import Array
+from .._base.formatting import magnitude
+from .._base.labels import EncodedLabels, labels_of
+from .._base.typing import Array
+from .._core.driver import InexactError
 from ..designs import Design, TrainingSets, n_train_in_half
-from ..driver import InexactError
 
 MAX_COUNTS = 200
 """The largest number of different class counts of test sets that are evaluated one by one."""

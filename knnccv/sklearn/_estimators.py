@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import encode_labels, encode_together
-from .._refusals import need
-from .._typing import Array
-from .._validation import WRONG_WAY, check_integer, check_real, in_columns_of
-from ..driver import InexactError
+from .._base.labels import encode_labels, encode_together
+from .._base.refusals import need
+from .._base.typing import Array
+from .._base.validation import WRONG_WAY, check_integer, check_real, in_columns_of
+from .._core.driver import InexactError
+from .._core.luck.runs import RescaledSearch, scaling_of
 from ..neighbors import Neighbors, SupervisedDistanceWarning
-from ..runs import RescaledSearch, scaling_of
 from ._metrics import metric_of, neighbors_of
 
 SINGLE_ROWS = 64

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude
-from .._labels import EncodedLabels, encode_labels
-from .._parallel import counted
-from .._typing import Array
-from ..curves import surface
+from .._base.formatting import magnitude
+from .._base.labels import EncodedLabels, encode_labels
+from .._base.parallel import counted
+from .._base.typing import Array
+from .._core.driver import InexactError
+from .._core.luck.runs import nearest_in_runs
+from .._core.scores.curves import surface
+from .._core.scores.results import CompleteCV, SampledCV, complete_cv
 from ..designs import Design, LeaveGroupsOut
-from ..driver import InexactError
-from ..results import CompleteCV, SampledCV, complete_cv
-from ..runs import nearest_in_runs
 from ._by_runs import AT_ONCE, Question, errors_of, folds_of, outputs_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import Rule, check_size

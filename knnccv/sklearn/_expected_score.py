@@ -13,14 +13,14 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from .._labels import encode_labels
-from .._parallel import check_pool, one_bar
-from .._typing import Array
-from .._validation import check_bool, check_choice, check_integer, check_tol
+from .._base.labels import encode_labels
+from .._base.parallel import check_pool, one_bar
+from .._base.typing import Array
+from .._base.validation import check_bool, check_choice, check_integer, check_tol
+from .._core.driver import TIES, InexactError, check_n_draws
+from .._core.scores.tuning import Inner, tuned_score
 from ..designs import Design, KFold, StratifiedKFold
-from ..driver import TIES, InexactError, check_n_draws
 from ..neighbors import ALIASES, NAMES, Neighbors, warn_of_rows
-from ..tuning import Inner, tuned_score
 from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs, weights_of
 from ._estimators import (
     Prepared,

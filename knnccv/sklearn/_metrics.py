@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..driver import InexactError
+from .._core.driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors, neighbors_in_pool
 
 _KNOWN = set(NAMES) | set(ALIASES)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import Numeric
-from .._labels import EncodedLabels, encode_labels, single_class
-from .._typing import Array
-from .._validation import fixed_seed
-from ..driver import InexactError, callers_level
-from ..inference import HalfScores, ScoredHalves, Terms
-from ..results import CompleteCV
+from .._base.formatting import Numeric
+from .._base.labels import EncodedLabels, encode_labels, single_class
+from .._base.typing import Array
+from .._base.validation import fixed_seed
+from .._core.driver import InexactError, callers_level
+from .._core.luck.inference import HalfScores, ScoredHalves, Terms
+from .._core.scores.results import CompleteCV
 from ._estimators import Prepared
 from ._scoring import Measure
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded

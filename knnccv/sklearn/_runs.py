@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import magnitude
-from .._parallel import counted, shared_bar
-from .._typing import Array
-from ..driver import InexactError
-from ..scorings import controlled_mean
+from .._base.formatting import magnitude
+from .._base.parallel import counted, shared_bar
+from .._base.typing import Array
+from .._core.driver import InexactError
+from .._core.luck.scorings import controlled_mean
 from ._estimators import check_size
 from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .._validation import as_reals
-from ..driver import InexactError
+from .._base.typing import Array
+from .._base.validation import as_reals
+from .._core.driver import InexactError
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "

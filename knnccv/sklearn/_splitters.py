@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._labels import encode_labels
-from .._typing import Array
+from .._base.labels import encode_labels
+from .._base.typing import Array
+from .._core.driver import InexactError
 from ..designs import Design, KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample
-from ..driver import InexactError
 from ._designs import ByClass, Shares, StratifiedShuffle
 from ._estimators import length_of
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import wilcoxon
 
-from knnccv.hvdm import IdentifierWarning
+from knnccv.neighbors.hvdm import IdentifierWarning
 from knnccv.rib import RIBClassifier
 
 from ._paper import Comparison, Line, Missing, Paper, Table

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
-from knnccv._validation import as_reals, check_choice, check_integer
+from knnccv._base.typing import Array
+from knnccv._base.validation import as_reals, check_choice, check_integer
 from knnccv.kernel import Task, Variant, inner
 
 LARGEST = 1e300  # so that no sum of losses overflows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
+from knnccv._base.typing import Array
 from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, inner, jit
 from knnccv.kernel.simd import (
     LANES,
@@ -21,7 +21,7 @@ from knnccv.kernel.simd import (
     store,
     subtract_product,
 )
-from knnccv.voting import has_mixed_group
+from knnccv.kernel.voting import has_mixed_group
 
 NEGLIGIBLE = 1e-20
 """Probabilities of t own votes below this are left out.

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from knnccv._typing import Array
+from knnccv._base.typing import Array
 from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
-from knnccv.sampling import fill_hypergeometric, fixed_tail
-from knnccv.voting import position_weights, position_weights_at
+from knnccv.kernel.sampling import fill_hypergeometric, fixed_tail
+from knnccv.kernel.voting import position_weights, position_weights_at
 
 from ._shared import RemovalNumbers, VoteFields
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from knnccv._typing import Array
+from knnccv._base.typing import Array
 from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
-from knnccv.sampling import fixed_tail, step_by_thinning
-from knnccv.voting import has_mixed_group, position_weights, position_weights_at
+from knnccv.kernel.sampling import fixed_tail, step_by_thinning
+from knnccv.kernel.voting import has_mixed_group, position_weights, position_weights_at
 
 from ._shared import VoteFields
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
+from knnccv._base.typing import Array
 from knnccv.kernel import ZERO, inner, jit, read_as
-from knnccv.sampling import fill_hypergeometric
+from knnccv.kernel.sampling import fill_hypergeometric
 
 from ._weights import (
     MAX_EXPONENT,

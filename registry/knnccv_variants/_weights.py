@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
-from knnccv._validation import as_reals, check_integer, check_real
+from knnccv._base.typing import Array
+from knnccv._base.validation import as_reals, check_integer, check_real
 from knnccv.kernel import Tables, Task, inner, jit
 
 from ._shared import NearestVariant, loss_table

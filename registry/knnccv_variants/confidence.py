@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._validation import check_choice
+from knnccv._base.validation import check_choice
 from knnccv.kernel import Link, Score, Tables, Task, inner, jit, read_as
-from knnccv.voting import (
+from knnccv.kernel.voting import (
     BRIER,
     VOTE_SHARE,
     VotingRule,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from knnccv.kernel import NOT_SERVED, Link, Tables, Task, inner, jit, read_as
-from knnccv.sampling import fill_hypergeometric, multiply_into, place_of, position_law
-from knnccv.voting import PLURALITY, VotingRule, is_rounded, score_stratified
+from knnccv.kernel.sampling import fill_hypergeometric, multiply_into, place_of, position_law
+from knnccv.kernel.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
 from ._shared import NearestVariant, RemovalNumbers, loss_table, score_of
 

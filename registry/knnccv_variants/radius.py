@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
-from knnccv._validation import check_choice, check_real
+from knnccv._base.typing import Array
+from knnccv._base.validation import check_choice, check_real
 from knnccv.kernel import Score, Tables, Task, inner, jit, read_as, squared_diagonal
-from knnccv.sampling import fill_binomial, fill_hypergeometric
+from knnccv.kernel.sampling import fill_binomial, fill_hypergeometric
 
 from ._shared import NearestVariant, loss_table, score_of
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._validation import check_integer
+from knnccv._base.validation import check_integer
 from knnccv.kernel import ACCURACY, NOT_SERVED, Link, Score, Tables, Task, Variant, jit
-from knnccv.sampling import multiply_into, place_of, step_without_replacement, total_of
-from knnccv.voting import (
+from knnccv.kernel.sampling import multiply_into, place_of, step_without_replacement, total_of
+from knnccv.kernel.voting import (
     ANY_RIGHT,
     VotingRule,
     has_mixed_group,

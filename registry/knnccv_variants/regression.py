@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from knnccv._typing import Array
-from knnccv._validation import check_choice, check_integer
+from knnccv._base.typing import Array
+from knnccv._base.validation import check_choice, check_integer
 from knnccv.kernel import Score, Tables, Task, inner, jit, read_as, squared_diagonal
-from knnccv.sampling import Inclusion, inclusion_law
+from knnccv.kernel.sampling import Inclusion, inclusion_law
 
 from ._shared import NearestVariant
 

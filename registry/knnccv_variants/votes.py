@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._typing import Kernel
+from knnccv._base.typing import Kernel
 from knnccv.kernel import JOINT, NOT_SERVED, Link, Score, Tables, Task, inner, jit, read_as, read_rest
-from knnccv.voting import (
+from knnccv.kernel.voting import (
     PLURALITY,
     ThinningRates,
     VotingRule,

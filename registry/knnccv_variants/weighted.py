@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._typing import Array
+from knnccv._base.typing import Array
 from knnccv.kernel import inner, jit, read_as, read_rest
 
 from ._shared import score_of

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from knnccv._typing import Array
-from knnccv._validation import check_bool, check_choice
+from knnccv._base.typing import Array
+from knnccv._base.validation import check_bool, check_choice
 from knnccv.kernel import Score, Task, inner, jit, read_as
-from knnccv.sampling import total_of
+from knnccv.kernel.sampling import total_of
 
 from ._weighted_tree import cells_of_samples, new_rule, tree_score
 from ._weights import (

@@ -222,7 +222,7 @@ def test_long_runs_are_announced(monkeypatch):
     def stop(*_, **__):
         raise Started
 
-    monkeypatch.setattr("knnccv.driver.Part.scores", stop)
+    monkeypatch.setattr("knnccv._core.driver.Part.scores", stop)
     by_index = "(minutes|hours) with 1 worker: votes of 200 nearest draws among 10 classes. F"
     at_random = "about . minutes? with 1 worker: votes of 15 .* 10 classes, averaged over all"
     for k, ties, words in ((15, "random", at_random), (200, "index", by_index)):

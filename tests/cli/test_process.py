@@ -113,14 +113,14 @@ def test_warm_says_what_it_did_and_counts_its_steps(monkeypatch):
         (lambda: done.append(1), r"nothing to compile: all kernels are in the cache\n"),
         (compile_something, r"1 function compiled in \d+ s\n"),
     ):
-        monkeypatch.setattr("knnccv._warmup._steps", lambda step=step: [step])
+        monkeypatch.setattr("knnccv._cli.warm._steps", lambda step=step: [step])
         out = knnccv("warm")
         assert re.match(said, out)
         assert out.endswith(f"kept in {cache_folder()}\n")
-    monkeypatch.setattr("knnccv._warmup._steps", lambda: [lambda: done.append(1)] * 3)
+    monkeypatch.setattr("knnccv._cli.warm._steps", lambda: [lambda: done.append(1)] * 3)
     assert "3/3" in run("warm --progress").err
     assert len(done) == 4
-    monkeypatch.setattr("knnccv._warmup._steps", None)
+    monkeypatch.setattr("knnccv._cli.warm._steps", None)
     with pytest.raises(TypeError, match="progress must be True or False"):
         library.warm(progress=1)
     with pytest.raises(Refused, match="needs tqdm"):
@@ -148,7 +148,7 @@ def test_a_bar_on_stderr_and_a_clean_answer(command, monkeypatch):
     assert "step" not in run(f"{command} --json --no-progress", err=Terminal()).err
     before = sorted(Path().iterdir())
     written = {"score": "--per-item new.csv", "curve": "--out new.csv"}.get(command.split()[0], "")
-    with mock.patch("knnccv._parallel.bars.Bar.update", side_effect=KeyboardInterrupt):
+    with mock.patch("knnccv._base.parallel.bars.Bar.update", side_effect=KeyboardInterrupt):
         done = run(f"{command} --progress {written}")
     assert (done.status, done.out) == (130, "")
     assert done.err.endswith("\nknnccv: interrupted\n")

@@ -34,7 +34,7 @@ from command_line import (
 import knnccv as library
 from knnccv import surface
 from knnccv.datasets import load_wine
-from knnccv.hvdm import HEOM
+from knnccv.neighbors.hvdm import HEOM
 
 CELLS = [[None if x % 5 == 0 else x, None if y == 3 else "uv"[y % 2], y] for x, y, _ in ROWS]
 MIXED = csv(

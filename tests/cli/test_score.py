@@ -47,12 +47,12 @@ from knnccv import (
     surface,
     unregister,
 )
+from knnccv._core.luck.inference import Comparison
+from knnccv._core.luck.runs import SplitSpread
+from knnccv._core.scores.results import CompleteCV
 from knnccv.datasets import load_wine
-from knnccv.hvdm import HEOM, HVDM
-from knnccv.inference import Comparison
 from knnccv.neighbors import SupervisedDistanceWarning
-from knnccv.results import CompleteCV
-from knnccv.runs import SplitSpread
+from knnccv.neighbors.hvdm import HEOM, HVDM
 from knnccv.sklearn import expected_score
 from knnccv_variants.nearest import NN
 

@@ -139,7 +139,7 @@ def test_many_neighbors_and_far_positions(monkeypatch):
     for n_classes, counts in ((2, [1, 40, 300]), (3, [1, 24])):
         y = rng.integers(0, n_classes, 500)
         assert_cells_agree(surface(X, y, counts, [300, 490], tol=0), X, y, designs)
-    monkeypatch.setattr("knnccv.curves._profile_surface.MAX_NEIGHBORS", 5)  # cell by cell, beyond these
+    monkeypatch.setattr("knnccv._core.scores.curves._profile_surface.MAX_NEIGHBORS", 5)
     assert_cells_agree(surface(X3, Y3, [1, 4, 6], [70], tol=0), X3, Y3, [Subsample(70)])
     result = surface(X3, Y3, train_sizes=[2, 4, 50], variant="rank", rank=[1, 3, 60])
     assert_cells_agree(result, X3, Y3, [*map(Subsample, (2, 4, 50))])

@@ -24,10 +24,10 @@ from knnccv import (
     complete_cv,
     monte_carlo_cv,
 )
+from knnccv._core.driver import validate_problem
 from knnccv.designs import n_train_in_half
-from knnccv.driver import validate_problem
+from knnccv.kernel.sampling import fixed_tail, position_law
 from knnccv.retrieval import CameraPairs, Gallery, SameCamera, SameIdentityAndCamera, Table
-from knnccv.sampling import fixed_tail, position_law
 from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
 
 

@@ -29,7 +29,7 @@ PAGES = [name for name in PAGES if not re.match("_build|auto_gallery|mathematics
 FURTHER = re.findall(r"\((mathematics/\w+\.md)\)\n", (DOCS / "mathematics.md").read_text("utf-8"))
 """Pages whose blocks continue those of the page before, from `mathematics.md` on."""
 LONG = (
-    "_warmup",
+    "_cli.warm",
     "testing",
     "reporting._report",
     "selection._search",
@@ -187,7 +187,10 @@ def referenced():
             if found := re.match(r"\.\. (?:currentmodule|module):: (\S+)", line):
                 module = found[1]
             elif (found := re.fullmatch(r"   ([A-Za-z_][\w.]+)", line)) and path.stem != "index":
-                if module in ("knnccv.kernel", "knnccv.sampling"):  # their examples are in docs/variants.md
+                if module in (
+                    "knnccv.kernel",
+                    "knnccv.kernel.sampling",
+                ):  # their examples are in docs/variants.md
                     continue
                 yield found[1] if found[1].startswith("knnccv.") else f"{module}.{found[1]}"
 

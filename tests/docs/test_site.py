@@ -24,8 +24,9 @@ EXAMPLES = sorted((DOCS / "gallery").glob("*/plot_*.py"))
 BUILT = {"_build", "auto_gallery", "generated"}
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts))]
 MODULES = {name for name in knnccv.__all__ if isinstance(getattr(knnccv, name), types.ModuleType)}
-MODULES |= {"kernel", "sampling"}
-ARCHITECTURE, CALL_PATH = ((DOCS / name).read_text("utf-8") for name in ("architecture.md", "call_path.md"))
+MODULES |= {"kernel", "kernel.sampling", "neighbors.hvdm"}
+"""Public modules; the page of one has the last part of its name."""
+ARCHITECTURE = (DOCS / "architecture.md").read_text("utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DRAWING = runpy.run_path(str(DOCS / "_ext" / "architecture.py"))
 LINKS = runpy.run_path(str(DOCS / "_ext" / "source_links.py"))
@@ -48,13 +49,15 @@ def test_every_public_name_has_a_page_and_is_in_the_index():
     assert listed("knnccv") == public(knnccv)
     index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
     for name in MODULES:
-        found = public(importlib.import_module(f"knnccv.{name}"))
-        assert found <= listed(name) | listed("knnccv"), name
-        text = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+        found, page = public(importlib.import_module(f"knnccv.{name}")), name.rpartition(".")[2]
+        assert found <= listed(page) | listed("knnccv"), name
+        text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
         assert f".. automodule:: knnccv.{name}\n" in text
-        assert f"\n{name}\n" in index
-        assert f"]({name}.md)" in index
-    assert listed("index", "") == listed("knnccv").union(*(listed(name) for name in MODULES))
+        assert f"\n{page}\n" in index
+        assert f"]({page}.md)" in index
+    assert listed("index", "") == listed("knnccv").union(
+        *(listed(name.rpartition(".")[2]) for name in MODULES)
+    )
 
 
 def test_the_contents_name_every_page_of_the_guide_and_cards_only_link():
@@ -109,7 +112,7 @@ def test_an_example_runs_offline(tmp_path):
 def test_pages_are_short_and_their_links_lead_somewhere():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert len(text.split()) <= 1500, page
+        assert len(text.split()) <= (1800 if page.name == "architecture.md" else 1500), page
         targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
         for target in targets + re.findall(r"^:link: (\S+)$", text, re.MULTILINE):
             path = (page.parent / target).resolve()
@@ -125,7 +128,8 @@ def test_the_picture_of_the_architecture_shows_the_contract_and_the_page_explain
     assert stored == DRAWING["draw"](levels), "run: python docs/_ext/architecture.py"
     assert stored != DRAWING["draw"](levels[::-1])
     titles = re.findall(r"^\*\*(.+?)\.\*\*", ARCHITECTURE, re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", " ".join(titles))) == {name for level in levels for name in level}
+    drawn = {name for level in levels for name in level}
+    assert drawn | {"luck", "scores"} == set(re.findall(r"`(\w+)`", " ".join(titles)))
 
 
 @pytest.mark.slow
@@ -134,15 +138,15 @@ def test_every_path_and_every_name_on_the_pages_exists():
         for path, name in LINKS["references"](page.read_text(encoding="utf-8")):
             assert LINKS["line_of"](path, name), (page, path, name)
     for path, name in [
-        ("knnccv/driver/_nowhere.py", None),
-        ("knnccv/driver/_rows.py", "no_such_function"),
-        ("knnccv/results/_result.py", "CompleteCV.no_such_method"),
+        ("knnccv/_core/driver/_nowhere.py", None),
+        ("knnccv/_core/driver/_rows.py", "no_such_function"),
+        ("knnccv/_core/scores/results/_result.py", "CompleteCV.no_such_method"),
     ]:
         with pytest.raises(LookupError):
             LINKS["line_of"](path, name)
     words = {"fastmath", "parallel", "main", "zizmor", "warn_unreachable"}  # options, a branch, a tool
     for text, folders in (
-        (ARCHITECTURE + CALL_PATH, ("knnccv", "registry")),
+        (ARCHITECTURE, ("knnccv", "registry")),
         (CONTRIBUTING, ("knnccv", "registry", "tests", "papers")),
     ):
         parts = "knnccv|registry|tests|papers|datasets|docs|asv_benchmarks"
@@ -159,11 +163,11 @@ def test_every_path_and_every_name_on_the_pages_exists():
 
 def test_every_line_of_complete_cv_is_explained():
     """The table names every function that the body calls."""
-    source = (ROOT / "knnccv" / "results" / "_complete_cv.py").read_text(encoding="utf-8")
+    source = (ROOT / "knnccv/_core/scores/results/_complete_cv.py").read_text(encoding="utf-8")
     (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
     called = {call.id for call in calls if isinstance(call, ast.Name)} - {"isinstance", "ValueError"}
-    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", CALL_PATH, re.DOTALL | re.MULTILINE)
+    (section,) = re.findall(r"^## From X to A_x\n(.*?)^## ", ARCHITECTURE, re.DOTALL | re.MULTILINE)
     assert called <= set(re.findall(r"`(\w+)`", section))
 
 

@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import knnccv
 from knnccv import LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv
-from knnccv.driver import AVERAGES
+from knnccv._core.driver import AVERAGES
 from knnccv_variants.nearest import NN
 from knnccv_variants.votes import KNN
 

@@ -23,8 +23,8 @@ from knnccv import (
     complete_cv,
 )
 from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel.voting import scaled_position_weights
 from knnccv.sklearn import expected_score
-from knnccv.voting import scaled_position_weights
 
 LOSS = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
 

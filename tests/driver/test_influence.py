@@ -26,7 +26,7 @@ from knnccv import (
     Subsample,
     complete_cv,
 )
-from knnccv.driver import AVERAGES
+from knnccv._core.driver import AVERAGES
 from knnccv.kernel import Tables, Variant, jit
 
 

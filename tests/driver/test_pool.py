@@ -18,9 +18,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
 from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv, surface
-from knnccv.driver import AVERAGES
+from knnccv._core.driver import AVERAGES
+from knnccv.kernel.registry import get_variant
 from knnccv.sklearn import expected_score
-from knnccv.variants import get_variant
 
 
 def problem(seed):

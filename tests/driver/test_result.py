@@ -25,8 +25,8 @@ from knnccv import (
     monte_carlo_cv,
     screened_cv,
 )
-from knnccv.driver import AVERAGES
-from knnccv.inference import InferenceWarning
+from knnccv._core.driver import AVERAGES
+from knnccv._core.luck.inference import InferenceWarning
 from knnccv_variants.nearest import NN
 
 LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])

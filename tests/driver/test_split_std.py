@@ -8,7 +8,7 @@ import pytest
 from problems import SETTINGS, blobs, designs, problem, questions, special_designs
 
 from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedKFold, Subsample, complete_cv
-from knnccv.driver import AVERAGES
+from knnccv._core.driver import AVERAGES
 
 
 def variance_of(question, average):

@@ -18,9 +18,9 @@ from scipy import sparse
 
 import knnccv
 from knnccv import KFold, Neighbors, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv, surface
-from knnccv.driver import SlowComputationWarning
-from knnccv.hvdm import HEOM
+from knnccv._core.driver import SlowComputationWarning
 from knnccv.kernel import JOINT, chain_of, jit
+from knnccv.neighbors.hvdm import HEOM
 from knnccv_variants.votes import KNN
 
 RULES = [
@@ -38,7 +38,7 @@ RULES = [
 def scored(monkeypatch):
     """The rows that the scorer was asked for; no answer tells how many were."""
     rows = []
-    scorer = sys.modules["knnccv.driver._scores"].BlockScorer
+    scorer = sys.modules["knnccv._core.driver._scores"].BlockScorer
     call = scorer.__call__
 
     def spied(self, lists, block):
@@ -169,7 +169,7 @@ def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
             for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), knnccv.StratifiedSubsample(0.5)):
                 found = []
                 for chain in (chain_of, without_first_kernels):
-                    monkeypatch.setattr("knnccv.driver._part.chain_of", chain)
+                    monkeypatch.setattr("knnccv._core.driver._part.chain_of", chain)
                     exact = complete_cv(X, y, rule, design, **parameters)
                     runs = monte_carlo_cv(X, y, rule, design, n_runs=3, random_state=0, **parameters)
                     found.append((exact, runs))
@@ -218,7 +218,7 @@ def test_a_kernel_for_ties_is_compiled_when_items_tie():
 @pytest.fixture
 def impatient(monkeypatch):
     """Call a little work long, and keep the garbage collector out of the times that are compared."""
-    monkeypatch.setattr("knnccv.driver._forecast.LONG", 1e-5)
+    monkeypatch.setattr("knnccv._core.driver._forecast.LONG", 1e-5)
     gc.disable()
     yield
     gc.enable()
@@ -261,7 +261,7 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
         shy = SimpleNamespace(submit=pool.submit)  # an executor that does not tell how many workers it has
         told, other = told_by(lambda: complete_cv(X, y, "knn", 5, executor=shy))
         assert "of processor time" in told
-    monkeypatch.setattr("knnccv.driver._forecast.LONG", 60.0)
+    monkeypatch.setattr("knnccv._core.driver._forecast.LONG", 60.0)
     quiet = complete_cv(X, y, "knn", 5, n_jobs=1)
     for each in (answer, one, other):
         assert each.per_item.tobytes() == quiet.per_item.tobytes()
@@ -277,7 +277,7 @@ def test_nothing_is_announced_where_ties_cost_nothing():
 
 def test_the_compiler_is_not_timed(monkeypatch):
     """A kernel that is compiled in a trial would make the forecast of all samples one of compilations."""
-    forecast = sys.modules["knnccv.driver._forecast"]
+    forecast = sys.modules["knnccv._core.driver._forecast"]
     seconds = [61, 400, 3300, 50_000, 10**6]
     words = ["1 minute", "7 minutes", "55 minutes", "14 hours", "12 days"]
     assert [forecast.in_words(s) for s in seconds] == words

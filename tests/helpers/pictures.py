@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from knnccv import Comparisons
-from knnccv.curves import Surface
+from knnccv._core.scores.curves import Surface
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -18,9 +18,9 @@ from knnccv import (
     complete_cv,
     get_variant,
 )
+from knnccv._core.driver import validate_problem
+from knnccv._core.luck.runs import draw_runs
 from knnccv.designs import DESIGNS
-from knnccv.driver import validate_problem
-from knnccv.runs import draw_runs
 from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle  # noqa: F401 - of splitters, not public
 
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed

@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 
 import knnccv
 from knnccv import LeaveGroupsOut, Neighbors, Subsample, complete_cv, surface
-from knnccv.hvdm import HEOM, HVDM
+from knnccv.neighbors.hvdm import HEOM, HVDM
 from knnccv.reporting import scaled
 
 SECTIONS = "data scores mean settings not_worse tuned learning extrapolation classes items ties regression"

@@ -30,8 +30,8 @@ from knnccv import (
     monte_carlo_cv,
     surface,
 )
-from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
-from knnccv.hvdm._tables import learn, read  # a column's codes show in no distance
+from knnccv.neighbors.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
+from knnccv.neighbors.hvdm._tables import learn, read  # a column's codes show in no distance
 
 
 def mixed_table(seed, n_items=None, most_values=5):

@@ -27,9 +27,9 @@ from knnccv import (
     predictions_on,
     surface,
 )
+from knnccv._core.driver import validate_problem
+from knnccv._core.luck.inference import draw_halvings
 from knnccv.designs import Design, n_train_in_half
-from knnccv.driver import validate_problem
-from knnccv.inference import draw_halvings
 from knnccv.kernel import Variant, jit
 from knnccv.sklearn import expected_score
 

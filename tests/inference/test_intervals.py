@@ -25,7 +25,7 @@ from knnccv import (
     predictions_on,
     surface,
 )
-from knnccv.inference import Comparison, HalfScores, confidence_interval
+from knnccv._core.luck.inference import Comparison, HalfScores, confidence_interval
 from knnccv.sklearn import expected_score
 
 

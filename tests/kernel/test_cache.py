@@ -119,7 +119,7 @@ def test_an_upgrade_and_a_downgrade_run_their_own_code(environment):
     helpers = (
         (site / "helper.py", "return 1.0", "return 0.5"),
         (
-            site / "knnccv/voting/_fixed_size.py",
+            site / "knnccv/kernel/voting/_fixed_size.py",
             "weights[first:middle], weights[middle : middle + length])",
             "0.5 * weights[first:middle], 0.5 * weights[middle : middle + length])",
         ),

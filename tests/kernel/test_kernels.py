@@ -85,8 +85,8 @@ own = {f"{each.__module__}.{each.__qualname__}": len(each.signatures) for each i
 print(json.dumps({name: number for name, number in own.items() if number}))
 """
 SEVERAL = {
-    "knnccv.sampling.step_by_thinning": 4,
-    "knnccv.voting._fixed_size.position_weights_at": 2,
+    "knnccv.kernel.sampling.step_by_thinning": 4,
+    "knnccv.kernel.voting._fixed_size.position_weights_at": 2,
     "knnccv_variants.regression.mean_inclusion": 2,
 }
 """Another signature is a literal in place of a number, or a slice in place of an array."""

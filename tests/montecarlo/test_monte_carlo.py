@@ -19,9 +19,9 @@ from knnccv import (
     monte_carlo_cv,
     permutation_test,
 )
-from knnccv.driver import AVERAGES, validate_problem
-from knnccv.montecarlo._permutation import exchangeable, permutation
-from knnccv.runs import draw_runs
+from knnccv._core.driver import AVERAGES, validate_problem
+from knnccv._core.luck.runs import draw_runs
+from knnccv._core.scores.montecarlo._permutation import exchangeable, permutation
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
 

@@ -26,7 +26,7 @@ from knnccv import (
     monte_carlo_cv,
     screened_cv,
 )
-from knnccv.driver import AVERAGES
+from knnccv._core.driver import AVERAGES
 
 DESIGNS = [
     KFold(4),
@@ -212,7 +212,7 @@ def test_seeds_blocks_and_ways_to_name_columns(monkeypatch):
     named = [screened_cv(X, y, way, n_runs=3, random_state=0).scores.tolist() for way in ways]
     assert named == [named[0]] * 4
     three_rows = 8 * 40 * 3
-    monkeypatch.setattr("knnccv.montecarlo._feature_selection.BLOCK_BYTES", three_rows)
+    monkeypatch.setattr("knnccv._core.scores.montecarlo._feature_selection.BLOCK_BYTES", three_rows)
     blocks = screened_cv(X, y, two_smallest_sums, random_state=np.random.default_rng(5), n_runs=4)
     np.testing.assert_array_equal(blocks.scores, one.scores)
 

@@ -8,8 +8,8 @@ import knnccv as kc
 from knnccv.datasets import load_wine
 from knnccv.episodes import Episodes, expected_episodes
 from knnccv.kernel import Constraints, Labels, Order, Tables, Task, jit
+from knnccv.kernel.sampling import position_law
 from knnccv.retrieval import Gallery, expected_retrieval
-from knnccv.sampling import position_law
 from knnccv.selection import FeatureSelector, condense, select_features
 from knnccv.sklearn import ExpectedScore, KNeighborsClassifierCV, ccv_scorer, expected_score
 from knnccv.testing import check_variant

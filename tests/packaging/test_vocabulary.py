@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 API = (Path(__file__).parent / "public_api.txt").read_text(encoding="utf-8")
-AUTHORS = {"knnccv.kernel", "knnccv.sampling"}  # the words of kernels are those of the papers
+AUTHORS = {"knnccv.kernel", "knnccv.kernel.sampling"}  # the words of kernels are those of the papers
 FORMER = {
     "n_repeats": "n_runs, or mean_of for the size of a mean",
     "n_folds": "n_splits",

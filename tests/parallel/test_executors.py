@@ -28,7 +28,7 @@ from knnccv import (
     monte_carlo_cv,
     surface,
 )
-from knnccv._parallel import pool, shipping
+from knnccv._base.parallel import pool, shipping
 from knnccv.kernel import Variant, jit
 
 

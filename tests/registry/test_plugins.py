@@ -169,8 +169,8 @@ CACHE_REPORT = (
     + """
 from pathlib import Path
 from knnccv import monte_carlo_cv
-from knnccv.driver import score_rows
-from knnccv.runs._trials import score_trials
+from knnccv._core.driver import score_rows
+from knnccv._core.luck.runs._trials import score_trials
 from knnccv_kth import kth_fixed
 
 complete_cv(X, y, "kth", Subsample(40))

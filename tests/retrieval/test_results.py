@@ -12,7 +12,7 @@ from galleries import random_forms, random_problem
 from scipy.stats import t
 
 from knnccv import Neighbors
-from knnccv.inference import InferenceWarning, jackknife_error
+from knnccv._core.luck.inference import InferenceWarning, jackknife_error
 from knnccv.neighbors import Between
 from knnccv.retrieval import (
     First,

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from knnccv import Neighbors, Subsample, complete_cv, surface
 from knnccv.datasets import load_wine
-from knnccv.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
+from knnccv.neighbors.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 from knnccv.rib import RIBClassifier
 
 

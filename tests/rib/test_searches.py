@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from knnccv import Neighbors
-from knnccv.hvdm import IdentifierWarning
+from knnccv.neighbors.hvdm import IdentifierWarning
 from knnccv.rib import RIBClassifier, lcv_score, loo_votes
 
 NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours

@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors
 from knnccv.datasets import load_wine
-from knnccv.hvdm import HEOM
+from knnccv.neighbors.hvdm import HEOM
 from knnccv.rib import RIBClassifier, cvc_score, lcv_score, loo_votes, vote_weights
 from knnccv.rib._sweep import sweep
 from knnccv.rib._votes import VoteLists

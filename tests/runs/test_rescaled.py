@@ -15,9 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
-from knnccv.runs import SCALERS as WORDS
-from knnccv.runs import RescaledSearch, scaled, scaling_of
-from knnccv.runs import _rescaled as rescaled
+from knnccv._core.luck.runs import SCALERS as WORDS
+from knnccv._core.luck.runs import RescaledSearch, scaled, scaling_of
+from knnccv._core.luck.runs import _rescaled as rescaled
 
 SCALERS = {
     "standard": StandardScaler(),

@@ -23,9 +23,8 @@ from knnccv import (
     compare,
     complete_cv,
 )
-from knnccv.designs import Allotment
-from knnccv.driver import validate_problem
-from knnccv.runs import (
+from knnccv._core.driver import validate_problem
+from knnccv._core.luck.runs import (
     ANY,
     CONFUSION,
     RIGHT,
@@ -38,6 +37,7 @@ from knnccv.runs import (
     pack,
     unpack,
 )
+from knnccv.designs import Allotment
 
 
 def allotment(sizes, folded):

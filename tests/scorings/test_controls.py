@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from knnccv import KFold, Neighbors, StratifiedKFold, StratifiedSubsample, Subsample, complete_cv
-from knnccv.driver import validate_problem
-from knnccv.scorings import (
+from knnccv._core.driver import validate_problem
+from knnccv._core.luck.scorings import (
     confusion_controls,
     controlled_mean,
     mixed_ties,

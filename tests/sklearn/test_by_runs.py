@@ -33,7 +33,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import knnccv
 from knnccv import Subsample, compare, compare_all, complete_cv
-from knnccv.inference import InferenceWarning, draw_halvings
+from knnccv._core.luck.inference import InferenceWarning, draw_halvings
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 

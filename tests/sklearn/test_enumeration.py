@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from knnccv import LeaveGroupsOut, Subsample, complete_cv, surface
-from knnccv.scorings import controlled_mean
+from knnccv._core.luck.scorings import controlled_mean
 from knnccv.sklearn import _exact, expected_score
 
 pytestmark = [
@@ -538,8 +538,8 @@ def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
                 with monkeypatch.context() as patch:
                     patch.setattr(_exact, "MAX_SPLITS", 0)
                     patch.setattr(_exact, "MAX_RUNS", 0)
-                    patch.setattr("knnccv.groups._group_sets.MAX_SETS", 0)
-                    patch.setattr("knnccv.groups._group_sets.MAX_CASES", (2, 10**6)[seed % 2])
+                    patch.setattr("knnccv._core.driver.groups._group_sets.MAX_SETS", 0)
+                    patch.setattr("knnccv._core.driver.groups._group_sets.MAX_CASES", (2, 10**6)[seed % 2])
                     found = expected_score(
                         rule, X, target, **asked, random_state=seed, n_draws=100, n_runs=400
                     )

@@ -18,9 +18,9 @@ from sklearn.svm import SVC
 
 import knnccv
 from knnccv import StratifiedSubsample, Subsample, complete_cv, surface, tuned_score
+from knnccv._core.scores.tuning import Inner
 from knnccv.datasets import load_wine
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
-from knnccv.tuning import Inner
 
 WINE = load_wine()
 X, y = WINE.X[::2], WINE.y[::2]

@@ -45,7 +45,7 @@ from sklearn.utils import all_estimators
 
 from knnccv import KFold as Folds
 from knnccv import Subsample, complete_cv
-from knnccv.hvdm import SupervisedDistanceWarning
+from knnccv.neighbors.hvdm import SupervisedDistanceWarning
 from knnccv.sklearn import WholeData, expected_score
 
 LOOKING = [

@@ -22,13 +22,13 @@ from knnccv import (
     complete_cv,
     tuned_score,
 )
-from knnccv.driver import validate_problem
-from knnccv.hvdm import HEOM, HVDM
-from knnccv.runs import Planes, pack, unpack
-from knnccv.tuning import Inner
+from knnccv._core.driver import validate_problem
+from knnccv._core.luck.runs import Planes, pack, unpack
+from knnccv._core.scores.tuning import Inner
 
 # No public answer tells the inner folds of single runs.
-from knnccv.tuning._nested import has_code, inner_folds
+from knnccv._core.scores.tuning._nested import has_code, inner_folds
+from knnccv.neighbors.hvdm import HEOM, HVDM
 
 KS = [1, 3, 5, 9, 15]
 

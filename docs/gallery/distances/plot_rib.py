@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from knnccv.hvdm import HVDM
+from knnccv.neighbors.hvdm import HVDM
 from knnccv.rib import RIBClassifier, lcv_score, loo_votes
 
 rng = np.random.default_rng(2)

@@ -8,7 +8,7 @@ has the same class.
 
 # %%
 # A kernel takes the neighbor order of one sample, the labels and the constraints, and returns the share of
-# the training sets that classify the sample correctly. `knnccv.sampling.position_law` gives the
+# the training sets that classify the sample correctly. `knnccv.kernel.sampling.position_law` gives the
 # probability of each position of the K-th nearest training sample; the kernel adds up the positions with
 # the tested sample's class. Every step is explained in :doc:`/variants`.
 
@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 from knnccv import Subsample, complete_cv, plot, surface
 from knnccv.datasets import load_wine
 from knnccv.kernel import Tables, Variant, jit
-from knnccv.sampling import position_law
+from knnccv.kernel.sampling import position_law
 from knnccv.testing import check_variant
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from knnccv.kernel import Score, Tables, Variant, jit
-from knnccv.sampling import fill_hypergeometric, position_law
+from knnccv.kernel.sampling import fill_hypergeometric, position_law
 
 
 @jit

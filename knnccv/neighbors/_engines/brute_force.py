@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._typing import Array
+from ..._base.typing import Array
 from ...kernel import inner, jit
 from .engine import Engine, NeighborLists
 

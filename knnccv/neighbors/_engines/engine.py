@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ..._typing import Array
+from ..._base.typing import Array
 
 BLOCK_ROWS = 512
 STORED_ROWS = 4096

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from ..._typing import Array
+from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit, simd
 from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .engine import Engine, Lazy, NeighborLists

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._parallel import for_each
-from ..._typing import Array
+from ..._base.parallel import for_each
+from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
 from .bounded_heap import place_of_largest, replace_largest, sort_row

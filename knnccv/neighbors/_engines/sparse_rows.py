@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._typing import Array
+from ..._base.typing import Array
 from ...kernel import inner, jit
 from .._inputs import NO_ZERO, as_csr, shifted
 from .engine import Engine, NeighborLists

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._typing import Array
+from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit
-from ...sampling import fill_binomial, fill_hypergeometric, tie_times
+from ...kernel.sampling import fill_binomial, fill_hypergeometric, tie_times
 
 ONE = ZERO + 1
 NEGLIGIBLE = 1e-17

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernel import inner, jit
-from ...sampling import fill_binomial
+from ...kernel.sampling import fill_binomial
 from . import EACH, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Met, Room, Strata, Sums
 from .laws import (
     NEGLIGIBLE,

@@ -1,0 +1,1 @@
+"""What every room needs: checks of input, forms of output, labels, threads."""

@@ -1,0 +1,269 @@
+# mypy: allow-untyped-defs
+"""A_x of every sample: chains of kernels on lists that are deepened until the tolerance holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import Array, Kernel
+from ...kernel import Constraints, Labels, Task, compile_driver, jit
+from ...kernel.sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ...neighbors import NeighborLists, Neighbors
+from ._deepen import Jobs, alike_samples, deepen, first_depth
+from ._forecast import Watch
+from ._method import Computation, check_complete, needs_all
+from ._part import Block, Part, Step, parts_of
+from ._problem import ScoringProblem
+from ._rows import FIRST_MIXED_GROUPS, first_mixed_groups, order_ties_by_score, usable_lengths
+from ._summary import Scores
+
+
+@jit
+def no_score(order, labels, target, constraints):  # noqa: ARG001
+    """A kernel for callers that need only the ties."""
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a neighbor list matters, for one kind of training sets.
+
+    A position of a neighbor list matters as long as fewer than K of the samples before it are in the
+    training set. The probability of that, its *tail*, falls along the list.
+
+    Attributes
+    ----------
+    constraints : Constraints
+        The training sets.
+    n_nearest : int
+        The number of nearest training samples that decide.
+    fixed_tail : ndarray of shape (n_available + 1,), or None
+        The tail after every number of samples; None if it depends on their classes (stratified designs).
+    untested : bool ndarray of shape (n_classes,)
+        Classes whose samples are in every training set.
+    radius : float, or None
+        The distance within which all training samples decide; None if the `n_nearest` do.
+    """
+
+    constraints: Constraints
+    n_nearest: int
+    fixed_tail: Array | None
+    untested: Array
+    radius: float | None = None
+
+    def up_to(self, depth: int) -> Reach:
+        """The same for lists up to this depth, without tails that they do not reach."""
+        return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
+
+    def tails(self, lengths: Array, items: Array, rows: Array, labels: Labels) -> Array:
+        """The tails after that many samples of every row; `items` matter in stratified designs only."""
+        if self.fixed_tail is not None:
+            known: Array = self.fixed_tail[lengths]
+            return known
+        tails = np.empty(len(rows))
+        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)  # kernels for several kinds fill in most
+        fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
+        return tails
+
+    def end_within(self, distances: Array, lengths: Array) -> Array:
+        """1 for lists that may go on within the radius, as they end before it and are not whole; or 0."""
+        last = distances[np.arange(len(lengths)), np.maximum(lengths, 1) - 1]
+        n_others = self.constraints.counts.sum() - self.constraints.held_out
+        ended: Array = (lengths >= n_others) | ((lengths > 0) & (last > self.radius))
+        return np.where(ended, 0.0, 1.0)
+
+    def ties_that_matter(
+        self, mixed: Array, lists: NeighborLists, rows: Array, labels: Labels, tol: float
+    ) -> Array:
+        """Mark rows with a tied group of different labels that is reached with probability > ``tol / 2``.
+
+        `mixed` has the start of the first such group of every row, -1 for none: later ones are reached less
+        often. All lists that are deep enough for `tol` give the same answer, whatever their depth.
+        """
+        tied = (mixed >= 0) & (self.radius is None)
+        unsure = np.flatnonzero(tied & (mixed >= self.n_nearest))  # fewer samples never decide
+        if len(unsure):
+            items = lists.items if self.fixed_tail is not None else lists.items[unsure]
+            tied[unsure] = self.tails(mixed[unsure], items, rows[unsure], labels) > tol / 2
+        tied &= ~self.untested[labels.classes[rows]]
+        return tied
+
+
+def reach_of(problem: ScoringProblem, task: Task, constraints: Constraints, untested: Array) -> Reach:
+    """How far lists matter for the training sets of a task."""
+    nearest = min(problem.variant.n_nearest(**problem.parameters), task.train_size)
+    tail = None if task.stratified else fixed_tail(task.n_available, task.train_size, nearest)
+    return Reach(constraints, nearest, tail, untested, problem.radius)
+
+
+@dataclass(frozen=True)
+class BlockScorer:
+    """Everything a worker needs to score a block of samples.
+
+    ``tie_order`` is not 0 if tied samples are ordered by their single scores, ``losses``, see
+    `order_ties_by_score`.
+    """
+
+    neighbors: Neighbors
+    labels: Labels
+    reaches: tuple[Reach, ...]
+    parts: tuple[Part, ...]
+    average_ties: bool
+    tol: float
+    tie_order: int = 0
+    losses: Array | None = None
+
+    def compile(self) -> None:
+        """Compile the functions that blocks call first, or load them from the cache; once per process."""
+        begun = 0
+        for part in self.parts:
+            if part.kinds.stop > begun:
+                part.compile()
+                begun = part.kinds.stop
+        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
+
+    @property
+    def fixed_tails(self) -> tuple[Array | None, ...]:
+        """The `fixed_tail` of every kind of training sets."""
+        return tuple(reach.fixed_tail for reach in self.reaches)
+
+    def up_to(self, depth: int) -> BlockScorer:
+        """The same for lists up to this depth."""
+        return replace(self, reaches=tuple(reach.up_to(depth) for reach in self.reaches))
+
+    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
+        """Return scores and tails (n_kinds, n_rows) and a mask of tied rows; and a mask of open rows."""
+        lists, lengths = self.usable(lists, rows)
+        scores, tails = self.scores_and_tails(lists, lengths, rows)
+        is_open = np.asarray((tails > self.tol / 2).any(axis=0))
+        return (scores, tails, self.ties(lists, lengths, rows)), is_open
+
+    def ties(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """Mark rows with ties that matter."""
+        mixed = np.empty(len(lengths), np.int64)
+        first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
+        tied = np.zeros(len(rows), bool)
+        for reach in self.reaches:
+            tied |= reach.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
+        return tied
+
+    def usable(self, lists: NeighborLists, rows: Array) -> tuple[NeighborLists, Array]:
+        """The lists in the order that the tie rule wants, and the lengths up to which it can use them."""
+        lengths = usable_lengths(lists, self.neighbors, self.average_ties or self.tie_order != 0)
+        if self.losses is not None:
+            lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
+        return lists, lengths
+
+    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
+        """The shares of the scores that lists leave undecided, (n_kinds, n_rows)."""
+        return np.array([reach.tails(lengths, lists.items, rows, self.labels) for reach in self.reaches])
+
+    def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
+        """Scores, NaN if a sample is never tested, and the shares that lists leave undecided.
+
+        Both have the shape (n_kinds, n_rows).
+        """
+        scores, tails = np.full((2, len(self.reaches), len(rows)), np.inf)
+        seen = any(part.sees_distances for part in self.parts)
+        distances = self.neighbors.distances_of(lists) if seen else None
+        block = Block(lists, lengths, rows, self.labels, self.average_ties, distances)
+        for part in self.parts:
+            part.fill(block, scores[part.kinds], tails[part.kinds])
+        for reach, score, tail in zip(self.reaches, scores, tails, strict=True):
+            untested = reach.untested[self.labels.classes[rows]]
+            if reach.radius is not None and distances is not None:
+                tail[:] = reach.end_within(distances, lengths)
+            unknown = np.flatnonzero(tail == np.inf)  # no kernel has filled them
+            if len(unknown):
+                some = block.cut(unknown)
+                tail[unknown] = reach.tails(some.lengths, some.lists.items, some.rows, self.labels)
+            score[untested], tail[untested] = np.nan, 0.0
+        return scores, tails
+
+
+def block_scorer(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    tol: float,
+    tie_order: int = 0,
+    kernel: Kernel | None = None,
+) -> BlockScorer:
+    """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
+    tasks = [problem.task(kind) for kind in problem.training_sets]
+    if kernel is None:
+        parts = parts_of(problem, tasks)
+    else:
+        steps = [Step(kernel, problem.constraints(task), "", "the scorer") for task in tasks]
+        parts = [Part(slice(at, at + 1), (step,)) for at, step in enumerate(steps)]
+    alone = parts[-len(tasks) :]  # after the parts for several kinds
+    reaches = [
+        reach_of(problem, task, part.constraints, untested)
+        for task, part, untested in zip(tasks, alone, problem.never_tested(), strict=True)
+    ]
+    scorer = BlockScorer(
+        neighbors,
+        problem.kernel_labels(),
+        tuple(reaches),
+        tuple(parts),
+        problem.ties == "random" and not tie_order,
+        tol,
+        tie_order,
+        problem.single_neighbor_scores() if tie_order else None,
+    )
+    scorer.compile()
+    return scorer
+
+
+def float_scores(
+    given: Computation, scorer: Any, jobs: Jobs, *, keep: bool = False, complete: bool = True
+) -> Scores:
+    """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
+
+    Parameters
+    ----------
+    given : Computation
+    scorer : Work
+        `block_scorer` of the problem, or another work that finds scores, tails and ties.
+    jobs : Jobs
+    keep : bool, default False
+        Let the neighbors keep their lists.
+    complete : bool, default True
+        Whether scores are wanted, and not only ties.
+
+    Raises
+    ------
+    InexactError
+        At the first sample that the kernel leaves out and that may not be sampled.
+    """
+    problem, neighbors, tol = given.problem, given.neighbors, given.tol
+    must_serve = complete and needs_all(given)
+    tails_of = getattr(scorer, "fixed_tails", None)
+    depth = first_depth(problem, neighbors, tol, tails_of)
+    same = None if given.tie_order else alike_samples(problem, neighbors)
+    first = np.arange(neighbors.n_items) if same is None else same
+    scores, tails = np.empty((2, len(problem.training_sets), neighbors.n_items))
+    tied = np.zeros(neighbors.n_items, bool)
+    # Lists that are kept must be those of all samples.
+    keep = keep and neighbors.room(depth) is not None
+    rows = np.arange(neighbors.n_items) if keep or same is None else np.unique(same)
+    work = scorer
+    if jobs.executor is not None and tails_of is not None:
+        work = scorer.up_to(neighbors.max_depth)
+    silent = tails_of is None or not complete or given.tie_order != 0
+    watch = Watch(problem, neighbors, lambda row: list(deepen(scorer, row, depth)), silent=silent)
+
+    def begin(rows: Array, *now: Any) -> None:
+        watch(rows[first[rows] == rows], *now)
+
+    for block, deepest, found, is_open in deepen(work, rows, depth, jobs, keep=keep, begin=begin):
+        scores[:, block], tails[:, block], tied[block] = found
+        is_open &= first[block] == block
+        if must_serve:
+            last = (found[1] <= tol / 2) | (deepest >= neighbors.max_depth)
+            check_complete(given, block, np.where(last, found[0], 0.0))
+    if same is not None:
+        scores, tails, tied = scores[:, same], tails[:, same], tied[same]
+    return Scores(scores, tails, tied, deepest)

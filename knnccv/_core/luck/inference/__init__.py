@@ -1,0 +1,71 @@
+"""Standard errors, intervals and comparisons of exact scores, from halves of the data.
+
+An exact score has no luck of the split. It keeps the luck of the data: other samples of the population
+would have given another score. Two disjoint random halves of the samples, scored completely with the same
+share of training samples, are independent samples of the population, so their difference shows that luck.
+
+This package knows numbers only: it draws the halves and turns their scores into standard errors, intervals
+and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
+
+- `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
+- `_interval` has standard errors and intervals, `_kept_halves` the methods of results that return them. The
+  jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
+- `_comparison` compares two results on the same halves, or one with another classifier's scores, which
+  `_predictions` reads; `_ranking` compares several results.
+"""
+
+from __future__ import annotations
+
+from ._comparison import Comparison, compare
+from ._halvings import (
+    HalfScores,
+    Halvings,
+    InferenceWarning,
+    degrees_of_freedom,
+    draw_halvings,
+)
+from ._interval import (
+    ConfidenceInterval,
+    Described,
+    Jackknifed,
+    StandardError,
+    Terms,
+    check_level,
+    confidence_interval,
+    has_one_bound,
+    jackknife_error,
+    student_interval,
+    unequal_errors,
+    unit_deviations,
+)
+from ._kept_halves import KeptHalves, ScoredHalves
+from ._predictions import PredictionScores, predictions_on
+from ._ranking import Comparisons, compare_all
+
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "ConfidenceInterval",
+    "Described",
+    "HalfScores",
+    "Halvings",
+    "InferenceWarning",
+    "Jackknifed",
+    "KeptHalves",
+    "PredictionScores",
+    "ScoredHalves",
+    "StandardError",
+    "Terms",
+    "check_level",
+    "compare",
+    "compare_all",
+    "confidence_interval",
+    "degrees_of_freedom",
+    "draw_halvings",
+    "has_one_bound",
+    "jackknife_error",
+    "predictions_on",
+    "student_interval",
+    "unequal_errors",
+    "unit_deviations",
+]

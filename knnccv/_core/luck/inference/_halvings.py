@@ -1,0 +1,216 @@
+"""Random halvings (pairs of disjoint halves of the samples), their scores, and the variance they show."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...._base.typing import Array
+
+SAME_CLASSES = 10
+"""Halvings in a row that have the same numbers of every class, where these decide the training sets."""
+
+EACH_OF = 20
+"""Of so many random numbers of every class one is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Halvings:
+    """Random pairs of disjoint halves.
+
+    Attributes
+    ----------
+    half_of : int8 ndarray of shape (n_halvings, n_items)
+        The half of a sample, 0 or 1; -1 for one that is left out because the number is odd.
+    n_units : int
+        The number of samples, or of groups.
+    of_groups : bool
+        Whether whole groups are drawn.
+    """
+
+    half_of: Array
+    n_units: int
+    of_groups: bool
+
+    @property
+    def digest(self) -> str:
+        """The same for the same halves."""
+        return hashlib.blake2b(self.half_of.tobytes(), digest_size=16).hexdigest()
+
+    def rows(self, halving: int, half: int) -> Array:
+        """The samples of a half, ascending."""
+        return np.flatnonzero(self.half_of[halving] == half)
+
+
+def draw_halvings(
+    n_halvings: int,
+    n_items: int,
+    rng: np.random.Generator,
+    *,
+    groups: Array | None = None,
+    classes: Array | None = None,
+) -> Halvings:
+    """Draw halvings, all equally likely.
+
+    Parameters
+    ----------
+    n_halvings : int
+        Their number.
+    n_items : int
+        The number of samples.
+    rng : numpy Generator
+        The source of randomness.
+    groups : int64 ndarray of shape (n_items,), optional
+        Group codes: halves of groups are drawn in place of halves of samples.
+    classes : int64 ndarray of shape (n_items,), optional
+        Class codes, for designs with training sets of given numbers of every class. Each halving is still a
+        random one, but `SAME_CLASSES` in a row have the same numbers of every class in their halves. Fewer
+        sets of tables then serve all halves. The numbers themselves are drawn systematically.
+    """
+    half_of = np.full((n_halvings, n_items), -1, np.int8)
+    if groups is not None:
+        n_groups = int(groups.max()) + 1
+        for one in half_of:
+            one[:] = _random_halves(n_groups, rng)[groups]
+        return Halvings(half_of, n_groups, True)
+    if classes is None:
+        for one in half_of:
+            one[:] = _random_halves(n_items, rng)
+        return Halvings(half_of, n_items, False)
+    members = [np.flatnonzero(classes == c) for c in np.unique(classes)]
+    members.sort(key=lambda each: each[0])  # so that other names of the classes draw the same halves
+    counts = np.array([len(each) for each in members])
+    starts = range(0, n_halvings, SAME_CLASSES)
+    compositions = _compositions(counts, n_items // 2, len(starts), rng)
+    for first, (in_first, in_second) in zip(starts, compositions, strict=True):
+        for one in half_of[first : first + SAME_CLASSES]:
+            for each, n, m in zip(members, in_first, in_second, strict=True):
+                order = rng.permutation(each)
+                one[order[:n]], one[order[n : n + m]] = 0, 1
+    return Halvings(half_of, n_items, False)
+
+
+def _compositions(
+    counts: Array, size: int, number: int, rng: np.random.Generator
+) -> list[tuple[Array, Array]]:
+    """Numbers of every class in two random disjoint halves of this size, `number` times.
+
+    Drawn systematically: of many random ones, sorted by the rarest class and then the others, every so many
+    is taken. Each is a random one, and together they vary as all of them do.
+    """
+    drawn = []
+    for _ in range(EACH_OF * number):
+        first = rng.multivariate_hypergeometric(counts, size)
+        drawn.append((first, rng.multivariate_hypergeometric(counts - first, size)))
+    rarest = np.argsort(counts, kind="stable")
+    drawn.sort(key=lambda pair: tuple((pair[0] - pair[1])[rarest]))
+    chosen = drawn[int(rng.integers(EACH_OF)) :: EACH_OF]
+    return [chosen[at] for at in rng.permutation(number)]
+
+
+def _random_halves(n_units: int, rng: np.random.Generator) -> Array:
+    """The half of every unit; an odd number leaves one out."""
+    half = np.full(n_units, -1, np.int8)
+    order = rng.permutation(n_units)
+    size = n_units // 2
+    half[order[:size]], half[order[size : 2 * size]] = 0, 1
+    return half
+
+
+class InferenceWarning(UserWarning):
+    """A standard error or an interval is outside the conditions under which it was found to be reliable."""
+
+
+@dataclass(frozen=True, eq=False)
+class HalfScores:
+    """Complete scores of random pairs of disjoint halves; of one score, or of all cells of a surface.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_halvings, 2), or (n_halvings, 2, ...) for a surface
+        The exact score of each half.
+    n_units : int
+        The number of samples, or of groups if halves of groups were drawn.
+    of_groups : bool
+        Whether halves of groups were drawn.
+    train_size : float, or ndarray of shape (n_sizes,) for a surface
+        The mean training size of the halves.
+    warnings : tuple of str
+        Conditions under which intervals were found to be unreliable.
+    drawn : str
+        A digest of the halves: results with the same digest were scored on the same halves.
+    n_answers : float, or ndarray of shape (n_sizes,)
+        The effective number of weighted answers, 1 / (sum of squared weights); 0 for `n_units`.
+    resolution : float
+        The accuracy of the scores. A standard error below it counts as 0.
+    deviations : ndarray of shape (n_units,)
+        What every unit adds to the score of all samples beyond its weight's share, for the skewness of
+        scores with one bound only; empty if it is not known, which counts as no skewness.
+    growth : float, or ndarray of shape (n_K, n_sizes)
+        The mean score of the halves over that of all samples, at least 1, for errors without upper bound.
+    floors : ndarray of shape (n_classes, 3), or (n_K, n_sizes, n_classes, 3)
+        Where classes do not count by their samples: the score if all answers for the samples of one class
+        were the worst, that if they were the best, and the number of these samples, or of groups with such
+        samples. Else no rows.
+    """
+
+    scores: Array
+    n_units: int
+    of_groups: bool
+    train_size: Any
+    warnings: tuple[str, ...] = ()
+    drawn: str = ""
+    n_answers: Any = 0.0
+    resolution: float = 0.0
+    deviations: Array = field(default_factory=lambda: np.empty(0))
+    growth: Any = 1.0
+    floors: Array = field(default_factory=lambda: np.empty((0, 3)))
+
+    def __post_init__(self) -> None:
+        for each in (self.scores, self.train_size, self.n_answers):
+            if isinstance(each, np.ndarray):
+                each.flags.writeable = False
+
+    @property
+    def mean(self) -> Any:
+        """The mean score of the halves."""
+        return _sum(self.scores.reshape(-1, *self.scores.shape[2:])) / (2 * len(self.scores))
+
+    @property
+    def variance(self) -> Any:
+        """A quarter of the mean squared difference of two halves.
+
+        Two disjoint halves are independent, so its expectation is half the variance of a half's score. A
+        score of all samples has about half the variance of that of a half. The standard deviation of an
+        error without an upper bound is in proportion to the error: it is divided by `growth`.
+        """
+        found = mean_squared_difference(self.scores) / 4 / self.growth**2
+        kept = np.where(np.sqrt(found) <= self.resolution, 0.0, found)
+        return kept if kept.ndim else float(kept)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Those of the samples and of the halvings together."""
+        return degrees_of_freedom(self.n_units, len(self.scores))
+
+
+def mean_squared_difference(scores: Array) -> Any:
+    """The mean of (first - second)^2 over the rows."""
+    return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
+
+
+def _sum(values: Array) -> Any:
+    """The exactly rounded sum over the first axis."""
+    if values.ndim == 1:
+        return math.fsum(values)
+    sums = [math.fsum(each) for each in values.reshape(len(values), -1).T]
+    return np.reshape(sums, values.shape[1:])
+
+
+def degrees_of_freedom(n_units: int, n_halvings: int) -> float:
+    """1 / (1 / (n - 1) + 1 / H)."""
+    return 1 / (1 / (n_units - 1) + 1 / n_halvings)

@@ -1,0 +1,1 @@
+"""What the public calls return: scores, curves, and what is asked of them."""

@@ -1,0 +1,160 @@
+"""`complete_cv`, the public function: checks its arguments and times the evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ...._base.parallel import ExecutorLike, check_pool
+from ...._base.validation import check_bool, check_tol
+from ....kernel import Variant
+from ....neighbors import Neighbors, warn_copies, warn_label_leakage
+from ...driver import callers_level, check_distances, check_method, check_sampling, validate_problem
+from ._evaluation import NeighborEvaluation
+from ._result import CompleteCV
+from ._test_set import with_test_set
+
+
+def complete_cv(
+    X: Any,
+    y: Any,
+    variant: str | Variant | type[Variant] = "knn",
+    cv: Any = 5,
+    *,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    ties: str | None = None,
+    average: Any = "pooled",
+    tol: float = 1e-12,
+    exact: bool = False,
+    method: str = "auto",
+    n_draws: int = 1000,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    executor: ExecutorLike | None = None,
+    progress: bool = False,
+    test: Any = None,
+    **parameters: Any,
+) -> CompleteCV:
+    """Mean score of a nearest-neighbor rule over all admissible training sets.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors
+        The samples. With ``metric="precomputed"`` a square matrix of dissimilarities, row = tested sample.
+        Distances must not depend on the split: scale or transform before, or not at all. C-contiguous
+        float64 data are not copied. Methods of the result search X again, such as ``confusion``,
+        ``influence`` and ``standard_error``. They refuse X that was changed in place, as far as a checksum
+        shows it: of more than 64 columns it reads a part of every row and column.
+    y : array of shape (n_items,), or (n_items, n_outputs) for "regression"
+        Class labels; for "regression" real targets.
+    variant : str, Variant or subclass of it, default "knn"
+        The rule: "nn" (parameter `loss`), "knn" (`n_neighbors` = 5, `loss`, `vote_ties` = "smallest" or
+        "random"), "rank" (`rank` = 5), "confidence" (`n_neighbors`, `score` = "share", "brier" or
+        "log_loss"), "regression" (`n_neighbors`; the score is the mean squared error), "weighted" and
+        "weighted_regression" (`n_neighbors`, `weights` = "inverse" and more), "radius" (`radius` = 1.0,
+        `outlier_label`) and "radius_regression" (`radius`, `outlier_value`), or another registered one;
+        ``help(knnccv.get_variant("weighted"))`` describes the parameters of a rule.
+    cv : int or design, default 5
+        A `Design`, such as ``Subsample(0.5)`` or ``LeaveOut(1)``; `knnccv.designs.DESIGNS` lists them. An
+        integer is that number of stratified folds, for "regression" of plain ones.
+    metric : str or callable, default "euclidean"
+        See `Neighbors.from_data`. Leave it out if X is a `Neighbors`.
+    metric_params : mapping, optional
+        See `Neighbors.from_data`.
+    ties : {"random", "index"}, default "random"
+        "random": the exact mean over all orders of tied samples, independent of the order of the data.
+        "index": tied samples in the order of the data; the default for a rule that does not offer "random".
+    average : {"pooled", "item", "class"} or mapping of label to share, default "pooled"
+        "pooled": all classifications of a split have equal weight (as in the papers; for k-fold designs the
+        mean of the folds' scores, as ``cross_val_score(...).mean()``). "item": all samples that can be
+        tested have equal weight (for k-fold designs the score of ``cross_val_predict``). "class": all
+        classes have equal weight. A mapping gives every class its share, positive and 1 in sum (target
+        priors): the score where classes are as frequent as that, see ``docs/guide/balance.md``.
+    tol : float, default 1e-12
+        Admissible error, relative to the largest absolute score. With 0 all neighbors are used.
+    exact : bool, default False
+        Compute with rational numbers. Slow, for small data. Not for approximate neighbors.
+    method : {"auto", "exact", "sampled"}, default "auto"
+        "exact": all training sets, by the kernels of the rule. "sampled": an estimate from `n_draws` random
+        training sets for each sample, drawn for this sample alone; the result is a `SampledCV`, with its
+        standard error. "auto": exact, but samples that the rule has no exact kernel for are sampled, and
+        those with too many sets of groups.
+    n_draws : int, default 1000
+        Training sets that are drawn for each sample that is sampled, at least 2. For several kinds of
+        training sets (folds of different sizes) they are divided in proportion, and rounded up.
+    random_state : int, numpy Generator or None, default 0
+        Seed of the draws.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Runs the computation instead of knnccv's own threads: a pool of threads or processes, any object
+        with the same interface, or a dask cluster. The result does not depend on it. See
+        ``docs/cluster.md``.
+    progress : bool, default False
+        Show a progress bar (needs tqdm) of the samples, and of those that need deeper lists.
+    test : pair (X_test, y_test), or array of shape (n_test,), optional
+        A fixed test set. X and y are then a pool that training sets are drawn from, and only the samples of
+        the test set are tested, by every training set; all of the pool may train. For distances, X of shape
+        (n_test, n_pool) with ``metric="precomputed"``, and for neighbors of `Neighbors.between` (queries:
+        the test set, gallery: the pool) `test` holds the labels alone. A class that only the test set has
+        is never predicted.
+    **parameters
+        The variant's parameters.
+
+    Returns
+    -------
+    CompleteCV
+        A `SampledCV` if any sample was sampled.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    Warns
+    -----
+    CopiesWarning
+        If many rows repeat another with the same label, as copies do.
+    SlowComputationWarning
+        If large tied groups make the computation take more than about a minute.
+    UserWarning
+        If features of both signs are compared by "braycurtis", which is scikit-learn's, not scipy's.
+
+    Notes
+    -----
+    Mullin & Sukthankar, "Complete Cross-Validation for Nearest Neighbor Classifiers", ICML 2000.
+
+    Examples
+    --------
+    >>> from knnccv import complete_cv, KFold
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> result = complete_cv(wine.X, wine.y, "knn", KFold(10), n_neighbors=3)
+    >>> round(result.score, 6)
+    0.712135
+    """
+    started = time.perf_counter()
+    check_tol(tol)
+    check_bool("exact", exact)
+    check_pool(n_jobs, executor, progress)
+    neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
+    sampling = check_sampling(method, n_draws, random_state)
+    problem = validate_problem(
+        y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool
+    )
+    check_method(problem, sampling.method, exact)
+    check_distances(problem, neighbors, sampling.method)
+    warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
+    if pool is None and not problem.leaves_groups:
+        warn_copies(neighbors, problem.targets, callers_level() + 1)
+    if exact and neighbors.approximate:
+        msg = (
+            f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: a fraction "
+            "would suggest that the score is exact"
+        )
+        raise ValueError(msg)
+    evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
+    keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
+    return evaluation.result(keep, executor, progress, started)

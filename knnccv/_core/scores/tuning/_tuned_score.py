@@ -1,0 +1,300 @@
+"""`tuned_score`, the expected score of a rule that is chosen within each training set, and its result."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...._base.formatting import Numeric, plain
+from ...._base.parallel import check_pool
+from ...._base.typing import Array
+from ...._base.validation import check_choice, check_integer, check_random_state
+from ....neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ...driver import ScoringProblem, validate_problem
+from ...luck.runs import draw_runs, given_runs, read_scaling, scaled
+from ...luck.scorings import controlled_mean
+from ..results import complete_cv
+from ._nested import Inner, nested_runs
+
+RUNS_A_CONTROL = 20
+MOST_CONTROLS = 16
+"""Each control variate takes a degree of freedom, and an exact score."""
+EXACT = 1e-5
+"""Largest error of a score that is a control variate."""
+
+
+class Candidate(NamedTuple):
+    """A rule that may be chosen."""
+
+    n_neighbors: int
+    metric: str
+    scaling: str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TunedScore(Numeric):
+    """The score of a rule that is chosen within each training set.
+
+    Attributes
+    ----------
+    score : float
+        The expected score: mean over random runs, corrected by control variates, which are the scores of
+        candidates in the same runs, whose expectations are known exactly.
+    std_error : float
+        The standard error of `score`: the randomness of the runs that were drawn, not that of the samples.
+    scores : float64 ndarray of shape (n_runs,)
+        The score of every run: the mean over its test sets of the share of right answers; for balanced
+        accuracy and groups the sum over the right answers of weights with which the mean run has `score`.
+    choices : dict of Candidate to float
+        The share of the training sets in which each candidate is chosen, in the order in which they are
+        tried. A candidate is a named tuple (n_neighbors, metric, scaling) of a number and words.
+    inner_score : float
+        The mean best score inside the training sets, which many report.
+    optimism : float
+        The expectation of ``inner_score - score``. It has a part of its own if `inner_cv` leaves out more
+        samples than the rule will miss: the inner training sets are smaller.
+    optimism_std_error : float
+        Its standard error.
+    inner_cv, design : str
+        How training sets are split to choose within them, and how they are drawn.
+    seconds : float
+        Wall time.
+
+    Examples
+    --------
+    >>> from knnccv import tuned_score
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = tuned_score(wine.X, wine.y, [1, 5, 9], n_runs=20)
+    >>> round(found.score, 2)
+    0.74
+    """
+
+    _json = "score std_error std n_runs inner_score optimism optimism_std_error inner_cv design seconds"
+    _shown = "score std_error std optimism optimism_std_error most_chosen inner_cv design n_runs"
+
+    score: float
+    std_error: float
+    scores: Array
+    choices: dict[Candidate, float]
+    inner_score: float
+    optimism: float
+    optimism_std_error: float
+    inner_cv: str
+    design: str
+    seconds: float = field(default=0.0)
+
+    @property
+    def n_runs(self) -> int:
+        """The number of random runs."""
+        return len(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers in types that JSON has; `choices` as a list, with the share of each."""
+        chosen = [{**one._asdict(), "share": share} for one, share in self.choices.items()]
+        return {**super().to_dict(), "choices": plain(chosen)}
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the score of one run; NaN for a single run."""
+        return float(self.scores.std(ddof=1)) if self.n_runs > 1 else float("nan")
+
+    @property
+    def most_chosen(self) -> Candidate:
+        """The candidate that is chosen most often; the first of equals."""
+        return max(self.choices, key=self.choices.__getitem__)
+
+
+def tuned_score(
+    X: Any,
+    y: Any,
+    n_neighbors: Any = range(1, 32),
+    cv: Any = 5,
+    *,
+    metric: Any = "euclidean",
+    scaling: Any = None,
+    inner_cv: Any = "loo",
+    average: str = "pooled",
+    n_runs: int = 1000,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TunedScore:
+    """Estimate the score of votes of K whose K, metric and scaling are chosen within each training set.
+
+    The best of many scores is optimistic. Nested cross-validation is not: in every training set of a random
+    run, the candidate with the best inner score is chosen, the first of equals, and tested on samples that
+    took no part in the choice. One nested run depends on its splits; here the mean over many is computed.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Neighbors or list of them
+        The samples; or their neighbors, to choose among the distances of a list.
+    y : array of shape (n_items,)
+        Class labels.
+    n_neighbors : int or sequence of int, default 1 to 31
+        The K to choose from. The smallest label wins a tied vote; of tied neighbors the first in the data
+        is nearer, as in scikit-learn.
+    cv : int or design, default 5
+        The outer splits; an integer is that number of stratified folds. ``LeaveGroupsOut(groups)`` leaves
+        out one group after another, and so does the choice within each training set.
+    metric : str, callable or list of them, default "euclidean"
+        The metrics to choose from, as for `complete_cv`.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"}, transformer, or list of these, default None
+        The scalings of the columns to choose from, as scikit-learn's scalers, or transformers. Columns are
+        scaled once, by all samples without labels, not within the training sets.
+    inner_cv : {"loo"}, int, KFold or StratifiedKFold, default "loo"
+        How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
+        anew in every training set; their mean score counts. Groups are left out whole instead.
+    average : {"pooled", "class"}, default "pooled"
+        What has equal weight, in the score and in the choice: the samples (accuracy), or the classes
+        (balanced accuracy; within a training set of the classes that its fold, or it, has).
+    n_runs : int, default 1000
+        Random runs. Blocks of 512 are computed together. If single groups are left out, there is one for
+        each of so many random groups; without standard error, all of them if there are no more.
+    random_state : int, numpy Generator or None, default 0
+        Seed of the splits.
+    n_jobs : int, optional
+        Threads. Default: all processors that this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    TunedScore
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not allowed; the message says what is allowed.
+
+    Notes
+    -----
+    The candidates are tried metric by metric, scaling by scaling, and by K in the given order, as
+    scikit-learn's ``GridSearchCV`` tries them. A run equals ``cross_val_score`` of a ``GridSearchCV`` with
+    the same splits. Varma & Simon, "Bias in error estimation when using cross-validation for model
+    selection", BMC Bioinformatics 7:91, 2006; Cawley & Talbot, JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> import knnccv
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = knnccv.tuned_score(wine.X, wine.y, [1, 5, 9, 15], scaling=[None, "standard"])
+    >>> found.n_runs, found.std_error < 0.0005
+    (1000, True)
+    >>> print(f"{found:.3f}, K = {found.most_chosen.n_neighbors}, {found.most_chosen.scaling}")
+    0.962, K = 9, standard
+    """
+    started = time.perf_counter()
+    n_runs = check_integer("n_runs", n_runs, 1)
+    check_pool(n_jobs, None, progress=False)
+    rng, split = check_random_state(random_state), Inner.of(inner_cv)
+    ks = as_list("n_neighbors", n_neighbors)
+    for k in ks:
+        check_integer("n_neighbors", k, 1)
+    tables = X if isinstance(X, list) and any(isinstance(one, Neighbors) for one in X) else [X]
+    kinds = list(product(tables, as_list("metric", metric), as_list("scaling", scaling)))
+    sources = [as_neighbors(samples(table, name), one, None) for table, one, name in kinds]
+    if len({near.n_items for near in sources}) > 1:
+        msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
+        raise ValueError(msg)
+    problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
+    groups = problem.left_out
+    for near in sources:
+        warn_label_leakage(near, problem.smallest_train, groups)
+    if are_all := groups is not None and n_runs > groups.max():
+        kind = np.zeros(1, np.int64)
+        runs = given_runs([((groups == group) - 1, kind) for group in range(groups.max() + 1)])
+    else:
+        runs = draw_runs(problem, n_runs, rng)
+    split = replace(split, groups=groups)
+    found = nested_runs(problem, sources, ks, split, runs, average == "class", n_jobs)
+    right = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)
+    scores = right[..., 0].sum(axis=1)
+    n_candidates = len(ks) * len(sources)
+    shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
+    n_controls = 0 if are_all else min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)
+    controls = np.argsort(-shares, kind="stable")[:n_controls]
+    exact = [
+        complete_cv(
+            sources[at // len(ks)], y, "knn", problem.design, ties="index", n_jobs=n_jobs, average=average,
+            n_neighbors=ks[at % len(ks)],
+        )
+        for at in controls.tolist()
+    ]  # fmt: skip
+    known = np.array([one.truncation_bound <= EXACT for one in exact], bool)
+    values = found.outer.sum(axis=1)[:, controls[known]]
+    expected = np.array([one.score for one in exact])[known]
+    inside = found.best.mean(axis=1)
+    is_linear = n_candidates == 1 and len(expected) > 0
+    score, std_error, _ = controlled_mean(scores, values, expected, is_linear=is_linear)
+    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected)
+    if are_all:
+        std_error = optimism_std_error = 0.0
+    if tables is X or isinstance(X, Neighbors):
+        kinds = [(near, near.metric, None) for near in sources]
+    named: Any = [[one if isinstance(one, str | None) else repr(one) for one in kind[1:]] for kind in kinds]
+    if len(set(map(tuple, named))) < len(kinds):
+        named = [[f"{name} ({at})", kind] for at, (name, kind) in enumerate(named, 1)]
+    candidates = [Candidate(k, *kind) for kind in named for k in ks]
+    return TunedScore(
+        score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
+        score + optimism, optimism, optimism_std_error,
+        split.in_words(), repr(problem.design), time.perf_counter() - started,
+    )  # fmt: skip
+
+
+def as_list(name: str, one_or_more: Any) -> list[Any]:
+    """The values of the argument `name` that may be one value or a sequence of them.
+
+    Raises
+    ------
+    ValueError
+        If it is empty, or has the same value twice.
+    """
+    is_sequence = isinstance(one_or_more, list | tuple | range | np.ndarray)
+    values = list(one_or_more) if is_sequence else [one_or_more]
+    if not values or any(one == other for i, one in enumerate(values) for other in values[:i]):
+        msg = f"{name} must be one value or a list of different values, got {one_or_more!r}"
+        raise ValueError(msg)
+    return values
+
+
+def samples(X: Any, scaling: Any) -> Any:
+    """The samples with scaled columns."""
+    if read_scaling(scaling) is not None and isinstance(X, Neighbors):
+        msg = f"scaling must be None for {X!r}, which holds distances, got {scaling!r}"
+        raise ValueError(msg)
+    return X if scaling is None else scaled(X, scaling)
+
+
+def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: str) -> ScoringProblem:
+    """The problem of the largest K, `k`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the training sets, or those within them, are too small, or the design is not served.
+    """
+    check_choice("average", average, ("pooled", "class"))
+    problem = validate_problem(y, n_items, "knn", cv, "index", average, {"n_neighbors": k})
+    design, groups = problem.design, problem.left_out
+    sizes = np.zeros(3, int) if groups is None else np.sort(np.bincount(groups))
+    others = design.leaves_groups and (groups is None or len(sizes) < 3)
+    if others or design.item_weights(problem.labels, "pooled") is not None:
+        msg = (
+            "cv must be a design of single samples that count alike, such as KFold(5), or leave out one of "
+            f"three groups or more, got {design!r}"
+        )
+        raise ValueError(msg)
+    if groups is not None and inner.n_folds > 1:
+        msg = f"leave out inner_cv: within training sets one group after another is left out, got {inner!r}"
+        raise ValueError(msg)
+    least = problem.smallest_train
+    check_integer("inner_cv", inner.n_folds, 1, least, "the size of the smallest training set")
+    left_out = max(int(sizes[-2]), 1 if inner.n_folds == 1 else -(-least // inner.n_folds))
+    limit = "the size of the smallest training set without the samples left out of it"
+    check_integer("n_neighbors", k, 1, least - left_out, limit)
+    return problem
