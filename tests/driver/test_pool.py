@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import naive
 import numpy as np
@@ -10,10 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from problems import SETTINGS, plain
+from problems import SETTINGS, Shares, StratifiedShuffle, plain
 from scipy.sparse import csr_array
 from seeds import over_seeds
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
@@ -67,6 +67,25 @@ def designs(y, rng):
         yield StratifiedSubsample(per_class=sizes), [listed]
 
 
+def with_one_more(y, rng):
+    """The same of a design that gives one more training sample to some of the classes, chosen at random."""
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) == 1:
+        return
+    base = [int(rng.integers(0, count)) for count in counts]
+    some = sorted(rng.permutation(len(classes))[: int(rng.integers(2, len(classes) + 1))].tolist())
+    extra = int(rng.integers(1, len(some)))
+    kinds = []
+    for chosen in combinations(some, extra):
+        own = [
+            list(combinations(np.flatnonzero(y == c).tolist(), n + (at in chosen)))
+            for at, (c, n) in enumerate(zip(classes, base, strict=True))
+        ]
+        kinds.append([tuple(chain(*parts)) for parts in product(*own)])
+    n_test = len(y) - sum(base) - extra
+    yield StratifiedShuffle("one more", Shares(tuple(base), tuple(some), extra), n_test), kinds
+
+
 def enumerated(D, y, t, kinds, variant, ties, average, parameters):
     """The mean over all training sets, as a Fraction."""
     labels = [*y.tolist(), *t.tolist()]
@@ -96,7 +115,7 @@ def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:
         rng, (D, y, t), loss = with_losses(seed)
-        for d, (design, kinds) in enumerate(designs(y, rng)):
+        for d, (design, kinds) in enumerate(chain(designs(y, rng), with_one_more(y, rng))):
             for s, (variant, setting) in enumerate(SETTINGS):
                 smallest = min(len(T) for listed in kinds for T in listed)
                 if (s + d + seed) % 5 or setting.get("n_neighbors", 1) > smallest:
@@ -119,6 +138,20 @@ def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
                     assert abs(Fraction(found.score) - wanted) <= found.error_bound, where
                     compared += 1
     assert compared > 50
+
+
+def test_a_test_set_tells_nothing_of_the_class_that_has_one_more_training_sample():
+    """A sample of the pool is more often tested where its class trains less; others always are."""
+    X, y = np.array([[0.0], [10], [11], [1], [2], [3]]), [1, 1, 1, 0, 0, 0]
+    cv = StratifiedShuffleSplit(train_size=3, test_size=3)  # two samples of one class, and one of the other
+    for rule in (
+        KNeighborsClassifier(1),  # class 1 if the sample at 0 trains
+        KNeighborsClassifier(2, weights="distance"),
+        KNeighborsClassifier(3),  # the class that has two
+    ):
+        for t in (0, 1):
+            found = expected_score(rule, X, y, cv=cv, test=([[-1.0]], [t]), n_jobs=1)
+            assert found.score == pytest.approx(1 / 2, abs=1e-14), (rule, t)
 
 
 @over_seeds(3)

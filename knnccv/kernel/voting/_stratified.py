@@ -84,6 +84,7 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     tested = unit
     if ties is not None and n_flagged > 0:
         _flag_class(own_class, distributions, n_seen, n_flagged, constraints)
+    if ties is not None and n_flagged > 0 and constraints.held_out > 0:
         # With one more training sample fewer samples of the class are tested, so it counts from the start.
         tested = zero
         for level in range(distributions.max_marks[own_class] + 1):
