@@ -223,9 +223,19 @@ class StratifiedShuffle(SplitterDesign):
     one_by_one: bool = False
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
-        """Return one kind if all samples are used in every split, or one per pattern of class counts."""
+        """Return one kind if all samples are used in every split, or one per pattern of class counts.
+
+        Raises
+        ------
+        ValueError
+            If a class has fewer samples than the training set needs, as without one of its samples.
+        """
         counts = as_ints(labels.counts)
         train = self.train
+        most = [n + (train.extra > 0 and c in train.tied) for c, n in enumerate(train.base)]
+        if len(counts) != len(most) or any(n > count for n, count in zip(most, counts, strict=True)):
+            msg = f"{self.splitter} trains {most} samples of the classes, which have {list(counts)}"
+            raise ValueError(msg)
         if self._one_kind(labels):
             return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
         share = Fraction(1, train.n_patterns)

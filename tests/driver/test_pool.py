@@ -324,11 +324,12 @@ def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
     compared = 0
     for seed in seeds:
         rng, (D, y, t), loss = with_losses(seed)
-        for d, (design, kinds) in enumerate(designs(y, rng)):
+        for d, (design, kinds) in enumerate(chain(designs(y, rng), with_one_more(y, rng))):
             smallest = min(len(T) for listed in kinds for T in listed)
             for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
                 fits = setting.get("n_neighbors", 1) <= smallest and not design.leaves_groups
-                if (s + d + seed) % 5 or not fits or (variant == "regression" and design.stratifies):
+                by_class = design.stratifies or isinstance(design, StratifiedShuffle)
+                if (s + d + seed) % 5 or not fits or (variant == "regression" and by_class):
                     continue
                 more = {name: loss if value is True else value for name, value in setting.items()}
                 asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **more}
@@ -348,6 +349,15 @@ def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
                 assert effect.labels.tolist() == y.tolist()
                 compared += 1
     assert compared > 2 * len(seeds)
+
+
+def test_the_influence_of_a_sample_without_which_its_class_is_too_small_is_refused():
+    """Two of class 1 train, so that there are no training sets without one of them."""
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1], [10, 2])
+    cv = StratifiedShuffleSplit(train_size=10, test_size=2)
+    found = expected_score(KNeighborsClassifier(1), X, y, cv=cv, test=([[0.2], [11.0]], [0, 1]), n_jobs=1)
+    with pytest.raises(ValueError, match=r"without sample 10 .* trains \[8, 2\] .* which have \[10, 1\]"):
+        found.result.influence()
 
 
 def test_columns_are_found_by_their_names():
