@@ -9,6 +9,7 @@ from knnccv.datasets import load_wine
 from knnccv.episodes import Episodes, expected_episodes
 from knnccv.kernel import Constraints, Labels, Order, Tables, Task, jit
 from knnccv.kernel.sampling import position_law
+from knnccv.neighbors.hvdm import HVDM
 from knnccv.retrieval import Gallery, expected_retrieval
 from knnccv.selection import FeatureSelector, condense, select_features
 from knnccv.sklearn import ExpectedScore, KNeighborsClassifierCV, ccv_scorer, expected_score
@@ -39,7 +40,7 @@ kc.report(X, y).save("report.html")
 
 model = KNeighborsClassifierCV(range(1, 11)).fit(X, y)
 FeatureSelector(3).fit(X, y)
-kc.hvdm.HVDM().fit(X, y).pairwise(X)
+HVDM().fit(X, y).pairwise(X)
 print(ccv_scorer(5))
 assert_type(expected_score(model, X, y, cv=5, scoring="f1_macro").std_error, float)
 assert_type(expected_score(model, X, y, scoring=["f1_macro", "accuracy"]), dict[str, ExpectedScore])
