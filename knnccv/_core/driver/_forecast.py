@@ -101,8 +101,8 @@ class Watch:
     def _announce(self, rows: Array, n_workers: int, n_problems: int) -> bool:
         """Warn if these rows take long on `n_workers` (0: unknown); return True if so."""
         compile_at_once()  # or the time of interpreted code would be forecast
-        seconds, largest = aside(self._forecast, rows)
-        seconds *= n_problems / max(n_workers, 1)
+        seconds, largest = aside(self._forecast, rows, n_problems)
+        seconds /= max(n_workers, 1)
         if largest < LARGE or seconds < LONG:
             return False
         ways = "; ".join(["ties='index' takes tied samples in the order of the data", *self._fixed_sizes()])
@@ -116,27 +116,36 @@ class Watch:
         warnings.warn(msg, SlowComputationWarning, stacklevel=callers_level())
         return True
 
-    def _forecast(self, rows: Array) -> tuple[float, int]:
+    def _forecast(self, rows: Array, n_problems: int = 1) -> tuple[float, int]:
         """Seconds on one processor for the rows with large tied groups, and the size of the largest."""
-        spent, largest, n_tried, started = 0.0, 0, 0, time.perf_counter()
-        while n_tried < min(MAX_TRIALS, len(rows)):
-            # Multiples of the golden section are spread evenly for any number of trials.
-            at = int(len(rows) * math.modf((n_tried + 0.5) * 0.6180339887)[0])
-            row = rows[at : at + 1]
-            values = self.neighbors.search(row, self.neighbors.max_depth).values[0]
-            ends = np.flatnonzero(np.diff(values, append=np.nan) != 0)
-            size = int(np.diff(ends, prepend=-1).max(initial=0))
-            if size >= LARGE:
-                if largest < LARGE:
-                    self.score(row)  # includes one-time costs, and is not counted
-                begun = time.thread_time()
-                self.score(row)
-                spent += time.thread_time() - begun
-            largest, n_tried = max(largest, size), n_tried + 1
+        # Multiples of the golden section are spread evenly over the rows.
+        at = len(rows) * np.modf((np.arange(min(MAX_TRIALS, len(rows))) + 0.5) * 0.6180339887)[0]
+        tried = rows[at.astype(np.int64)]
+        sizes = np.array([self._largest_group(row) for row in tried])
+        hard = np.flatnonzero(sizes >= LARGE)
+        if not len(hard):
+            return 0.0, int(sizes.max())
+        share = n_problems * self.times * len(rows) / len(tried)
+        # The first includes one-time costs: it is not counted, unless all is short even so.
+        longest = share * len(hard) * self._seconds(tried[sizes.argmax()])
+        if longest < LONG:
+            return longest, int(sizes.max())
+        spent, started = [], time.perf_counter()
+        for row in tried[hard]:
+            spent.append(self._seconds(row))
             passed = time.perf_counter() - started
-            if passed > TRIAL_SECONDS and (n_tried >= MIN_TRIALS or passed > MIN_TRIALS * TRIAL_SECONDS):
+            if passed > TRIAL_SECONDS * (1 if len(spent) >= MIN_TRIALS else MIN_TRIALS):
                 break
-        return self.times * spent * len(rows) / n_tried, largest
+        return share * len(hard) * math.fsum(spent) / len(spent), int(sizes.max())
+
+    def _largest_group(self, row: int) -> int:
+        values = self.neighbors.search(np.array([row]), self.neighbors.max_depth).values[0]
+        return int(np.diff(np.flatnonzero(np.diff(values, append=np.nan) != 0), prepend=-1).max(initial=0))
+
+    def _seconds(self, row: int) -> float:
+        begun = time.thread_time()
+        self.score(np.array([row]))
+        return time.thread_time() - begun
 
     def _fixed_sizes(self) -> list[str]:
         """Designs without strata as alternatives to a stratified one, if the rule has a kernel for them."""
