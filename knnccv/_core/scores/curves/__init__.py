@@ -7,14 +7,14 @@
   the same for squared errors, shares of votes and Brier scores. `_profile_surface` makes the surface; it
   has the grid of the cells, and runs a pass over chunks of samples.
 - `_half_surface` scores halves of the samples in all cells, from profiles of the halves where there are
-  any, and has the standard errors, intervals and differences of a surface.
+  any; `_half_surface_methods` has the standard errors, intervals and differences of a surface.
 """
 
 from __future__ import annotations
 
-from ._half_surface import DifferenceToBest as DifferenceToBest
 from ._half_surface import HalfSurface as HalfSurface
-from ._half_surface import SurfaceInterval as SurfaceInterval
+from ._half_surface_methods import DifferenceToBest as DifferenceToBest
+from ._half_surface_methods import SurfaceInterval as SurfaceInterval
 from ._surface import loo_curve as loo_curve
 from ._surface import surface as surface
 from ._surface_result import Surface as Surface

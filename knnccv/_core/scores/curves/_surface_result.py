@@ -13,7 +13,7 @@ from ...._base.formatting import Result, data_frame, plain
 from ...._base.typing import Array
 from ...._base.validation import check_bool, check_choice, fixed_seed
 from ...luck.inference import Described, InferenceWarning
-from ._half_surface import HalvedSurface
+from ._half_surface_methods import HalvedSurface
 
 if TYPE_CHECKING:
     import pandas as pd
