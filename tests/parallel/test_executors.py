@@ -403,8 +403,8 @@ class TestCluster:
         with pytest.raises(TypeError, match=r"dask arrays whose chunks a cluster holds.* omit executor"):
             surface(held, y, [1, 3], [0.5, 0.8], executor=cluster)
 
-    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1)])
-    def test_workers_may_die(self, cluster, where, n_killed, monkeypatch):
+    @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)])
+    def test_workers_may_die(self, cluster, where, n_killed, tmp_path, monkeypatch):
         """By SIGKILL, half-way: chunks are computed again; if both die, the scattered data are lost."""
         options = {}
         if where == "metric":
@@ -412,7 +412,7 @@ class TestCluster:
             expected = complete_cv(near, y, "knn", KFold(5), metric="manhattan")
             options = {"metric": lambda one, other: max(abs(one - other).sum() for _ in range(6))}
         else:
-            near, (_, y, expected) = in_dask(100), listed()
+            near, (_, y, expected) = in_dask(100) if where == "dask" else in_files(tmp_path), listed()
         for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
             monkeypatch.setattr(pool, name, 0.05 if where == "metric" else 0.005)
         all_workers(cluster)
