@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from .._base.refusals import need
 from .._base.typing import Array
 from .._base.validation import WRONG_WAY, check_integer, check_real, in_columns_of
 from .._core.driver import InexactError
-from .._core.luck.runs import RescaledSearch, scaling_of
+from .._core.luck.runs import RescaledSearch, refitted, scaling_of
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ._metrics import metric_of, neighbors_of
 
@@ -330,7 +329,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     seen = X
     for name, step in steps:
         if name in learning:
-            seen = _refitted(name, step, seen, y, fitted, first=name == learning[0])
+            seen = _without_labels(name, step, seen, y, fitted, first=name == learning[0])
             continue
         try:
             seen = _transformed(name, step, seen)
@@ -351,7 +350,7 @@ def _tags(step: Any) -> Any:
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
 
-def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool) -> Any:
+def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool) -> Any:
     """Return the output of a copy of the step that is fitted to X without labels."""
     shown = f"the step {name!r} ({type(step).__name__})"
     leak = (
@@ -363,15 +362,15 @@ def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool)
     if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
         raise ValueError(leak)
     with suppress(Exception):  # it may accept no labels, or not these
-        with_labels = _output(step, X, y)
+        with_labels = refitted(step, X, y)
     try:
-        alone = _output(step, X)
+        alone = refitted(step, X)
     except (TypeError, ValueError, AttributeError):
         if with_labels is None:  # the error has another cause than missing labels
             raise
         raise ValueError(leak) from None
     if with_labels is not None and (y != y[:1]).any() and not agree(with_labels, alone):
-        if agree(_output(step, X, y), with_labels):
+        if agree(refitted(step, X, y), with_labels):
             raise ValueError(leak)
         msg = (
             f"it is unknown whether {shown} uses the labels, since two fits to the same data differ; the "
@@ -381,33 +380,11 @@ def _refitted(name: str, step: Any, X: Any, y: Array, fitted: bool, first: bool)
         warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
     # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
     elif (
-        fitted and first and not agree(step.transform(X), alone) and agree(_output(step, X, seed=1), alone)
+        fitted and first and not agree(step.transform(X), alone) and agree(refitted(step, X, seed=1), alone)
     ):
         msg = f"{shown} was not fitted to the {length_of(X)} samples that are scored. {_HOW}"
         raise ValueError(msg)
     return alone
-
-
-def _output(step: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
-    """Fit a copy of the step to X (and y), and return the transformed X.
-
-    Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
-    """
-    from sklearn.base import clone
-
-    copy = clone(step)
-    states = [
-        name
-        for name, value in copy.get_params().items()
-        if name.rpartition("__")[2] == "random_state" and not isinstance(value, Integral)
-    ]
-    copy.set_params(**dict.fromkeys(states, seed))
-    world = np.random.get_state()  # noqa: NPY002 - steps may draw from it
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        return (copy.fit(X) if y is None else copy.fit(X, y)).transform(X)
-    finally:
-        np.random.set_state(world)  # noqa: NPY002
 
 
 def _transformed(name: str, step: Any, X: Any) -> Any:

@@ -110,8 +110,8 @@ def scaled(X: Any, scaling: Any) -> Any:
     return (columns - center) / np.where(width > 0, width, unit)
 
 
-def refitted(transformer: Any, X: Any, seed: int = 0) -> Any:
-    """The output of a copy of a transformer of scikit-learn that is fitted to X without labels.
+def refitted(transformer: Any, X: Any, y: Any = None, seed: int = 0) -> Any:
+    """The output of a copy of a transformer of scikit-learn that is fitted to X (and y).
 
     Copies with the same `seed` draw the same random numbers, so their outputs differ only by the data.
     """
@@ -127,7 +127,7 @@ def refitted(transformer: Any, X: Any, seed: int = 0) -> Any:
     world = np.random.get_state()  # noqa: NPY002 - it may draw from this state
     np.random.seed(seed)  # noqa: NPY002
     try:
-        return copy.fit(X).transform(X)
+        return (copy.fit(X) if y is None else copy.fit(X, y)).transform(X)
     finally:
         np.random.set_state(world)  # noqa: NPY002
 
