@@ -341,7 +341,7 @@ class Check:
             found = knnccv.compare(self.result, other, n_halvings=self.noted("Settings are compared on "))
         except ValueError:
             return False
-        return bool(gap <= stdtrit(found.degrees_of_freedom, 0.975) * found.standard_error + slack)
+        return bool(gap <= stdtrit(found.degrees_of_freedom, 0.975) * found.standard_error() + slack)
 
     def check_tuned(self):
         tuned = self.found["tuned"]

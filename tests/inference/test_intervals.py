@@ -354,7 +354,7 @@ def test_a_comparison_is_that_of_the_same_halves():
     error = math.sqrt(np.mean((gap[:, 0] - gap[:, 1]) ** 2) / 4)
     t = stats.t(1 / (1 / 119 + 1 / 30))
     assert found.difference == one.score - five.score
-    assert found.standard_error == pytest.approx(error)
+    assert found.standard_error() == pytest.approx(error)
     assert found.pvalue == pytest.approx(2 * t.sf(abs(found.difference) / error))
     ends = found.difference - t.ppf(0.95) * error, found.difference + t.ppf(0.95) * error
     assert tuple(found.confidence_interval(0.9)) == pytest.approx(ends)
@@ -368,7 +368,7 @@ def test_probabilities_sum_to_one_and_name_the_better():
     assert first + equivalent + second == pytest.approx(1)
     assert first > 0.9 > second
     t = stats.t(found.degrees_of_freedom)
-    assert first == pytest.approx(t.sf((0.02 - found.difference) / found.standard_error))
+    assert first == pytest.approx(t.sf((0.02 - found.difference) / found.standard_error()))
     swapped = compare(noise, one, n_halvings=30)
     assert swapped.probability(0.02) == pytest.approx((second, equivalent, first))
     X, y = samples()
@@ -381,7 +381,7 @@ def test_results_that_do_not_differ():
     one, *_ = results()
     for seed in (None, np.random.default_rng(3), 7):
         found = compare(one, one, n_halvings=10, random_state=seed)
-        assert (found.difference, found.standard_error, found.pvalue) == (0, 0, 1)
+        assert (found.difference, found.standard_error(), found.pvalue) == (0, 0, 1)
         assert tuple(found.confidence_interval()) == (0, 0)
         assert found.probability() == (0, 1, 0)
     X, y = samples(60)
@@ -445,14 +445,14 @@ def test_predictions_on_all_splits_score_what_the_exact_result_says(kind):
     mean = result.weights @ gap
     variance = 2 * 9 / 8 * (result.weights**2 @ (gap - mean) ** 2) + other.std_error**2
     assert first.difference == -second.difference == pytest.approx(mean)
-    assert first.standard_error == second.standard_error == pytest.approx(math.sqrt(variance))
+    assert first.standard_error() == second.standard_error() == pytest.approx(math.sqrt(variance))
     assert first.names == second.names[::-1]
     assert first.names[1] == "fixed"
     assert first.pvalue == pytest.approx(2 * stats.t(8).sf(abs(mean) / math.sqrt(variance)))
     groups = np.arange(9) // 2
     sums = np.bincount(groups, result.weights * (gap - mean))
     by_group = compare(result, other, groups=groups)
-    assert by_group.standard_error == pytest.approx(
+    assert by_group.standard_error() == pytest.approx(
         math.sqrt(2 * 5 / 4 * (sums**2).sum() + other.std_error**2)
     )
     assert by_group.degrees_of_freedom == 4

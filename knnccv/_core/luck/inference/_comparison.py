@@ -40,8 +40,6 @@ class Comparison(Result):
     ----------
     difference : float
         Score of the first minus score of the second.
-    standard_error : float
-        The standard deviation of the difference over samples of the population (the luck of the data).
     degrees_of_freedom : float
         Those of the t distribution.
     names : (str, str)
@@ -74,7 +72,7 @@ class Comparison(Result):
     _shown = "names measure scores difference standard_error pvalue error_bound"
 
     difference: float
-    standard_error: float
+    _standard_error: float
     degrees_of_freedom: float
     names: tuple[str, str]
     scores: tuple[float, float]
@@ -84,6 +82,10 @@ class Comparison(Result):
     half_scores: Array = field(default_factory=lambda: np.empty((0, 2)))
     error_bound: float = 0.0
     _results: ClassVar[tuple[Any, Any] | None] = None  # for `misranked`; set by compare
+
+    def standard_error(self) -> float:
+        """The standard deviation of the difference over samples of the population: the luck of the data."""
+        return self._standard_error
 
     @property
     def pvalue(self) -> float:
@@ -104,7 +106,7 @@ class Comparison(Result):
         confidence_level : float, default 0.95
             In (0, 1).
         """
-        error = math.nan if math.isnan(self._t(0.0)) else self.standard_error
+        error = math.nan if math.isnan(self._t(0.0)) else self._standard_error
         target = f"difference in {self.measure}: {self.names[0]} minus {self.names[1]}"
         return student_interval(
             self.difference, error, self.degrees_of_freedom, confidence_level, target, self.half_difference
@@ -164,7 +166,7 @@ class Comparison(Result):
         if not 0 <= width < math.inf:
             msg = f"rope must be a finite number of at least 0, got {rope!r}"
             raise ValueError(msg)
-        if self.standard_error == 0 and abs(self.difference) <= width + self.error_bound:
+        if self._standard_error == 0 and abs(self.difference) <= width + self.error_bound:
             return Probabilities(0.0, 1.0, 0.0)
         below = float(stdtr(self.degrees_of_freedom, -self._t(-width)))
         above = float(stdtr(self.degrees_of_freedom, self._t(width)))
@@ -200,7 +202,7 @@ class Comparison(Result):
         distance = self.difference - at
         if abs(distance) <= self.error_bound:
             return 0.0
-        return distance / self.standard_error if self.standard_error > 0 else math.nan
+        return distance / self._standard_error if self._standard_error > 0 else math.nan
 
 
 def compare(
@@ -324,7 +326,7 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     variance = math.fsum(unit_deviations(ours - others, weights, codes) ** 2) * n_units / (n_units - 1)
     return Comparison(
         difference=sign * (scores[0] - scores[1]),
-        standard_error=math.sqrt(2 * variance + other.std_error**2),
+        _standard_error=math.sqrt(2 * variance + other.std_error**2),
         degrees_of_freedom=n_units - 1,
         names=(terms.rule, other.name) if sign > 0 else (other.name, terms.rule),
         scores=scores if sign > 0 else (scores[1], scores[0]),
@@ -397,7 +399,7 @@ def comparison_of(
     error = math.sqrt(mean_squared_difference(halves) / 4)
     return Comparison(
         difference=a.score - b.score,
-        standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
+        _standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
         names=names,
         scores=(a.score, b.score),

@@ -200,7 +200,7 @@ def compare_all(
         found = comparison_of((given[a], given[b]), (terms[a], terms[b]), (halves[a], halves[b]))
         pairs[names[a], names[b]] = found
         differences[i, j], differences[j, i] = found.difference, -found.difference
-        errors[i, j] = errors[j, i] = found.standard_error
+        errors[i, j] = errors[j, i] = found.standard_error()
         pvalues[i, j] = pvalues[j, i] = found.pvalue
     warn_of_halves(halves, pairs.values())
     return Comparisons(
