@@ -169,7 +169,7 @@ CACHE_REPORT = (
     + """
 from pathlib import Path
 from knnccv import monte_carlo_cv
-from knnccv._core.driver import score_rows
+from knnccv._core.driver._rows import score_rows
 from knnccv._core.luck.runs._trials import score_trials
 from knnccv_kth import kth_fixed
 

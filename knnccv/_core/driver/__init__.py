@@ -4,8 +4,8 @@ The driver names no variant. For each block of samples it gets the neighbor list
 kernels. Every sample's A_x is computed independently, and the samples are summed in their order, so that
 the result depends neither on the threads nor on the blocks, to the last bit.
 
-- `_problem` checks labels, rule, design, ties and average; `_method` chooses between exact kernels and
-  drawn training sets.
+- `_validation` checks labels, rule, design, ties and average, and chooses between exact kernels and drawn
+  training sets; `_problem` is what it returns, `_weights` has what a sample weighs.
 - `_deepen` finds the first depth and the samples that share a score, and has the one loop: search a block,
   work on it, and again with deeper lists where they were too short.
 - `_scores` is the work for exact scores: `_part` has the kernels, a chain for each kind of training sets,
@@ -21,74 +21,34 @@ and `results` has `complete_cv`.
 from __future__ import annotations
 
 from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
-from ._exact import as_objects, exact_labels, exact_scores, rational
-from ._forecast import (
-    LONG,
-    SlowComputationWarning,
-    Watch,
-    callers_level,
-    in_words,
-    of_many,
-)
+from ._exact import exact_scores
+from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
 from ._lists import all_lists, search_lists, within
-from ._method import (
-    Computation,
-    InexactError,
-    Sampling,
-    check_distances,
-    check_method,
-    check_n_draws,
-    check_sampling,
-    is_exact,
-    may_leave_out,
-    sees_distances,
-    tested_scores,
-)
-from ._part import Block, Part, Step, known_set_part, part_of, steps_of, unserved
-from ._problem import (
-    AVERAGES,
+from ._part import Block, Part, Step, known_set_part, steps_of, unserved
+from ._problem import ScoringProblem, labels_of_pool, training_sets_of_pool
+from ._rows import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
+from ._scores import BlockScorer, Computation, InexactError, block_scorer, float_scores, no_score
+from ._summary import Scored, Scores, kind_weights, summarize_scores
+from ._validation import (
     TIES,
     Pool,
-    ScoringProblem,
-    by_class,
-    check_labels_of,
-    check_tested,
-    class_shares,
-    labels_of_pool,
-    training_sets_of_pool,
+    check_distances,
+    check_exact,
+    check_n_draws,
+    check_sampling,
     validate_problem,
-    weights_of,
+    with_parameters,
 )
-from ._rows import (
-    DISTANCES,
-    FIRST_MIXED_GROUPS,
-    INTEGERS,
-    ITEMS,
-    ROWS,
-    SCORE_ROWS,
-    SCORES,
-    Rows,
-    fill_group_ends,
-    first_mixed_groups,
-    first_mixed_tie,
-    labels_differ,
-    order_of,
-    score_rows,
-    usable_lengths,
-)
-from ._scores import BlockScorer, Reach, block_scorer, float_scores, no_score, reach_of
-from ._summary import Scored, Scores, kind_weights, summarize_scores
+from ._weights import AVERAGES, by_class, class_shares, weights_of
 
 __all__ = [
     "AVERAGES",
     "DISTANCES",
-    "FIRST_MIXED_GROUPS",
     "INTEGERS",
     "ITEMS",
     "LONG",
     "ROWS",
     "SCORES",
-    "SCORE_ROWS",
     "TIES",
     "Block",
     "BlockScorer",
@@ -97,9 +57,7 @@ __all__ = [
     "Jobs",
     "Part",
     "Pool",
-    "Reach",
     "Rows",
-    "Sampling",
     "Scored",
     "Scores",
     "ScoringProblem",
@@ -108,49 +66,34 @@ __all__ = [
     "Watch",
     "alike_samples",
     "all_lists",
-    "as_objects",
     "block_scorer",
     "by_class",
     "callers_level",
     "check_distances",
-    "check_labels_of",
-    "check_method",
+    "check_exact",
     "check_n_draws",
     "check_sampling",
-    "check_tested",
     "class_shares",
     "deepen",
-    "exact_labels",
     "exact_scores",
     "fill_group_ends",
     "first_depth",
-    "first_mixed_groups",
-    "first_mixed_tie",
     "float_scores",
     "in_words",
-    "is_exact",
     "kind_weights",
     "known_set_part",
-    "labels_differ",
     "labels_of_pool",
-    "may_leave_out",
     "no_score",
     "of_many",
     "one_of_alike",
-    "order_of",
-    "part_of",
-    "rational",
-    "reach_of",
-    "score_rows",
     "search_lists",
-    "sees_distances",
     "steps_of",
     "summarize_scores",
-    "tested_scores",
     "training_sets_of_pool",
     "unserved",
     "usable_lengths",
     "validate_problem",
     "weights_of",
+    "with_parameters",
     "within",
 ]

@@ -14,11 +14,28 @@ from ...kernel.sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
 from ...neighbors import NeighborLists, Neighbors
 from ._deepen import Jobs, alike_samples, deepen, first_depth
 from ._forecast import Watch
-from ._method import Computation, check_complete, needs_all
 from ._part import Block, Part, Step, parts_of
 from ._problem import ScoringProblem
 from ._rows import FIRST_MIXED_GROUPS, first_mixed_groups, order_ties_by_score, usable_lengths
 from ._summary import Scores
+from ._validation import Sampling
+
+
+class InexactError(ValueError):
+    """There is no exact score; the message says why."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A problem, the neighbors that it is solved with, and the options of the computation."""
+
+    problem: ScoringProblem
+    neighbors: Neighbors
+    tol: float
+    exact: bool
+    n_jobs: int | None
+    tie_order: int = 0
+    sampling: Sampling | None = None
 
 
 @jit
@@ -239,7 +256,7 @@ def float_scores(
         At the first sample that the kernel leaves out and that may not be sampled.
     """
     problem, neighbors, tol = given.problem, given.neighbors, given.tol
-    must_serve = complete and needs_all(given)
+    must_serve = complete and problem.way.may_leave_out and not problem.way.samples_rest
     tails_of = getattr(scorer, "fixed_tails", None)
     depth = first_depth(problem, neighbors, tol, tails_of)
     same = None if given.tie_order else alike_samples(problem, neighbors)
@@ -263,7 +280,23 @@ def float_scores(
         is_open &= first[block] == block
         if must_serve:
             last = (found[1] <= tol / 2) | (deepest >= neighbors.max_depth)
-            check_complete(given, block, np.where(last, found[0], 0.0))
+            _check_complete(problem, block, np.where(last, found[0], 0.0))
     if same is not None:
         scores, tails, tied = scores[:, same], tails[:, same], tied[same]
     return Scores(scores, tails, tied, deepest)
+
+
+def _check_complete(problem: ScoringProblem, rows: Array, scores: Array) -> None:
+    """Raise InexactError if the kernel has left one of these samples out; `scores` (n_kinds, n_rows)."""
+    left = np.flatnonzero((np.isnan(scores) & problem.tested()[:, rows]).any(axis=0))
+    if not len(left):
+        return
+    why = "its kernel does not serve these parameters, or would take too long"
+    if problem.leaves_groups:
+        why = f"it would go through too many sets of groups of {problem.design!r}"
+    msg = f"variant {problem.variant.name!r} cannot score sample {rows[left[0]]} exactly: {why}"
+    if problem.way.method == "auto":
+        msg += ", and it has no function decide to estimate the score"
+    else:
+        msg += "; method='auto' estimates such scores from random training sets"
+    raise InexactError(msg)

@@ -17,7 +17,7 @@ from numba import types
 from ...._base.typing import Array
 from ....kernel import CONSTRAINTS, KERNEL, LABELS, Order, inner, jit
 from ....kernel.sampling import place_of, total_of
-from .. import INTEGERS, ROWS, SCORES, labels_differ
+from .._rows import INTEGERS, ROWS, SCORES, labels_differ
 
 
 class DrawnGroups(NamedTuple):

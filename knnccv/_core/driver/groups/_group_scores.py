@@ -21,20 +21,11 @@ from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Constraints, Labels, as_python, compile_driver, compile_kernel
 from ....kernel.sampling import fixed_tail
 from ....neighbors import NeighborLists, Neighbors
-from .. import (
-    FIRST_MIXED_GROUPS,
-    SCORE_ROWS,
-    Rows,
-    Scores,
-    ScoringProblem,
-    as_objects,
-    exact_labels,
-    first_mixed_groups,
-    rational,
-    score_rows,
-    usable_lengths,
-    within,
-)
+from .._exact import as_objects, exact_labels, rational
+from .._lists import within
+from .._problem import ScoringProblem
+from .._rows import FIRST_MIXED_GROUPS, SCORE_ROWS, Rows, first_mixed_groups, score_rows, usable_lengths
+from .._summary import Scores
 from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
 from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, most_cases, score_group_sets, sizes_to_score
 

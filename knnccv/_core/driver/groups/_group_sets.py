@@ -19,7 +19,8 @@ from numba import types
 from ...._base.typing import Array
 from ....designs import GroupTrainingSets
 from ....kernel import CONSTRAINTS, KERNEL, LABELS, Order, jit
-from .. import ROWS, SCORES, ScoringProblem, fill_group_ends, first_mixed_tie
+from .._problem import ScoringProblem
+from .._rows import ROWS, SCORES, fill_group_ends, first_mixed_tie
 from ._group_members import DRAWN_GROUPS
 
 MAX_SETS = 20_000

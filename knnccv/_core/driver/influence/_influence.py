@@ -13,17 +13,11 @@ from ...._base.validation import lowest
 from ....designs import GroupTrainingSets
 from ....kernel import Labels, Variant, compile_driver
 from ....neighbors import NeighborLists, Neighbors
-from .. import (
-    Block,
-    Jobs,
-    Scored,
-    ScoringProblem,
-    Step,
-    alike_samples,
-    deepen,
-    first_depth,
-    usable_lengths,
-)
+from .._deepen import Jobs, alike_samples, deepen, first_depth
+from .._part import Block, Step
+from .._problem import ScoringProblem
+from .._rows import usable_lengths
+from .._summary import Scored
 from ..groups import Outside, outside_of
 from ._removal_rows import ADD_ROWS, Copies, Found, Totals, add_rows
 from ._removals import ReducedKind, ReducedProblem, Removal, reduced_kinds, reduced_problems, removals
@@ -180,7 +174,7 @@ def influence(
 ) -> Influence:
     """Return the `Influence` of every sample on the score of `result`."""
     check_linear(problem, "influence")
-    for task in (task for kind in problem.training_sets for task in problem.tasks_to_check(kind)):
+    for task in problem.tasks_to_check(problem.training_sets):
         problem.variant.kernel_for(task)  # otherwise some sample would be blamed for what the rule lacks
     reduced, owners = reduced_problems(problem)
     tol = min(tol, LARGEST_TOL)

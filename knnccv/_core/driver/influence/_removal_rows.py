@@ -23,7 +23,7 @@ from ....kernel import (
     inner,
     jit,
 )
-from .. import INTEGERS, ITEMS, ROWS, SCORES, order_of
+from .._rows import INTEGERS, ITEMS, ROWS, SCORES, order_of
 
 _FLOATS, _CUBE = types.Array(types.float64, 2, "C"), types.Array(types.float64, 3, "C")
 _FLAGS = types.Array(types.boolean, 1, "C")

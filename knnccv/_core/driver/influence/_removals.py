@@ -28,21 +28,11 @@ from ....kernel import (
     removals_of,
 )
 from ....kernel.sampling import fixed_tail
-from .. import (
-    Block,
-    Part,
-    Reach,
-    Rows,
-    ScoringProblem,
-    Step,
-    check_labels_of,
-    check_tested,
-    part_of,
-    reach_of,
-    steps_of,
-    training_sets_of_pool,
-    weights_of,
-)
+from .._part import Block, Part, Step, part_of, steps_of
+from .._problem import ScoringProblem, training_sets_of_pool
+from .._rows import Rows
+from .._scores import Reach, reach_of
+from .._weights import check_labels_of, check_tested, weights_of
 from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
 
 
@@ -131,10 +121,9 @@ def _without(problem: ScoringProblem, item: int) -> ReducedProblem:
         if problem.pool is None and labels.counts[removed] == 1:
             kinds = tuple(_with_empty_class(kind, removed) for kind in kinds)
             weights = tuple((*row[:removed], Fraction(0), *row[removed:]) for row in weights)
-        for kind in kinds:
-            for task in problem.tasks_to_check(kind):
-                problem.variant.kernel_for(task)
-                problem.variant.check(task, **problem.parameters)
+        for task in problem.tasks_to_check(kinds):
+            problem.variant.kernel_for(task)
+            problem.variant.check(task, **problem.parameters)
     except ValueError as error:
         name = labels.classes.tolist()[removed]
         label = "" if problem.variant.target == "values" else f" (class {name!r})"

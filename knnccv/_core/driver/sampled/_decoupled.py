@@ -29,17 +29,10 @@ from ....kernel import (
     constraints_for,
 )
 from ....neighbors import NeighborLists, Neighbors
-from .. import (
-    FIRST_MIXED_GROUPS,
-    Jobs,
-    Rows,
-    Sampling,
-    ScoringProblem,
-    deepen,
-    first_depth,
-    first_mixed_groups,
-    usable_lengths,
-)
+from .._deepen import Jobs, deepen, first_depth
+from .._problem import ScoringProblem
+from .._rows import FIRST_MIXED_GROUPS, Rows, first_mixed_groups, usable_lengths
+from .._validation import Sampling
 from ._draws import (
     COLLECT_DRAWS,
     SCORE_DRAWS,

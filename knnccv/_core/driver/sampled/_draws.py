@@ -24,7 +24,7 @@ from numba import types
 from ...._base.typing import Array
 from ....kernel import CONSTRAINTS, DECIDE, KERNEL, LABELS, Constraints, Order, inner, jit
 from ....kernel.random import GOLDEN, scramble, uniform
-from .. import DISTANCES, INTEGERS, ROWS, fill_group_ends
+from .._rows import DISTANCES, INTEGERS, ROWS, fill_group_ends
 
 USED_UP = 2.0**-20
 """Share of [0, 1) below which u has too few random bits left; fresh numbers follow."""

@@ -32,6 +32,7 @@ from ...driver import (
     training_sets_of_pool,
     usable_lengths,
     weights_of,
+    with_parameters,
     within,
 )
 from ...driver.groups import GroupScorer, group_scorer
@@ -249,8 +250,7 @@ class RuleScorer(HalfScorer):
         problem = self.problem
 
         def scores_with(**parameters: Any) -> Array:
-            other = replace(problem, parameters={**problem.parameters, **parameters})
-            scorer = block_scorer(other, self.scorer.neighbors, TOLERANCE)
+            scorer = block_scorer(with_parameters(problem, **parameters), self.scorer.neighbors, TOLERANCE)
             return scorer.scores_and_tails(lists, lists.lengths, rows)[0]
 
         totals = weights.sum(axis=0)
@@ -336,9 +336,8 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
             reduced = problem.over(_halved(problem, rows), labels_of(problem.labels, rows))
         else:
             reduced = _over_half_of_pool(problem, problem.pool, *_tested_and_drawn(problem, rows))
-        for kind in reduced.training_sets:
-            for task in reduced.tasks_to_check(kind):
-                problem.variant.check(task, **problem.parameters)
+        for task in reduced.tasks_to_check(reduced.training_sets):
+            problem.variant.check(task, **problem.parameters)
     except ValueError as error:
         msg = (
             f"a standard error needs scores of halves of the samples, {len(rows)} in each, but "

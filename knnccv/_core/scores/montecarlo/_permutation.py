@@ -17,7 +17,7 @@ from ...._base.validation import check_integer
 from ....designs import LeaveGroupsOut, encode_groups
 from ....kernel import Variant
 from ....neighbors import as_neighbors
-from ...driver import ScoringProblem, check_distances, check_method, check_sampling, validate_problem
+from ...driver import ScoringProblem, check_distances, check_sampling, validate_problem
 from ..results import NeighborEvaluation
 
 TOL = 1e-12
@@ -182,8 +182,7 @@ def permutation_test(
         raise ValueError(msg)
     sampling = check_sampling("auto", 1000, random_state)
     problem = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, "auto")
-    check_method(problem, "auto", exact=False)
-    check_distances(problem, neighbors, "auto")
+    check_distances(problem, neighbors)
     if problem.score.is_loss is None or not problem.score.is_mean:
         msg = (
             "ask for a score of each training set that is better if it is smaller or larger, such as "

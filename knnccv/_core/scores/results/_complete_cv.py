@@ -10,7 +10,7 @@ from ...._base.parallel import ExecutorLike, check_pool
 from ...._base.validation import check_bool, check_tol
 from ....kernel import Variant
 from ....neighbors import Neighbors, warn_copies, warn_label_leakage
-from ...driver import callers_level, check_distances, check_method, check_sampling, validate_problem
+from ...driver import callers_level, check_distances, check_exact, check_sampling, validate_problem
 from ._evaluation import NeighborEvaluation
 from ._result import CompleteCV
 from ._test_set import with_test_set
@@ -144,17 +144,12 @@ def complete_cv(
     problem = validate_problem(
         y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool
     )
-    check_method(problem, sampling.method, exact)
-    check_distances(problem, neighbors, sampling.method)
+    if exact:
+        check_exact(problem, neighbors)
+    check_distances(problem, neighbors)
     warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
         warn_copies(neighbors, problem.targets, callers_level() + 1)
-    if exact and neighbors.approximate:
-        msg = (
-            f"exact=True needs exact neighbors, but those of {neighbors!r} are approximate: a fraction "
-            "would suggest that the score is exact"
-        )
-        raise ValueError(msg)
     evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
     keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
     return evaluation.result(keep, executor, progress, started)

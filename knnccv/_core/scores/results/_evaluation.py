@@ -24,13 +24,10 @@ from ...driver import (
     block_scorer,
     exact_scores,
     float_scores,
-    is_exact,
     kind_weights,
-    may_leave_out,
     no_score,
-    sees_distances,
     summarize_scores,
-    tested_scores,
+    with_parameters,
 )
 from ...driver.groups import GroupScorer, exact_group_scores, group_scorer
 from ...driver.sampled import sampled_scores
@@ -46,7 +43,7 @@ class NeighborEvaluation(Computation):
 
     def again(self, **parameters: Any) -> CompleteCV:
         """Return the result with other parameters; the neighbors keep their lists."""
-        problem = replace(self.problem, parameters={**self.problem.parameters, **parameters})
+        problem = with_parameters(self.problem, **parameters)
         return replace(self.unchanged(), problem=problem).result(keep=True)
 
     def each(self, parameters: Iterable[Mapping[str, Any]]) -> list[CompleteCV]:
@@ -55,8 +52,8 @@ class NeighborEvaluation(Computation):
         Each is that of its parameters alone. The first ones need the most neighbors.
         """
         given = self.unchanged().problem
-        others = [replace(given, parameters={**given.parameters, **other}) for other in parameters]
-        return results_of([replace(self, problem=other) for other in others], True, Jobs(self.n_jobs))
+        others = [replace(self, problem=with_parameters(given, **other)) for other in parameters]
+        return results_of(others, True, Jobs(self.n_jobs))
 
     def result(
         self,
@@ -71,12 +68,12 @@ class NeighborEvaluation(Computation):
     def _known(self, keep: bool, jobs: Jobs) -> tuple[Scores | None, Array]:
         """The exact scores, and a mask of the samples without one that are to be sampled."""
         problem = self.problem
-        if self.sampling is not None and not is_exact(problem, self.sampling.method):
+        if not problem.way.by_kernels:
             return None, np.ones(self.neighbors.n_items, bool)
-        found = self._scores(keep or sees_distances(problem), jobs)
-        if not may_leave_out(problem) or self.exact:
+        found = self._scores(keep or problem.way.sees_distances, jobs)
+        if self.exact or not problem.way.may_leave_out:
             return found, np.zeros(self.neighbors.n_items, bool)
-        is_open = np.any(np.isnan(found.scores) & tested_scores(problem), axis=0)
+        is_open = np.any(np.isnan(found.scores) & problem.tested(), axis=0)
         return found, is_open
 
     def _exact(self, found: Scores, jobs: Jobs, started: float) -> CompleteCV:
@@ -99,9 +96,9 @@ class NeighborEvaluation(Computation):
         for rules that see distances or are sampled, `result` computes the score.
         """
         given, near = self.problem, self.neighbors
-        method = "exact" if self.sampling is None else self.sampling.method
+        way = given.way
         single = given.ties != "random" or given.leaves_groups or near.distinct_rows() is None
-        shared = single and is_exact(given, method) and not sees_distances(given) and not self.exact
+        shared = single and way.by_kernels and not way.sees_distances and not self.exact
         lists = all_lists(near, depth, self.n_jobs) if shared and self._is_mean_over_kinds() else None
         rows = np.arange(near.n_items)
 
@@ -114,7 +111,7 @@ class NeighborEvaluation(Computation):
             if lists is not None:
                 scorer = replace(scorer_of(problem.training_sets), labels=problem.kernel_labels())
                 (scores, tails, tied), is_open = scorer(lists, rows)
-                known = not np.isnan(scores[tested_scores(problem)]).any()
+                known = not np.isnan(scores[problem.tested()]).any()
                 if known and (depth >= near.max_depth or not is_open.any()):
                     return summarize_scores(problem, Scores(scores, tails, tied, depth))
             return replace(self, problem=problem, n_jobs=1).result(keep=False)
@@ -146,8 +143,7 @@ class NeighborEvaluation(Computation):
         problem = self.problem
 
         def scores_with(**parameters: Any) -> Array:
-            other = replace(problem, parameters={**problem.parameters, **parameters})
-            return replace(self, problem=other)._scores(True, jobs).scores
+            return replace(self, problem=with_parameters(problem, **parameters))._scores(True, jobs).scores
 
         return problem.variant.over_kinds(
             scores,
