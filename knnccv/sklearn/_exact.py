@@ -24,7 +24,7 @@ from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.runs import nearest_in_runs
 from .._core.scores.curves import surface
-from .._core.scores.results import CompleteCV, SampledCV, complete_cv
+from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
 from ._by_runs import AT_ONCE, Question, errors_of, folds_of, outputs_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
@@ -353,7 +353,7 @@ def _weighted(
             each = [{"n_neighbors": one, **_steps(request, one)} for one in others]
             each = [{name: one[name] for name in one if name in found.parameters} for one in each]
             if each and each[0]:
-                known |= zip(others, found._evaluation.each(each), strict=True)
+                known |= zip(others, with_each(found, each), strict=True)
         return known[k]
     try:
         return score(method="exact")

@@ -319,7 +319,7 @@ def test_the_other_draw_has_the_largest_loss():
 def test_halves_are_scored_by_the_same_kernel():
     X, y = blobs(1, 40, 2)
     result = complete_cv(X, y, Closeness, Subsample(0.5))
-    request = result._evaluation.halves_request(result, 3, None, 0)
+    request = result._halves_request(3, None, 0)
     halvings = halvings_of(result._evaluation.problem, request)
     found = result.half_scores(3).scores
     for at, half in np.ndindex(3, 2):

@@ -168,13 +168,13 @@ def test_scores_of_scalings_and_weights_are_those_of_the_scorer():
 
 
 def test_all_k_share_the_drawn_training_sets_and_each_has_the_score_that_it_has_alone(monkeypatch):
-    drawn, shared = knnccv._core.scores.results._evaluation.sampled_scores, []
+    drawn, shared = knnccv._core.scores.results._scored.sampled_scores, []
 
     def counted(problems, *given, **options):
         shared.append([problem.parameters["n_neighbors"] for problem in problems])
         return drawn(problems, *given, **options)
 
-    monkeypatch.setattr("knnccv._core.scores.results._evaluation.sampled_scores", counted)
+    monkeypatch.setattr("knnccv._core.scores.results._scored.sampled_scores", counted)
     X, y = data(3, 60, n_classes=3)
     groups, two = np.arange(60) // 3, np.column_stack([y, X[:, 0]])
     for kind, target, cv in (

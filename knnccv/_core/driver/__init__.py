@@ -27,7 +27,7 @@ from ._lists import all_lists, search_lists, within
 from ._part import Block, Part, Step, known_set_part, steps_of, unserved
 from ._problem import ScoringProblem, labels_of_pool, training_sets_of_pool
 from ._rows import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
-from ._scores import BlockScorer, Computation, InexactError, block_scorer, float_scores, no_score
+from ._scores import BlockScorer, Evaluation, InexactError, block_scorer, float_scores, no_score
 from ._summary import Scored, Scores, kind_weights, summarize_scores
 from ._validation import (
     TIES,
@@ -52,7 +52,7 @@ __all__ = [
     "TIES",
     "Block",
     "BlockScorer",
-    "Computation",
+    "Evaluation",
     "InexactError",
     "Jobs",
     "Part",

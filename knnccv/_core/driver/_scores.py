@@ -26,7 +26,7 @@ class InexactError(ValueError):
 
 
 @dataclass(frozen=True)
-class Computation:
+class Evaluation:
     """A problem, the neighbors that it is solved with, and the options of the computation."""
 
     problem: ScoringProblem
@@ -235,13 +235,13 @@ def block_scorer(
 
 
 def float_scores(
-    given: Computation, scorer: Any, jobs: Jobs, *, keep: bool = False, complete: bool = True
+    given: Evaluation, scorer: Any, jobs: Jobs, *, keep: bool = False, complete: bool = True
 ) -> Scores:
     """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
 
     Parameters
     ----------
-    given : Computation
+    given : Evaluation
     scorer : Work
         `block_scorer` of the problem, or another work that finds scores, tails and ties.
     jobs : Jobs

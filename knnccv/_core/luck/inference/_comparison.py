@@ -308,7 +308,7 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     tested = (terms.weights > 0) & (other.n_tested > 0)
     codes = terms.groups
     if result._evaluation is not None or groups is not None:
-        codes = result._reference().halves_request(result, 2, groups, 0).groups
+        codes = result._halves_request(2, groups, 0).groups
     n_units = int(tested.sum()) if codes is None else len(np.unique(codes[tested]))
     if n_units < 2:
         msg = f"predictions must test at least 2 samples, or groups, that the result tests, got {n_units}"

@@ -46,9 +46,9 @@ class KeptHalves(ABC):
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
         """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
         kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
-        evaluation, request = self._evaluation, None
-        if evaluation is not None:
-            request = evaluation.halves_request(self, n_halvings, groups, random_state)
+        request = None
+        if self._evaluation is not None:
+            request = self._halves_request(n_halvings, groups, random_state)
         else:
             check_integer("n_halvings", n_halvings, 2)
         numbers: dict[Any, int] = {}  # whatever the names of the groups are
@@ -57,10 +57,18 @@ class KeptHalves(ABC):
         seeded = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
         if seeded and key in kept:
             return kept[key]
-        found: HalfScores = self._reference().half_scores(self, request)
+        found = self._score_halves(request)
         if seeded:
             kept[key] = found
         return found
+
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:
+        """The checked arguments of `half_scores`."""
+        raise NotImplementedError
+
+    def _score_halves(self, request: Any) -> HalfScores:
+        """Draw the halves, and score them."""
+        raise NotImplementedError
 
     def _reference(self) -> Any:
         """The evaluation that made this result; ValueError for a copy."""

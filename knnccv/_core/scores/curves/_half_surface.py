@@ -130,12 +130,6 @@ class SurfaceEvaluation:
     neighbors: Neighbors
     n_jobs: int | None
 
-    def halves_request(
-        self, _surface: Any, n_halvings: Any, groups: Any, random_state: Any
-    ) -> HalvesRequest:
-        """The checked arguments of `half_scores`."""
-        return check_request(self.problem, n_halvings, groups, random_state)
-
     def half_scores(self, surface: Any, request: HalvesRequest) -> HalfSurface:
         """Score random halves in all cells, on the same halves."""
         self.neighbors.check_unchanged()

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from ...._base.typing import Array
+from ...luck.halves import HalvesRequest, check_request
 from ...luck.inference import (
     Described,
     InferenceWarning,
@@ -93,6 +94,13 @@ class HalvedSurface(KeptHalves):
     def _told(self) -> tuple[tuple[float, float] | None, str, str | None]:
         evaluation: SurfaceEvaluation = self._reference()
         return evaluation.problem.score.range, evaluation.target(), evaluation.grid.axis
+
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
+        return check_request(self._reference().problem, n_halvings, groups, random_state)
+
+    def _score_halves(self, request: HalvesRequest) -> HalfSurface:
+        evaluation: SurfaceEvaluation = self._reference()
+        return evaluation.half_scores(self, request)
 
     def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
         """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.

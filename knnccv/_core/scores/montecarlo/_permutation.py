@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,11 +15,21 @@ from ...._base.formatting import Result
 from ...._base.parallel import check_pool, for_each
 from ...._base.typing import Array
 from ...._base.validation import check_integer
-from ....designs import LeaveGroupsOut, encode_groups
+from ....designs import LeaveGroupsOut, TrainingSets, encode_groups
 from ....kernel import Variant
 from ....neighbors import as_neighbors
-from ...driver import ScoringProblem, check_distances, check_sampling, validate_problem
-from ..results import NeighborEvaluation
+from ...driver import (
+    Evaluation,
+    Scored,
+    Scores,
+    ScoringProblem,
+    all_lists,
+    check_distances,
+    check_sampling,
+    summarize_scores,
+    validate_problem,
+)
+from ..results import is_mean_over_kinds, scored, scorer_of
 
 TOL = 1e-12
 """The admissible error of every score, as in `complete_cv`."""
@@ -190,9 +201,9 @@ def permutation_test(
         )
         raise ValueError(msg)
     exchanged, blocks = exchangeable(problem, groups, strata)
-    evaluation = NeighborEvaluation(problem, neighbors, TOL, False, n_jobs, sampling=sampling)
-    found = evaluation.result(keep=True)
-    permuted = evaluation.with_labels_of(found.depth)
+    given = Evaluation(problem, neighbors, TOL, False, n_jobs, sampling=sampling)
+    found = scored(given, keep=True)
+    permuted = with_permuted_labels(given, found.depth)
     scores, bounds = np.empty((2, n_permutations))
 
     def score(at: int) -> None:
@@ -256,6 +267,36 @@ def exchangeable(problem: ScoringProblem, groups: Any, strata: Any) -> tuple[str
         )
         raise ValueError(msg)
     return exchanged, blocks
+
+
+def with_permuted_labels(given: Evaluation, depth: int) -> Callable[[Array], Scored]:
+    """A function of a permutation of the samples: the score with the labels of ``permutation[i]``.
+
+    It may be called in threads. All calls share the lists of this depth, and the kernels' tables: half the
+    time of `scored`. Where a list is too short for some labels, where many samples are equal, and for rules
+    that see distances or are sampled, `scored` computes the score.
+    """
+    problem, near, way = given.problem, given.neighbors, given.problem.way
+    single = problem.ties != "random" or problem.leaves_groups or near.distinct_rows() is None
+    shared = single and way.by_kernels and not way.sees_distances and is_mean_over_kinds(problem)
+    lists = all_lists(near, depth, given.n_jobs) if shared else None
+    rows = np.arange(near.n_items)
+
+    @functools.lru_cache(maxsize=64)  # folds may depend on the order in which the classes appear
+    def scorer_for(kinds: tuple[TrainingSets, ...]) -> Any:
+        return scorer_of(replace(given, problem=replace(problem, training_sets=kinds)))
+
+    def score(permutation: Array) -> Scored:
+        permuted = problem.with_labels_of(permutation)
+        if lists is not None:
+            scorer = replace(scorer_for(permuted.training_sets), labels=permuted.kernel_labels())
+            (scores, tails, tied), is_open = scorer(lists, rows)
+            known = not np.isnan(scores[permuted.tested()]).any()
+            if known and (depth >= near.max_depth or not is_open.any()):
+                return summarize_scores(permuted, Scores(scores, tails, tied, depth))
+        return scored(replace(given, problem=permuted, n_jobs=1))
+
+    return score
 
 
 def permutation(blocks: list[Array], n_items: int, seed: tuple[int, int]) -> Array:

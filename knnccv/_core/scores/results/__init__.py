@@ -1,20 +1,19 @@
 """`complete_cv` and its results.
 
 - `_complete_cv` is the public function; `_test_set` reads its argument `test`, as `surface` does.
-- `_evaluation` combines the problem with the neighbors: it computes a result, and answers further questions
-  from the same data by the packages below.
+- `_scored` computes the score of a problem, and further ones from the same data.
 - `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how
   far the score depends on the order of ties.
 - `_table_scores` averages scikit-learn's scorings over random runs, with the exact result as control.
-- `_result` is `CompleteCV`, and `_sampled_result` the `SampledCV` of drawn training sets.
+- `_result` has `CompleteCV`, and the `SampledCV` of drawn training sets. They hold problem and neighbors,
+  and answer further questions by the packages below.
 """
 
 from __future__ import annotations
 
 from ._complete_cv import complete_cv
-from ._evaluation import NeighborEvaluation
-from ._result import CompleteCV
-from ._sampled_result import SampledCV
+from ._result import CompleteCV, SampledCV, with_each
+from ._scored import is_mean_over_kinds, scored, scorer_of
 from ._table_scores import (
     Controls,
     control_of_votes,
@@ -29,14 +28,17 @@ from ._tie_report import TieReport
 __all__ = [
     "CompleteCV",
     "Controls",
-    "NeighborEvaluation",
     "SampledCV",
     "TieReport",
     "complete_cv",
     "control_of_votes",
     "is_counted",
+    "is_mean_over_kinds",
     "joined",
     "score_tables",
+    "scored",
     "scored_by_runs",
+    "scorer_of",
+    "with_each",
     "with_test_set",
 ]

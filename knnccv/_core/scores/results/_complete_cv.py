@@ -10,9 +10,17 @@ from ...._base.parallel import ExecutorLike, check_pool
 from ...._base.validation import check_bool, check_tol
 from ....kernel import Variant
 from ....neighbors import Neighbors, warn_copies, warn_label_leakage
-from ...driver import callers_level, check_distances, check_exact, check_sampling, validate_problem
-from ._evaluation import NeighborEvaluation
-from ._result import CompleteCV
+from ...driver import (
+    Evaluation,
+    Jobs,
+    callers_level,
+    check_distances,
+    check_exact,
+    check_sampling,
+    validate_problem,
+)
+from ._result import CompleteCV, result_of
+from ._scored import scored_alike
 from ._test_set import with_test_set
 
 
@@ -150,6 +158,7 @@ def complete_cv(
     warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
         warn_copies(neighbors, problem.targets, callers_level() + 1)
-    evaluation = NeighborEvaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
+    given = Evaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
     keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
-    return evaluation.result(keep, executor, progress, started)
+    (found,) = scored_alike([given], Jobs(n_jobs, executor, progress), keep=keep)
+    return result_of(given, found, started)

@@ -5,7 +5,6 @@ And what is read off a table: precision, recall, F1 and Matthews' correlation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from ...._base.typing import Array
 from ...._base.validation import check_choice
-from ...driver import Scored, ScoringProblem
+from ...driver import Evaluation, Scored
+from ._scored import again
 
 # With two classes one run is enough, unless lists that end too early leave some predictions open.
 MAX_UNDECIDED = 1e-9
@@ -21,13 +21,9 @@ NORMALIZE = ("true", "pred", "all")
 TABLE_AVERAGES = ("binary", "macro", "micro", "weighted")
 
 
-def expected_confusion(
-    problem: ScoringProblem, result: Scored, exact: bool, again: Callable[..., Scored]
-) -> Array:
-    """Return the matrix of `CompleteCV.confusion`, not normalized.
-
-    ``again(**parameters)`` computes the result of other parameters; if `exact` in rational numbers.
-    """
+def expected_confusion(result: Scored, given: Evaluation) -> Array:
+    """Return the matrix of `CompleteCV.confusion`, not normalized."""
+    problem, exact = given.problem, given.exact
     if "loss" not in problem.variant.parameters:
         msg = (
             f"variant {problem.variant.name!r} does not predict a class, so it has no confusion matrix; "
@@ -54,7 +50,7 @@ def expected_confusion(
 
     predicts = problem.radius is None  # without neighbors within a radius there may be no prediction
     if n_classes == 2 and predicts and result.truncation_bound <= MAX_UNDECIDED:
-        diagonal = sums(result if problem.loss is None else again(loss=None))
+        diagonal = sums(result if problem.loss is None else again(given, loss=None))
         counts = np.array([int(count) for count in labels.counts], dtype=object if exact else float)
         matrix = np.diag(diagonal)
         matrix[[0, 1], [1, 0]] = np.maximum(counts * weights - diagonal, 0)
@@ -63,7 +59,7 @@ def expected_confusion(
     for c in range(n_classes):
         marks = np.zeros((n_classes, n_classes), int)
         marks[:, c] = 1
-        columns.append(sums(again(loss=marks)))
+        columns.append(sums(again(given, loss=marks)))
     return np.column_stack(columns)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...._base.formatting import Result
 from ...._base.typing import Array
-from ...driver import Scored, ScoringProblem
+from ...driver import Evaluation, Scored
+from ._scored import again
 
 LOW, HIGH = -1, 1
 
@@ -65,22 +65,19 @@ class TieReport(Result):
     measure: str = "score"
 
 
-def tie_report(
-    problem: ScoringProblem, result: Scored, with_tie_order: Callable[[int], Scored]
-) -> TieReport:
-    """Return the report of `CompleteCV.tie_report`.
-
-    ``with_tie_order(order)`` computes the result with tied samples in the order of their single scores.
+def tie_report(result: Scored, given: Evaluation) -> TieReport:
+    """Return the report of `CompleteCV.tie_report`, in floating point.
 
     Raises
     ------
     ValueError
         For `LeaveGroupsOut`, whose ties are between groups.
     """
+    problem = given.problem
     if problem.leaves_groups:
         msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
         raise ValueError(msg)
-    low, high = (with_tie_order(order) for order in (LOW, HIGH))
+    low, high = (again(replace(given, exact=False, tie_order=order)) for order in (LOW, HIGH))
     # Where the range is not exact, the score itself may lie outside the two orders.
     scores = np.array([low.per_item, result.per_item, high.per_item])
     lowest, highest = scores.min(axis=0), scores.max(axis=0)
