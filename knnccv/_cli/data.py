@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.refusals import refuse
 from .._base.validation import names_apart
-from ..reporting import Format, Table, table_in
+from ..reporting import Choice, Format, Table, table_in
 from .options import given, option, refuse_without
 from .output import print_notes
 
@@ -38,18 +38,19 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
         from ..datasets import load_wine
 
         wine = load_wine()
-        source, categorical = "wine (bundled; no file was given)", (False,) * len(wine.feature_names)
-        named = (wine.feature_names, "class", True)
-        return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
-    columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
-    return _read(args, args.file, args.target, mixed=mixed, **columns)
+        of = {"source": "wine (bundled; no file was given)", "target_name": "class", "code": BUNDLED}
+        return Table.of(list(wine.X.T), wine.feature_names, [False] * len(wine.X.T), wine.y, **of)
+    return table_in(args.file, _choice(args), _format(args), mixed=mixed)
 
 
-def _read(args: Namespace, path: str, target: str | None, **columns: Any) -> Table:
-    """A file, read as the options say."""
-    how = Format(*(getattr(args, name) for name in Format._fields))
-    rows = {"every_target": args.keep_missing_target, "drop_incomplete": args.drop_incomplete}
-    return table_in(path, target, how, **rows, **columns)
+def _choice(args: Namespace) -> Choice:
+    """The columns and rows that the options name."""
+    rows = args.keep_missing_target, args.drop_incomplete
+    return Choice(args.target, args.drop, args.groups, args.categorical, *rows)
+
+
+def _format(args: Namespace) -> Format:
+    return Format(*(getattr(args, name) for name in Format._fields))
 
 
 def test_table(args: Namespace, table: Table) -> Table:
@@ -61,11 +62,12 @@ def test_table(args: Namespace, table: Table) -> Table:
         If it cannot be used, or has other features.
     """
     target = table.target_name if table.has_header else args.target
-    tested = _read(args, args.test, target, drop=table.left_out, is_test=True)
-    names = tested.feature_names
-    apart = names_apart(table.feature_names, names, "among them")
+    choice = _choice(args)._replace(target=target, drop=table.left_out, groups=None, categorical=())
+    tested = table_in(args.test, choice, _format(args), is_test=True)
+    names = tested.names
+    apart = names_apart(table.names, names, "among them")
     refuse(apart, f"{tested.source} must have the features of {table.source}, each name once: {apart}")
-    return replace(tested, X=tested.X[:, [names.index(name) for name in table.feature_names]])
+    return replace(tested, X=tested.X[:, [names.index(name) for name in table.names]])
 
 
 def _as_numbers(table: Table, rule: Variant) -> Table:
@@ -185,14 +187,10 @@ def _remarks(args: Namespace, table: Table, rule: Variant) -> list[str]:
     """What a report says of the table as well."""
     from .. import reporting
 
-    task = "regression" if rule.target == "values" else "classification"
-    mask, rows, n = np.array(table.categorical, bool), np.arange(len(table.X)), len(table.X)
-    given = reporting.TableInput(
-        table.X, table.feature_names, mask, (), table.y, task, "", rows, n, groups=table.groups
-    )
-    scale = reporting.largest_scale(given) * (args.metric in OF_SCALE and table.scaling is None)
-    names = reporting.copies_of_target(given)
-    return [one.strip() for one in (*reporting.remarks(given), scale, reporting.copies_note(names)) if one]
+    asked = replace(table, task="regression" if rule.target == "values" else "classification")
+    scale = reporting.largest_scale(table) * (args.metric in OF_SCALE and table.scaling is None)
+    names = reporting.copies_of_target(asked)
+    return [one.strip() for one in (*reporting.remarks(table), scale, reporting.copies_note(names)) if one]
 
 
 def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from ._table import TableInput
+from ._table import Table
 
 SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}
 """Pairs times columns that are compared in a unit."""
@@ -236,9 +236,9 @@ def nested_runs(n_items: int, n_classes: int, n_curves: int, largest_k: int) -> 
     return min(MOST_NESTED, NESTED_BLOCK * int(NESTED_LIMIT / units))
 
 
-def refit_units(table: TableInput) -> float:
+def refit_units(table: Table) -> float:
     """Work to fit HVDM without each group, and to compare all rows; fitted to 240 to 3,000 samples."""
-    n_groups, cells = len(np.unique(np.asarray(table.groups))), table.X.size
+    n_groups, cells = len(np.unique(np.asarray(table.group_codes))), table.X.size
     return n_groups * (4e-4 + 5e-8 * cells) + 1.5e-9 * table.n_items * cells
 
 

@@ -14,8 +14,7 @@ from .._base.typing import Array
 from .._core.driver.influence import Influence
 from ..neighbors import Neighbors
 from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
-from ._study import OtherGroups, Study, part_of, section
-from ._table import Cut, of_a_part
+from ._study import Cut, OtherGroups, Study, of_a_part, part_of, section
 from ._text import counted, percentage, quoted, rounded
 
 MOST_CLASSES = 200
@@ -142,15 +141,13 @@ MOST_LISTED = 500
 N_NEAREST = 3
 
 
-def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
+def items_section(study: Study) -> dict[str, Any]:
     """Return the items that are worth a look, the worst first.
 
     Parameters
     ----------
     study : Study
         The data and the best setting.
-    lines : int ndarray, optional
-        Where each sample of the given table begins in its file.
 
     Returns
     -------
@@ -185,7 +182,7 @@ def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
     return section(
         partial(_of_items, study, influence is not None),
         counts={reason: len(reasons[reason]) if reason in reasons else None for reason in IN_WORDS},
-        items=_rows(study, listed, marked, influence, lines),
+        items=_rows(study, listed, marked, influence),
         shown=len(listed),
         of=len(marked.everything),
         indices={reason: np.sort(given[items[:MOST_INDICES]]) for reason, items in reasons.items()},
@@ -223,9 +220,7 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     return found
 
 
-def _rows(
-    study: Study, listed: Array, marked: Marked, influence: Influence | None, lines: Array | None
-) -> list[dict[str, Any]]:
+def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | None) -> list[dict[str, Any]]:
     """The listed items."""
     regression = study.task == "regression"
     marks = {
@@ -236,9 +231,9 @@ def _rows(
     def described(item: int) -> dict[str, Any]:
         label = str(best.labels[item])
         index = table.indices[item]
-        place = {"index": index} if lines is None else {"index": index, "line": lines[index]}
-        if table.group_names is not None:
-            place["group"] = str(table.group_names[item])
+        place = {"index": index} if table.lines is None else {"index": index, "line": table.lines[index]}
+        if table.groups is not None:
+            place["group"] = str(table.groups[item])
         return place | {"label": label, "row": table.rows(item)}
 
     lists = study.others.search(listed.astype(np.int64), min(N_NEAREST, study.others.max_depth))

@@ -25,14 +25,13 @@ from ._study import (
     OtherGroups,
     Setting,
     Study,
-    are_unequal,
     depth_of_halves,
     enough_depth,
     keep_lists,
+    of_a_part,
     part_of,
     section,
 )
-from ._table import of_a_part
 from ._text import percentage, quoted, rounded, setting_name
 
 MAX_EXACT_LOG = 1000
@@ -58,8 +57,7 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     """
     names = (scoring,) if isinstance(scoring, str) else scoring
     if scoring is None:
-        unequal = study.task == "classification" and study.n_classes == 2 and are_unequal(study.y)
-        names = DEFAULT_SCORINGS if unequal else ()
+        names = DEFAULT_SCORINGS if study.n_classes == 2 and study.table.is_unequal else ()
     if not isinstance(names, Sequence):
         msg = f"scoring must be a name or a list of names, got {scoring!r}"
         raise TypeError(msg)

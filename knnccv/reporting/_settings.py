@@ -16,8 +16,8 @@ from .._core.scores.results import CompleteCV
 from .._core.scores.tuning import tuned_score
 from ..neighbors.hvdm import SupervisedDistanceWarning
 from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
-from ._study import TIMES_LARGER, Setting, Study, are_unequal, depth_of_halves, keep_lists, part_of, section
-from ._table import TableInput, of_a_part, shown
+from ._study import Setting, Study, depth_of_halves, keep_lists, of_a_part, part_of, section
+from ._table import TIMES_LARGER, Table, shown
 from ._text import SCALED, percentage
 
 METRICS = ("euclidean", "manhattan", "cosine")
@@ -76,11 +76,10 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     study.compared = dict.fromkeys(_eligible(found), numbers)
     _note(study, found)
     kept, compared = _not_worse(part, found, best.pair, row)
-    unequal = study.task == "classification" and are_unequal(study.y)
     return section(
         partial(_conclusion, study, part, compared),
         measure=found[best.pair].measure,
-        other=_by_other_measure(part, found, best, row) if unequal else None,
+        other=_by_other_measure(part, found, best, row) if study.table.is_unequal else None,
         curves=_as_dicts(found, part.table.n_items),
         best=best._asdict() | {"score": found[best.pair].scores[row, 0]},
         not_worse=kept,
@@ -271,7 +270,7 @@ def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
             )
 
 
-def identifier_notes(table: TableInput) -> list[str]:
+def identifier_notes(table: Table) -> list[str]:
     """Of columns whose categories all differ."""
     notes = []
     for name, codes, is_category in zip(table.names, table.X.T, table.categorical, strict=True):
@@ -288,7 +287,7 @@ def _note(study: Study, found: Found) -> None:
     if any(metric == OPTIMISTIC for _, metric in found):
         study.note(HVDM_NOTE if study.groups is None else HVDM_OF_GROUPS)
     study.notes += [SCALING_NOTE] * any(scaling is not None for scaling, _ in found)
-    if study.average == "class" and are_unequal(study.y):
+    if study.average == "class" and study.table.is_unequal:
         study.note(
             "The score is the balanced accuracy, in which all classes have equal weight. The largest class "
             f"has more than {TIMES_LARGER} times as many samples as the others on average, so that the "

@@ -6,16 +6,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base.formatting import plain
-from .._base.labels import single_class
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer
-from .._core.driver import AVERAGES, all_lists, search_lists
+from .._base.validation import check_integer
+from .._core.driver import all_lists, search_lists
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.results import CompleteCV, complete_cv
@@ -24,82 +22,11 @@ from ..kernel.sampling import fixed_tail
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
 from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
-from ._table import Cut, TableInput, subsampled
+from ._table import FEWEST_ROWS, Table
 from ._text import SCALED, metric_name, score_text
 
 MIXED = {"heom": HEOM, "hvdm": HVDM}
 """Metrics of mixed tables, which scale by themselves."""
-
-SHARE = 0.8
-"""Of the samples that train, by default."""
-SMALL_K = 15
-LARGER_K = (21, 31)
-TIMES_LARGER = 2
-"""Classes are unequal if the largest has more than so many times the samples of the others on average."""
-
-
-def checked_size(train_size: int | float | None, n_items: int, groups: Array | None = None) -> int:
-    """The number of training samples; without one group, the smallest number.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `Subsample`; or if there are groups and a size.
-    """
-    if groups is not None:
-        if train_size is not None:
-            msg = (
-                f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
-            )
-            raise ValueError(msg)
-        return smallest_without(groups)
-    (kind,) = Subsample(SHARE if train_size is None else train_size).training_sets(single_class(n_items))
-    return int(kind.n_train[0])
-
-
-def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
-    """The K to compare, in ascending order.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If one is not an integer from 1 to the training size.
-    """
-    if n_neighbors is None:
-        most = max(train_size // 10, 1)
-        larger = [k for k in LARGER_K if k <= most]
-        return [*range(1, min(SMALL_K, train_size) + 1), *larger]
-    given = [n_neighbors] if isinstance(n_neighbors, Integral) else list(np.ravel(n_neighbors).tolist())
-    if not given:
-        msg = "n_neighbors must name at least one number of neighbors, got none"
-        raise ValueError(msg)
-    limit = "the number of training samples"
-    return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
-
-
-def checked_average(average: str | None, task: str, y: Array) -> str:
-    """What has equal weight; by default the classes if they are unequal, otherwise the samples.
-
-    Raises
-    ------
-    ValueError
-        If it is not among `AVERAGES`, or a regression has no classes to weigh.
-    """
-    if average is None:
-        return "class" if task == "classification" and are_unequal(y) else "pooled"
-    check_choice("average", average, AVERAGES)
-    if task == "regression" and average == "class":
-        msg = "leave out average='class': the task is regression, which has no classes"
-        raise ValueError(msg)
-    return average
-
-
-def are_unequal(y: Array) -> bool:
-    """Whether one class is so large that a rule which knows little else can have a high accuracy."""
-    counts = np.unique(y, return_counts=True)[1]
-    largest = int(counts.max())
-    return largest * (len(counts) - 1) > TIMES_LARGER * (len(y) - largest)
-
 
 TOL = 1e-12
 """The tolerance of `knnccv.complete_cv`."""
@@ -128,7 +55,7 @@ class Study:
 
     Attributes
     ----------
-    table : TableInput
+    table : Table
         The rows that are studied.
     y : ndarray of shape (n_items,)
         Class labels, or targets (float64).
@@ -164,7 +91,7 @@ class Study:
         What can be afforded.
     """
 
-    table: TableInput
+    table: Table
     train_size: int
     n_jobs: int | None
     random_state: int
@@ -203,7 +130,7 @@ class Study:
     @property
     def groups(self) -> Array | None:
         """The groups of samples that are tested together, int64 (n_items,); None if samples are drawn."""
-        return self.table.groups
+        return self.table.group_codes
 
     @cached_property
     def others(self) -> Neighbors | OtherGroups:
@@ -349,6 +276,35 @@ def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[s
     return found | {"conclusion": sentence(found)}
 
 
+Cut = dict[str, Any] | None
+
+
+def subsampled(table: Table, max_items: int, random_state: int, reason: str = "") -> tuple[Table, Cut]:
+    """The table, or a random subsample of `max_items` rows of it, and what the page says about that.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `max_items` or `random_state` is not an integer, or too small.
+    """
+    most = check_integer("max_items", max_items, FEWEST_ROWS)
+    seed = check_integer("random_state", random_state, 0)
+    if table.n_items <= most:
+        return table, None
+    places = np.random.default_rng(seed).choice(table.n_items, most, replace=False)
+    cut = {
+        "n_items": most,
+        "of": table.n_items,
+        "reason": reason or f"max_items={most:,} limits the samples of a report",
+    }
+    return table.take(np.sort(places)), cut
+
+
+def of_a_part(cut: Cut) -> str:
+    """What a sentence adds if its numbers come from a part of the samples; starts with a space."""
+    return f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
+
+
 def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
 
@@ -356,11 +312,12 @@ def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
     """
     reason = f"{work} all {study.table.n_items:,} samples would take too long"
     table, cut = subsampled(study.table, n_items, study.random_state, reason)
-    if cut is None or (table.groups is not None and not smallest_without(table.groups)):
+    if table.group_codes is None:
+        size = max(1, study.train_size * table.n_items // study.table.n_items)
+    else:
+        size = smallest_without(table.group_codes)
+    if cut is None or not size:
         return study, None
-    size = max(1, study.train_size * table.n_items // study.table.n_items)
-    if table.groups is not None:
-        size = smallest_without(table.groups)
     part = Study(table, size, study.n_jobs, study.random_state, study.average)
     part.effort = study.effort
     part.notes = study.notes
