@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.refusals import refuse
 from .._base.validation import names_apart
-from ..reporting import Choice, Format, Table, table_in
+from ..reporting import Choice, Format, Table, remarks_of_score, table_in
 from .options import given, option, refuse_without
 from .output import print_notes
 
@@ -93,7 +93,15 @@ def check_options(args: Namespace) -> None:
     refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
     refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
     scales = f"--scaling cannot be given with --metric {metric}, which scales every column itself"
-    refuse(mixed and args.scaling not in (None, "none"), scales)
+    refuse(mixed and scaling_of(args), scales)
+
+
+def scaling_of(args: Namespace) -> str | None:
+    """How the features are scaled."""
+    if args.scaling is None and args.file is None and args.metric not in MIXED_METRICS:
+        # The bundled columns differ in scale by thousands: a single one would determine the distances.
+        return "standard"
+    return None if args.scaling == "none" else args.scaling
 
 
 def metric_in_words(args: Namespace) -> str:
@@ -120,6 +128,8 @@ class Problem:
     rule : Variant
     X : ndarray or Neighbors
         The features, or the neighbors of a mixed table.
+    given : dict
+        The parameters of the rule.
     how : dict
         The arguments of the functions that score it: metric, ties, average and threads.
     """
@@ -127,10 +137,11 @@ class Problem:
     table: Table
     rule: Variant
     X: Any
+    given: Mapping[str, Any]
     how: dict[str, Any]
 
 
-def read_problem(args: Namespace, rule: Variant) -> Problem:
+def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     """The table that the options name, or the bundled one, and the rule; prints notes.
 
     The rule is regression if none was asked for and the target is a quantity, as it is in a report.
@@ -144,12 +155,8 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     from .._core.luck.runs import scaled
     from ..kernel.registry import get_variant
 
-    mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
-    table, scaling = table_of(args, mixed=mixed), args.scaling
-    if scaling is None and args.file is None and not mixed:
-        # The bundled columns differ in scale by thousands: a single one would determine the distances.
-        scaling = "standard"
-    scaling = None if scaling == "none" else scaling
+    rule, scaling = rule_of(args.variant or "knn", given), scaling_of(args)
+    table = table_of(args, mixed=args.metric in MIXED_METRICS)
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes
@@ -179,18 +186,10 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     table = replace(table, X=both[: len(table.X)], scaling=scaling)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
-    print_notes(_remarks(args, table, rule) if args.file is not None else ())
-    return Problem(table, rule, X, how | measured_by)
-
-
-def _remarks(args: Namespace, table: Table, rule: Variant) -> list[str]:
-    """What a report says of the table as well."""
-    from .. import reporting
-
-    asked = replace(table, task="regression" if rule.target == "values" else "classification")
-    scale = reporting.largest_scale(table) * (args.metric in OF_SCALE and table.scaling is None)
-    names = reporting.copies_of_target(asked)
-    return [one.strip() for one in (*reporting.remarks(table), scale, reporting.copies_note(names)) if one]
+    if args.file is not None:
+        asked = replace(table, task="regression" if numeric else "classification")
+        print_notes(remarks_of_score(asked, args.metric in OF_SCALE and scaling is None))
+    return Problem(table, rule, X, given, how | measured_by)
 
 
 def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:

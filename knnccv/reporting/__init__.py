@@ -14,10 +14,7 @@
 from __future__ import annotations
 
 from .._core.luck.runs import scaled
-from ._facts import copies_note as copies_note
-from ._facts import copies_of_target as copies_of_target
-from ._facts import largest_scale as largest_scale
-from ._facts import remarks as remarks
+from ._facts import remarks_of_score as remarks_of_score
 from ._files import Format as Format
 from ._page import need_page as need_page
 from ._reading import Choice as Choice

@@ -12,10 +12,10 @@ from .._base.formatting import plain_fields
 from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver.influence import Influence
-from ..neighbors import Neighbors
+from ..neighbors import Neighbors, copies
 from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
-from ._study import Cut, OtherGroups, Study, of_a_part, part_of, section
-from ._text import counted, percentage, quoted, rounded
+from ._study import OtherGroups, Study
+from ._text import Cut, counted, of_a_part, percentage, quoted, rounded, section
 
 MOST_CLASSES = 200
 """Classes up to which the matrix is given as a whole."""
@@ -87,7 +87,7 @@ def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
         return study.best.confusion(normalize="true"), None
     if not rows:
         return np.full((len(labels), len(labels)), np.nan), None
-    part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
+    part, cut = study.part(rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
     found = part.score(study.best_setting._replace(n_neighbors=k))
     matrix = np.zeros((len(labels), len(labels)))
@@ -160,7 +160,7 @@ def items_section(study: Study) -> dict[str, Any]:
         reasons with more; thresholds, the scores that decide; note, what was left out and why, or None;
         conclusion.
     """
-    groups = row_groups(study.table.X)
+    groups = copies(study.table.X)
     best = study.best
     influence, note = None, None
     if study.task == "regression":
@@ -286,33 +286,13 @@ def _number(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
-def row_groups(X: Array) -> Array:
-    """Number the distinct rows of a table.
-
-    Rows are equal if all their entries are: missing values (NaN) equal each other, and -0.0 equals 0.0.
-
-    Parameters
-    ----------
-    X : float64 ndarray of shape (n_items, n_features)
-        The columns.
-
-    Returns
-    -------
-    int64 ndarray of shape (n_items,)
-        The same number for equal rows, from 0.
-    """
-    table = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X) + 0.0)
-    rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
 def conflicting(groups: Array, codes: Array) -> Array:
     """Return the items whose group holds different codes, int64, ascending.
 
     Parameters
     ----------
     groups : int64 ndarray of shape (n_items,)
-        `row_groups`.
+        Equal rows have one number.
     codes : ndarray of shape (n_items,)
         Codes of the labels, or targets.
     """

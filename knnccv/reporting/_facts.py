@@ -16,44 +16,20 @@ import numpy as np
 from .._base.formatting import plain
 from .._base.labels import encode_labels
 from .._base.typing import Array
-from .._base.validation import check_integer
 from .._base.version import __version__
 from ..neighbors import copies_text
-from ._effort import MOST_HALVINGS, affordable_rows, smallest_without, tie_size
+from ._effort import MOST_HALVINGS
 from ._scores import number_of_training_sets
-from ._study import Cut, Study, section, subsampled
-from ._table import FEWEST_ROWS, Table, shown
-from ._text import at_most, counted, quoted, rounded
-
-
-def studied(table: Table, max_items: int, random_state: int) -> tuple[Table, Cut]:
-    """The rows that are studied: at most `max_items`, and no more than can be afforded."""
-    most = check_integer("max_items", max_items, FEWEST_ROWS)
-    seed = check_integer("random_state", random_state, 0)
-    n_items = min(table.n_items, most)
-    ties = 1 + (tie_size(table.X, seed) - 1) * n_items / table.n_items
-    rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
-    part, cut = subsampled(table, rows if reason else most, seed, reason)
-    if part.task == "classification" and len(set(part.y.tolist())) < 2:
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            f"are of one class, {shown(part.y[0])}"
-        )
-        raise ValueError(msg)
-    if part.group_codes is not None and not smallest_without(part.group_codes):
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            "are of one group"
-        )
-        raise ValueError(msg)
-    return part, cut
+from ._study import Study
+from ._table import Table
+from ._text import Cut, at_most, counted, quoted, rounded, section
 
 
 def data_section(study: Study, cut: Cut, whole: Table) -> dict[str, Any]:
     """Return the section; `whole` is the table before some of its rows were drawn."""
     table, y = study.table, study.y
-    repeated = "" if whole.groups is not None else copies_text(whole.X, whole.y)
-    warned = [*groups_warnings(whole), *remarks(whole)]
+    repeated = repeated_rows(whole)
+    warned = [*groups_warnings(whole), *[repeated] * bool(repeated), *remarks(whole)]
     study.note(*warned)
     names = np.array(table.names, dtype=object)
     classes, target = None, None
@@ -200,9 +176,21 @@ def groups_warnings(table: Table) -> list[str]:
     ]
 
 
+def remarks_of_score(table: Table, by_scale: bool) -> list[str]:
+    """What a score says of its table as a page does; and of columns of other scales, if these matter."""
+    scale = largest_scale(table) * by_scale
+    of_target = copies_note(copies_of_target(table)).strip()
+    return [one for one in (repeated_rows(table), *remarks(table), scale, of_target) if one]
+
+
+def repeated_rows(table: Table) -> str:
+    """What is said of rows that may be copies; empty if there are none, or groups keep them together."""
+    return copies_text(table.X, table.y) if table.groups is None else ""
+
+
 def remarks(table: Table) -> list[str]:
-    """What a page and a score say of the rows, labels and cells; nothing is changed."""
-    found = [] if table.groups is not None else [copies_text(table.X, table.y)]
+    """What a page and a score say of the labels and cells; nothing is changed."""
+    found = []
     if table.y.dtype.kind in "UO":
         same: dict[str, list[str]] = {}
         for label in np.unique(table.y.astype(str)).tolist():
@@ -221,7 +209,7 @@ def remarks(table: Table) -> list[str]:
                 f"The column {quoted(name)} has {mark:.15g} in {rows}, far from its other values. Leave "
                 f"these cells empty, or pass --missing={mark:.15g}, if it stands for a missing value."
             )
-    return [each for each in found if each]
+    return found
 
 
 def sentinel(column: Array) -> float | None:

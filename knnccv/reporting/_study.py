@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.formatting import plain
 from .._base.typing import Array
-from .._base.validation import check_integer
 from .._core.driver import all_lists, search_lists
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
@@ -21,9 +18,17 @@ from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
-from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
-from ._table import FEWEST_ROWS, Table
-from ._text import SCALED, metric_name, score_text
+from ._effort import (
+    DEPTH_OF_GROUPS,
+    Effort,
+    affordable_neighbors,
+    effort,
+    smallest_without,
+    subsampled,
+    tie_size,
+)
+from ._table import Table
+from ._text import SCALED, Cut, metric_name, score_text
 
 MIXED = {"heom": HEOM, "hvdm": HVDM}
 """Metrics of mixed tables, which scale by themselves."""
@@ -158,7 +163,7 @@ class Study:
                 found = fitted.neighbors()
                 if self.groups is not None and isinstance(fitted, HVDM):
                     found = fitted.neighbors(groups=self.groups)
-                    keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size), self.n_jobs)
+                    self.keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size))
             else:
                 found = Neighbors.from_data(scaled(table.X, scaling), metric)
             self.lists[scaling, metric] = found
@@ -188,6 +193,44 @@ class Study:
             self.effort = self.effort.one_by_one(n_items, n_curves, affordable)
         return affordable
 
+    def depth_of_halves(self, near: Neighbors, n_neighbors: int) -> int:
+        """The depth of the lists that the scores of random halves of the samples need.
+
+        Too small a depth costs a second search, and nothing else.
+        """
+        half, size = max(near.n_items // 2, 1), max(self.train_size // 2, 1)
+        enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
+        return depth_for_halves(2 * enough, near)
+
+    def keep_lists(self, near: Neighbors, depth: int) -> bool:
+        """Search lists of this depth for all samples and keep them, unless they are kept or too large.
+
+        Results that are computed later read them. Their values do not depend on this. Returns whether there
+        was a search.
+        """
+        depth = min(depth, near.max_depth)
+        is_wanted = near.room(depth) is not None
+        if is_wanted:
+            all_lists(near, depth, self.n_jobs)
+        return is_wanted
+
+    def part(self, n_items: int, work: str) -> tuple[Study, Cut]:
+        """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
+
+        `work` is what would take too long with all samples, in words that end before their number.
+        """
+        reason = f"{work} all {self.table.n_items:,} samples would take too long"
+        table, cut = subsampled(self.table, n_items, self.random_state, reason)
+        if table.group_codes is None:
+            size = max(1, self.train_size * table.n_items // self.table.n_items)
+        else:
+            size = smallest_without(table.group_codes)
+        if cut is None or not size:
+            return self, None
+        part = Study(table, size, self.n_jobs, self.random_state, self.average, notes=self.notes)
+        part.effort = self.effort
+        return part, cut
+
     @property
     def halves(self) -> dict[str, int]:
         """How many random halves there are for intervals, and their seed."""
@@ -211,29 +254,6 @@ def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = T
         return n_items - 1
     tail = fixed_tail(n_items - 2, train_size, n_neighbors)
     return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)
-
-
-def depth_of_halves(near: Neighbors, train_size: int, n_neighbors: int) -> int:
-    """The depth of the lists that the scores of random halves of the samples need.
-
-    Too small a depth costs a second search, and nothing else.
-    """
-    half, size = max(near.n_items // 2, 1), max(train_size // 2, 1)
-    enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
-    return depth_for_halves(2 * enough, near)
-
-
-def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> bool:
-    """Search lists of this depth for all samples and keep them, unless they are kept or too large.
-
-    Results that are computed later read them. Their values do not depend on this. Returns whether there was
-    a search.
-    """
-    depth = min(depth, near.max_depth)
-    is_wanted = near.room(depth) is not None
-    if is_wanted:
-        all_lists(near, depth, n_jobs)
-    return is_wanted
 
 
 class OtherGroups:
@@ -268,57 +288,3 @@ class OtherGroups:
         kept = np.argsort(inside, axis=1, kind="stable")[:, :depth]
         items, values = (np.take_along_axis(one, kept, axis=1) for one in (lists.items, lists.values))
         return NeighborLists(items, values, np.full(len(rows), depth), np.ones(len(rows), bool))
-
-
-def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[str, Any]:
-    """A section of the page: numbers and texts in the types that JSON has, and a sentence about them."""
-    found: dict[str, Any] = plain(numbers)
-    return found | {"conclusion": sentence(found)}
-
-
-Cut = dict[str, Any] | None
-
-
-def subsampled(table: Table, max_items: int, random_state: int, reason: str = "") -> tuple[Table, Cut]:
-    """The table, or a random subsample of `max_items` rows of it, and what the page says about that.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `max_items` or `random_state` is not an integer, or too small.
-    """
-    most = check_integer("max_items", max_items, FEWEST_ROWS)
-    seed = check_integer("random_state", random_state, 0)
-    if table.n_items <= most:
-        return table, None
-    places = np.random.default_rng(seed).choice(table.n_items, most, replace=False)
-    cut = {
-        "n_items": most,
-        "of": table.n_items,
-        "reason": reason or f"max_items={most:,} limits the samples of a report",
-    }
-    return table.take(np.sort(places)), cut
-
-
-def of_a_part(cut: Cut) -> str:
-    """What a sentence adds if its numbers come from a part of the samples; starts with a space."""
-    return f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""
-
-
-def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
-    """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
-
-    `work` is what would take too long with all samples, in words that end before their number.
-    """
-    reason = f"{work} all {study.table.n_items:,} samples would take too long"
-    table, cut = subsampled(study.table, n_items, study.random_state, reason)
-    if table.group_codes is None:
-        size = max(1, study.train_size * table.n_items // study.table.n_items)
-    else:
-        size = smallest_without(table.group_codes)
-    if cut is None or not size:
-        return study, None
-    part = Study(table, size, study.n_jobs, study.random_state, study.average)
-    part.effort = study.effort
-    part.notes = study.notes
-    return part, cut

@@ -412,8 +412,9 @@ def test_lists_are_searched_once(monkeypatch):
     """The score and the influence read the lists that are kept; a search is what takes longest."""
     X, y = clouds(80)
     near = Neighbors.from_data(X)
-    assert _study.keep_lists(near, _study.enough_depth(80, 64, 3), 1)
-    assert not _study.keep_lists(near, 3, 1)
+    study = _study.Study(read_input(X, y, None, None).with_task(None), 64, n_jobs=1, random_state=0)
+    assert study.keep_lists(near, _study.enough_depth(80, 64, 3))
+    assert not study.keep_lists(near, 3)
     for engine in {type(each) for each in near._engines}:
         monkeypatch.setattr(engine, "search", lambda *_: pytest.fail("searched again"))
     found = complete_cv(near, y, "knn", Subsample(64), n_neighbors=3, n_jobs=1)
