@@ -19,8 +19,8 @@ from .._core.luck.inference import InferenceWarning
 from .._core.scores.curves import Surface, surface
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
-from .data import check_options, metric_in_words, read_problem, rule_of
-from .options import pairs, python
+from .data import check_options, metric_in_words, read_problem
+from .options import parameters
 from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 
@@ -40,11 +40,10 @@ def run(args: argparse.Namespace) -> int:
     refuse(args.groups is not None, f"{remedy}: a curve leaves out samples, not groups")
     check_options(args)
     out = None if args.out is None else _checked_ending(output_path("--out", args.out, args.file))
-    own = pairs("--parameter must be NAME=VALUE", args.parameter, python)
+    own = parameters(args)
     counted = "".join({"n_neighbors", "rank"}.intersection(own))
     refuse(counted, f"--parameter {counted} is given by --n-neighbors")
-    rule = rule_of(args.variant or "knn", own)
-    problem = read_problem(args, rule)
+    problem = read_problem(args, own)
     table, rule = problem.table, problem.rule
     learning, n_items = args.kind == "learning", len(table.y)
     sizes = args.train_sizes or (tenths(n_items) if learning else [ONE_SIZE])

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.refusals import refuse
 from .._base.validation import names_apart
-from ..reporting import Format, Table, table_in
+from ..reporting import Choice, Format, Table, remarks_of_score, table_in
 from .options import given, option, refuse_without
 from .output import print_notes
 
@@ -38,18 +38,19 @@ def table_of(args: Namespace, *, mixed: bool) -> Table:
         from ..datasets import load_wine
 
         wine = load_wine()
-        source, categorical = "wine (bundled; no file was given)", (False,) * len(wine.feature_names)
-        named = (wine.feature_names, "class", True)
-        return Table(source, wine.X, wine.y, *named, categorical=categorical, code=BUNDLED)
-    columns = {"drop": args.drop, "groups": getattr(args, "groups", None), "categorical": args.categorical}
-    return _read(args, args.file, args.target, mixed=mixed, **columns)
+        of = {"source": "wine (bundled; no file was given)", "target_name": "class", "code": BUNDLED}
+        return Table.of(list(wine.X.T), wine.feature_names, [False] * len(wine.X.T), wine.y, **of)
+    return table_in(args.file, _choice(args), _format(args), mixed=mixed)
 
 
-def _read(args: Namespace, path: str, target: str | None, **columns: Any) -> Table:
-    """A file, read as the options say."""
-    how = Format(*(getattr(args, name) for name in Format._fields))
-    rows = {"every_target": args.keep_missing_target, "drop_incomplete": args.drop_incomplete}
-    return table_in(path, target, how, **rows, **columns)
+def _choice(args: Namespace) -> Choice:
+    """The columns and rows that the options name."""
+    rows = args.keep_missing_target, args.drop_incomplete
+    return Choice(args.target, args.drop, args.groups, args.categorical, *rows)
+
+
+def _format(args: Namespace) -> Format:
+    return Format(*(getattr(args, name) for name in Format._fields))
 
 
 def test_table(args: Namespace, table: Table) -> Table:
@@ -61,11 +62,12 @@ def test_table(args: Namespace, table: Table) -> Table:
         If it cannot be used, or has other features.
     """
     target = table.target_name if table.has_header else args.target
-    tested = _read(args, args.test, target, drop=table.left_out, is_test=True)
-    names = tested.feature_names
-    apart = names_apart(table.feature_names, names, "among them")
+    choice = _choice(args)._replace(target=target, drop=table.left_out, groups=None, categorical=())
+    tested = table_in(args.test, choice, _format(args), is_test=True)
+    names = tested.names
+    apart = names_apart(table.names, names, "among them")
     refuse(apart, f"{tested.source} must have the features of {table.source}, each name once: {apart}")
-    return replace(tested, X=tested.X[:, [names.index(name) for name in table.feature_names]])
+    return replace(tested, X=tested.X[:, [names.index(name) for name in table.names]])
 
 
 def _as_numbers(table: Table, rule: Variant) -> Table:
@@ -91,7 +93,15 @@ def check_options(args: Namespace) -> None:
     refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
     refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
     scales = f"--scaling cannot be given with --metric {metric}, which scales every column itself"
-    refuse(mixed and args.scaling not in (None, "none"), scales)
+    refuse(mixed and scaling_of(args), scales)
+
+
+def scaling_of(args: Namespace) -> str | None:
+    """How the features are scaled."""
+    if args.scaling is None and args.file is None and args.metric not in MIXED_METRICS:
+        # The bundled columns differ in scale by thousands: a single one would determine the distances.
+        return "standard"
+    return None if args.scaling == "none" else args.scaling
 
 
 def metric_in_words(args: Namespace) -> str:
@@ -118,6 +128,8 @@ class Problem:
     rule : Variant
     X : ndarray or Neighbors
         The features, or the neighbors of a mixed table.
+    given : dict
+        The parameters of the rule.
     how : dict
         The arguments of the functions that score it: metric, ties, average and threads.
     """
@@ -125,10 +137,11 @@ class Problem:
     table: Table
     rule: Variant
     X: Any
+    given: Mapping[str, Any]
     how: dict[str, Any]
 
 
-def read_problem(args: Namespace, rule: Variant) -> Problem:
+def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     """The table that the options name, or the bundled one, and the rule; prints notes.
 
     The rule is regression if none was asked for and the target is a quantity, as it is in a report.
@@ -142,12 +155,8 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     from .._core.luck.runs import scaled
     from ..kernel.registry import get_variant
 
-    mixed = args.metric in MIXED_METRICS  # these metrics scale every column themselves
-    table, scaling = table_of(args, mixed=mixed), args.scaling
-    if scaling is None and args.file is None and not mixed:
-        # The bundled columns differ in scale by thousands: a single one would determine the distances.
-        scaling = "standard"
-    scaling = None if scaling == "none" else scaling
+    rule, scaling = rule_of(args.variant or "knn", given), scaling_of(args)
+    table = table_of(args, mixed=args.metric in MIXED_METRICS)
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes
@@ -177,22 +186,10 @@ def read_problem(args: Namespace, rule: Variant) -> Problem:
     table = replace(table, X=both[: len(table.X)], scaling=scaling)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
-    print_notes(_remarks(args, table, rule) if args.file is not None else ())
-    return Problem(table, rule, X, how | measured_by)
-
-
-def _remarks(args: Namespace, table: Table, rule: Variant) -> list[str]:
-    """What a report says of the table as well."""
-    from .. import reporting
-
-    task = "regression" if rule.target == "values" else "classification"
-    mask, rows, n = np.array(table.categorical, bool), np.arange(len(table.X)), len(table.X)
-    given = reporting.TableInput(
-        table.X, table.feature_names, mask, (), table.y, task, "", rows, n, groups=table.groups
-    )
-    scale = reporting.largest_scale(given) * (args.metric in OF_SCALE and table.scaling is None)
-    names = reporting.copies_of_target(given)
-    return [one.strip() for one in (*reporting.remarks(given), scale, reporting.copies_note(names)) if one]
+    if args.file is not None:
+        asked = replace(table, task="regression" if numeric else "classification")
+        print_notes(remarks_of_score(asked, args.metric in OF_SCALE and scaling is None))
+    return Problem(table, rule, X, given, how | measured_by)
 
 
 def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:

@@ -92,9 +92,9 @@ def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:
     return found
 
 
-def parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """The parameters of the variant, by name."""
-    own = [f"{name}={getattr(args, name)}" for name in given(args, ("n_neighbors", "rank"))]
+def parameters(args: argparse.Namespace, *options: str) -> dict[str, Any]:
+    """The parameters of the variant, by name; some have options of their own."""
+    own = [f"{name}={getattr(args, name)}" for name in given(args, options)]
     return pairs("--parameter must be NAME=VALUE", own + args.parameter, python)
 
 

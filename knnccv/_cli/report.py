@@ -32,20 +32,14 @@ def run(args: argparse.Namespace) -> int:
     refuse_both(args, "designs", "train_size", "groups")
     table = table_of(args, mixed=True)
     print_notes([*table.notes, *table.mixed_note()])
-    how: dict[str, Any] = {
-        "feature_names": table.feature_names,
-        "categorical": [j for j, one in enumerate(table.categorical) if one],
-        "name": "wine" if args.file is None else Path(table.source).name,
-    }
-    how |= {"groups": table.groups, "lines": table.lines}
-    how["target_name"] = table.target_name if table.has_header else None
-    how["scoring"] = args.scoring and [one.strip() for one in args.scoring.split(",")]
-    for option in ("task", "train_size", "n_neighbors", "average", "max_items", "progress"):
-        how[option] = getattr(args, option)
+    scoring = args.scoring and [one.strip() for one in args.scoring.split(",")]
+    asked = reporting.Question(
+        *(args.task, args.train_size, args.n_neighbors, args.average, scoring),
+        *(args.max_items, args.jobs, args.seed),
+    )
+    name = "wine" if args.file is None else Path(table.source).name
     with computing(False, "the kernels of this page (about a minute)", Warning):
-        report = reporting.report_on(
-            table.cells(), table.y, table.code, n_jobs=args.jobs, random_state=args.seed, **how
-        )
+        report = reporting.report_on(table, name, asked, args.progress)
     if out is not None:
         report.save(out)
     found = report.to_dict()

@@ -49,12 +49,11 @@ def run(args: argparse.Namespace) -> int:
     check_design(args)
     scorings.check_scorings(args)
     data.check_options(args)
-    given = parameters(args)
-    rule = data.rule_of(args.variant or "knn", given)
+    given = parameters(args, "n_neighbors", "rank")
     if args.compare is not None:
         data.rule_of(*other_rule(args.compare))
     items = None if args.per_item is None else output_path("--per-item", args.per_item, args.file)
-    answer = compute(args, data.read_problem(args, rule), given)
+    answer = compute(args, data.read_problem(args, given))
     if items is not None:
         frame, lines = answer.found.to_frame(), (answer.table.test or answer.table).lines
         if lines is not None:
@@ -107,7 +106,7 @@ def _by_label(option: str, text: str, convert: Any, table: Table) -> dict[Any, A
     return {labels.get(label, label): value for label, value in typed.items()}
 
 
-def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -> Answer:
+def compute(args: argparse.Namespace, problem: Problem) -> Answer:
     """Compute the exact score, those of the random runs, and how far it can be trusted.
 
     Raises
@@ -119,7 +118,7 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
     cv = design_of(args, table)
     if args.priors is not None:
         asked["average"] = _by_label("--priors", args.priors, float, table)
-    how = {**asked, **given, "random_state": args.seed}
+    how = {**asked, **problem.given, "random_state": args.seed}
     noted = SupervisedDistanceWarning, InferenceWarning
     with computing(args.progress, COMPILES_ONCE, *noted) as (compiling, warned):
 
@@ -132,7 +131,7 @@ def compute(args: argparse.Namespace, problem: Problem, given: dict[str, Any]) -
 
         answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
         if args.scoring is not None:
-            answer.scorings = scorings.scored(args, problem, given, cv)
+            answer.scorings = scorings.scored(args, problem, cv)
         if args.confusion:
             matrix = answer.found.confusion(normalize="true").astype(float)
             names = list(map(str, answer.found.classes))

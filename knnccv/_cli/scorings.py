@@ -39,7 +39,7 @@ def is_pooled(args: argparse.Namespace, cv: Any) -> bool:
     return isinstance(cv, LeaveGroupsOut) and cv.p == 1 and args.test is None
 
 
-def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv: Any) -> dict[str, Any]:
+def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any]:
     """The expected score of the same rule and design, by the name of the scoring.
 
     Designs and distances that scikit-learn lacks are those of knnccv.
@@ -52,7 +52,7 @@ def scored(args: argparse.Namespace, problem: Problem, given: dict[str, Any], cv
     from ..reporting import OtherGroups
     from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
 
-    name, mixed = problem.rule.name, args.metric in MIXED_METRICS
+    name, given, mixed = problem.rule.name, problem.given, args.metric in MIXED_METRICS
     how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
     if args.p is not None:
         how["p"] = args.p

@@ -13,7 +13,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -202,16 +202,16 @@ class Cells(NamedTuple):
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
         known = self.numbers[~self.missing]
         if np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT:
-            return known.astype(np.int64) if (known == np.floor(known)).all() else known
+            return known.astype(np.int64) if (known == np.floor(known)).all() else known + 0.0  # no -0.0
         # Texts, or numbers that are names, which float64 would merge.
         texts = self.texts or [f"{one:.0f}" if one % 1 == 0 else str(one) for one in self.numbers.tolist()]
         return np.array(texts)[~self.missing]
 
-    def categorized(self) -> tuple[Array, Array]:
-        """Codes from 0 as float64, NaN if a value is missing; and the category of each."""
-        codes = np.full(len(self.missing), np.nan)
-        categories, codes[~self.missing] = np.unique(self.labels(), return_inverse=True)
-        return codes, categories
+    def named(self) -> Array:
+        """The values as texts, equal numbers as equal ones; None where a value is missing."""
+        names = np.full(len(self.missing), None)
+        names[~self.missing] = self.labels().astype(str)
+        return names
 
 
 def kind_of(types: Collection[type]) -> str:
@@ -286,18 +286,19 @@ class Columns:
         closest = difflib.get_close_matches(wanted or "", self.names, n=1)
         return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
 
-    def feature_notes(self, values: Mapping[int, Array], categorical: Collection[int]) -> tuple[str, ...]:
-        """Notes on columns that may not be features.
+    def feature_note(self, index: int, values: Array, is_category: bool) -> str | None:
+        """A note on a column that may not be a feature.
 
         Parameters
         ----------
-        values : mapping of int to float64 ndarray of shape (n_items,)
-            The features by their numbers in the file; NaN for missing values.
-        categorical : collection of int
-            Which of them are codes of categories.
+        index : int
+            Its number in the file.
+        values : float64 ndarray of shape (n_items,)
+            The numbers, or codes of the categories; NaN for missing values.
+        is_category : bool
+            Whether they are codes.
         """
-        kinds = {i: _category_note if i in categorical else _column_note for i in values}
-        return tuple(filter(None, (kinds[i](self, i, column) for i, column in values.items())))
+        return (_category_note if is_category else _column_note)(self, index, values)
 
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.

@@ -1,4 +1,4 @@
-"""What can be afforded for a table: estimates of the work of every section.
+"""What can be afforded for a table: estimates of the work of every section, and subsamples of the rows.
 
 They follow from the size of the data, never from the clock, so the same data give the same choices on every
 machine. The unit is about a second of two processors.
@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from ._table import TableInput
+from .._base.validation import check_integer
+from ._table import FEWEST_ROWS, Table, shown
+from ._text import Cut
 
 SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}
 """Pairs times columns that are compared in a unit."""
@@ -197,6 +199,38 @@ def affordable_rows(n_items: int, n_features: int, mixed: bool, ties: float) -> 
     return rows, reason if rows < n_items else ""
 
 
+def subsampled(table: Table, most: int, seed: int, reason: str) -> tuple[Table, Cut]:
+    """The table, or a random subsample of at most so many rows, and what the page says about that."""
+    if table.n_items <= most:
+        return table, None
+    places = np.random.default_rng(seed).choice(table.n_items, most, replace=False)
+    return table.take(np.sort(places)), {"n_items": most, "of": table.n_items, "reason": reason}
+
+
+def studied(table: Table, max_items: int, random_state: int) -> tuple[Table, Cut]:
+    """The rows that are studied: at most `max_items`, and no more than can be afforded."""
+    most = check_integer("max_items", max_items, FEWEST_ROWS)
+    seed = check_integer("random_state", random_state, 0)
+    n_items = min(table.n_items, most)
+    ties = 1 + (tie_size(table.X, seed) - 1) * n_items / table.n_items
+    rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
+    reason = reason or f"max_items={most:,} limits the samples of a report"
+    part, cut = subsampled(table, rows, seed, reason)
+    if part.task == "classification" and len(set(part.y.tolist())) < 2:
+        msg = (
+            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
+            f"are of one class, {shown(part.y[0])}"
+        )
+        raise ValueError(msg)
+    if part.group_codes is not None and not smallest_without(part.group_codes):
+        msg = (
+            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
+            "are of one group"
+        )
+        raise ValueError(msg)
+    return part, cut
+
+
 def confusion_units(n_items: int, n_classes: int, n_neighbors: int, ties: float) -> float:
     """Work of the confusion matrix: a pass for each class, none for two classes.
 
@@ -236,9 +270,9 @@ def nested_runs(n_items: int, n_classes: int, n_curves: int, largest_k: int) -> 
     return min(MOST_NESTED, NESTED_BLOCK * int(NESTED_LIMIT / units))
 
 
-def refit_units(table: TableInput) -> float:
+def refit_units(table: Table) -> float:
     """Work to fit HVDM without each group, and to compare all rows; fitted to 240 to 3,000 samples."""
-    n_groups, cells = len(np.unique(np.asarray(table.groups))), table.X.size
+    n_groups, cells = len(np.unique(np.asarray(table.group_codes))), table.X.size
     return n_groups * (4e-4 + 5e-8 * cells) + 1.5e-9 * table.n_items * cells
 
 

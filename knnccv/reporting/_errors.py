@@ -12,11 +12,10 @@ from .._base.formatting import plain_fields
 from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver.influence import Influence
-from ..neighbors import Neighbors
+from ..neighbors import Neighbors, copies
 from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
-from ._study import OtherGroups, Study, part_of, section
-from ._table import Cut, of_a_part
-from ._text import counted, percentage, quoted, rounded
+from ._study import OtherGroups, Study
+from ._text import Cut, counted, of_a_part, percentage, quoted, rounded, section
 
 MOST_CLASSES = 200
 """Classes up to which the matrix is given as a whole."""
@@ -88,7 +87,7 @@ def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
         return study.best.confusion(normalize="true"), None
     if not rows:
         return np.full((len(labels), len(labels)), np.nan), None
-    part, cut = part_of(study, rows, f"a pass for each of {len(labels)} classes over")
+    part, cut = study.part(rows, f"a pass for each of {len(labels)} classes over")
     k = min(study.n_neighbors, part.train_size)
     found = part.score(study.best_setting._replace(n_neighbors=k))
     matrix = np.zeros((len(labels), len(labels)))
@@ -142,15 +141,13 @@ MOST_LISTED = 500
 N_NEAREST = 3
 
 
-def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
+def items_section(study: Study) -> dict[str, Any]:
     """Return the items that are worth a look, the worst first.
 
     Parameters
     ----------
     study : Study
         The data and the best setting.
-    lines : int ndarray, optional
-        Where each sample of the given table begins in its file.
 
     Returns
     -------
@@ -163,7 +160,7 @@ def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
         reasons with more; thresholds, the scores that decide; note, what was left out and why, or None;
         conclusion.
     """
-    groups = row_groups(study.table.X)
+    groups = copies(study.table.X)
     best = study.best
     influence, note = None, None
     if study.task == "regression":
@@ -185,7 +182,7 @@ def items_section(study: Study, lines: Array | None = None) -> dict[str, Any]:
     return section(
         partial(_of_items, study, influence is not None),
         counts={reason: len(reasons[reason]) if reason in reasons else None for reason in IN_WORDS},
-        items=_rows(study, listed, marked, influence, lines),
+        items=_rows(study, listed, marked, influence),
         shown=len(listed),
         of=len(marked.everything),
         indices={reason: np.sort(given[items[:MOST_INDICES]]) for reason, items in reasons.items()},
@@ -223,9 +220,7 @@ def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     return found
 
 
-def _rows(
-    study: Study, listed: Array, marked: Marked, influence: Influence | None, lines: Array | None
-) -> list[dict[str, Any]]:
+def _rows(study: Study, listed: Array, marked: Marked, influence: Influence | None) -> list[dict[str, Any]]:
     """The listed items."""
     regression = study.task == "regression"
     marks = {
@@ -236,9 +231,9 @@ def _rows(
     def described(item: int) -> dict[str, Any]:
         label = str(best.labels[item])
         index = table.indices[item]
-        place = {"index": index} if lines is None else {"index": index, "line": lines[index]}
-        if table.group_names is not None:
-            place["group"] = str(table.group_names[item])
+        place = {"index": index} if table.lines is None else {"index": index, "line": table.lines[index]}
+        if table.groups is not None:
+            place["group"] = str(table.groups[item])
         return place | {"label": label, "row": table.rows(item)}
 
     lists = study.others.search(listed.astype(np.int64), min(N_NEAREST, study.others.max_depth))
@@ -291,33 +286,13 @@ def _number(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
-def row_groups(X: Array) -> Array:
-    """Number the distinct rows of a table.
-
-    Rows are equal if all their entries are: missing values (NaN) equal each other, and -0.0 equals 0.0.
-
-    Parameters
-    ----------
-    X : float64 ndarray of shape (n_items, n_features)
-        The columns.
-
-    Returns
-    -------
-    int64 ndarray of shape (n_items,)
-        The same number for equal rows, from 0.
-    """
-    table = np.ascontiguousarray(np.where(np.isnan(X), np.nan, X) + 0.0)
-    rows = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
 def conflicting(groups: Array, codes: Array) -> Array:
     """Return the items whose group holds different codes, int64, ascending.
 
     Parameters
     ----------
     groups : int64 ndarray of shape (n_items,)
-        `row_groups`.
+        Equal rows have one number.
     codes : ndarray of shape (n_items,)
         Codes of the labels, or targets.
     """

@@ -16,44 +16,20 @@ import numpy as np
 from .._base.formatting import plain
 from .._base.labels import encode_labels
 from .._base.typing import Array
-from .._base.validation import check_integer
 from .._base.version import __version__
 from ..neighbors import copies_text
-from ._effort import MOST_HALVINGS, affordable_rows, smallest_without, tie_size
+from ._effort import MOST_HALVINGS
 from ._scores import number_of_training_sets
-from ._study import Study, section
-from ._table import FEWEST_ROWS, Cut, TableInput, shown, subsampled
-from ._text import at_most, counted, quoted, rounded
+from ._study import Study
+from ._table import Table
+from ._text import Cut, at_most, counted, quoted, rounded, section
 
 
-def studied(table: TableInput, max_items: int, random_state: int) -> tuple[TableInput, Cut]:
-    """The rows that are studied: at most `max_items`, and no more than can be afforded."""
-    most = check_integer("max_items", max_items, FEWEST_ROWS)
-    seed = check_integer("random_state", random_state, 0)
-    n_items = min(table.n_items, most)
-    ties = 1 + (tie_size(table.X, seed) - 1) * n_items / table.n_items
-    rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
-    part, cut = subsampled(table, rows if reason else most, seed, reason)
-    if part.task == "classification" and len(set(part.y.tolist())) < 2:
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            f"are of one class, {shown(part.y[0])}"
-        )
-        raise ValueError(msg)
-    if part.groups is not None and not smallest_without(part.groups):
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            "are of one group"
-        )
-        raise ValueError(msg)
-    return part, cut
-
-
-def data_section(study: Study, cut: Cut, whole: TableInput, target_name: Any = None) -> dict[str, Any]:
+def data_section(study: Study, cut: Cut, whole: Table) -> dict[str, Any]:
     """Return the section; `whole` is the table before some of its rows were drawn."""
     table, y = study.table, study.y
-    repeated = "" if whole.groups is not None else copies_text(whole.X, whole.y)
-    warned = [*groups_warnings(whole), *remarks(whole)]
+    repeated = repeated_rows(whole)
+    warned = [*groups_warnings(whole), *[repeated] * bool(repeated), *remarks(whole)]
     study.note(*warned)
     names = np.array(table.names, dtype=object)
     classes, target = None, None
@@ -69,7 +45,7 @@ def data_section(study: Study, cut: Cut, whole: TableInput, target_name: Any = N
         _of_data,
         n_items=table.n_items,
         n_features=len(names),
-        n_groups=None if table.groups is None else len(np.unique(table.groups)),
+        n_groups=None if study.groups is None else len(np.unique(study.groups)),
         feature_names=names,
         categorical=names[table.categorical],
         constant=names[table.constant],
@@ -79,7 +55,7 @@ def data_section(study: Study, cut: Cut, whole: TableInput, target_name: Any = N
         n_missing=table.n_missing,
         classes=classes,
         target=target,
-        target_name=None if target_name is None else str(target_name),
+        target_name=None if table.target_name is None or not table.has_header else str(table.target_name),
         subsample=cut,
     )
 
@@ -123,7 +99,7 @@ FEW = 1000
 """Rows that are looked at first, so that most columns are refused quickly."""
 
 
-def copies_of_target(table: TableInput) -> list[str]:
+def copies_of_target(table: Table) -> list[str]:
     """The names of the columns that say the same as the target.
 
     For classes: as many different values as classes, each with one class only. For a regression: a multiple
@@ -186,7 +162,7 @@ def like_groups(values: Array) -> str:
     return f"has {len(counts)} values, each in {size} rows"
 
 
-def groups_warnings(table: TableInput) -> list[str]:
+def groups_warnings(table: Table) -> list[str]:
     """Of columns that may name groups, if none were given."""
     if table.groups is not None:
         return []
@@ -200,9 +176,21 @@ def groups_warnings(table: TableInput) -> list[str]:
     ]
 
 
-def remarks(table: TableInput) -> list[str]:
-    """What a page and a score say of the rows, labels and cells; nothing is changed."""
-    found = [] if table.groups is not None else [copies_text(table.X, table.y)]
+def remarks_of_score(table: Table, by_scale: bool) -> list[str]:
+    """What a score says of its table as a page does; and of columns of other scales, if these matter."""
+    scale = largest_scale(table) * by_scale
+    of_target = copies_note(copies_of_target(table)).strip()
+    return [one for one in (repeated_rows(table), *remarks(table), scale, of_target) if one]
+
+
+def repeated_rows(table: Table) -> str:
+    """What is said of rows that may be copies; empty if there are none, or groups keep them together."""
+    return copies_text(table.X, table.y) if table.groups is None else ""
+
+
+def remarks(table: Table) -> list[str]:
+    """What a page and a score say of the labels and cells; nothing is changed."""
+    found = []
     if table.y.dtype.kind in "UO":
         same: dict[str, list[str]] = {}
         for label in np.unique(table.y.astype(str)).tolist():
@@ -221,7 +209,7 @@ def remarks(table: TableInput) -> list[str]:
                 f"The column {quoted(name)} has {mark:.15g} in {rows}, far from its other values. Leave "
                 f"these cells empty, or pass --missing={mark:.15g}, if it stands for a missing value."
             )
-    return [each for each in found if each]
+    return found
 
 
 def sentinel(column: Array) -> float | None:
@@ -243,7 +231,7 @@ TIMES_WIDER = 10
 """The standard deviation of a column, in medians of the others, from which it is named."""
 
 
-def largest_scale(table: TableInput) -> str:
+def largest_scale(table: Table) -> str:
     """What is said of columns of such different scales that few of them decide distances; or empty."""
     spread = np.nanstd(table.X, axis=0)
     widest = int(spread.argmax())
@@ -300,10 +288,8 @@ GROUPS_GIVEN = "# groups are those that were given to report"
 _EXACT = 2**53  # larger whole numbers are not exact in float64
 
 
-def method_section(
-    study: Study, reading: Sequence[str], labels: Sequence[Any] | None, started: float
-) -> dict[str, Any]:
-    """Return the section; `reading` and `labels` are as for `code`."""
+def method_section(study: Study, started: float) -> dict[str, Any]:
+    """Return the section."""
     best, table = study.best, study.table
     n_train_sets = number_of_training_sets(best)
     sets = f"all {n_train_sets} training sets of {study.train_size:,} of {table.n_items:,} samples"
@@ -316,7 +302,7 @@ def method_section(
         "seconds": time.perf_counter() - started,
         "versions": {"knnccv": __version__, "python": platform.python_version()}
         | {package: version(package) for package in ("numpy", "scipy", "numba")},
-        "code": code(study, reading, labels),
+        "code": code(study),
         "notes": _notes(study),
         "conclusion": (
             f"The score is the exact mean over {sets}, with an error of at most "
@@ -336,30 +322,20 @@ def _notes(study: Study) -> list[str]:
     return notes
 
 
-def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> str:
-    """Python that prints the score of the best setting.
-
-    Parameters
-    ----------
-    study : Study
-        The table and its best setting.
-    reading : sequence of str
-        Lines that set `X` and `y`, and `groups` if there are some. Without any line, they are as they were
-        given to `report`.
-    labels : sequence, or None
-        The labels of the columns if `X` was given to `report` as a data frame.
-    """
+def code(study: Study) -> str:
+    """Python that prints the score of the best setting, of what was given to `report` or is in a file."""
     table, setting = study.table, study.best_setting
-    is_cut = table.n_items < table.n_given
+    n_given = len(table.columns[0])
+    is_cut = table.n_items < n_given
     numbers = [each for each, nominal in zip(table.columns, table.categorical, strict=True) if not nominal]
-    lines, columns, options = list(reading) or [GIVEN, *table.converting], "X", ""
+    lines, columns, options = list(table.code) or [GIVEN, *table.converting], "X", ""
     grouped = study.groups is not None
-    if grouped and not reading:
+    if grouped and not table.code:
         lines.append(GROUPS_GIVEN)
     if is_cut:
         seed, kept = study.random_state, table.n_items
         lines += [
-            f"rows = np.sort(np.random.default_rng({seed}).choice({table.n_given}, {kept}, replace=False))",
+            f"rows = np.sort(np.random.default_rng({seed}).choice({n_given}, {kept}, replace=False))",
             "X, y = pd.DataFrame(X).iloc[rows], np.asarray(y)[rows]",
         ]
         lines += ["groups = np.asarray(groups)[rows]"] * grouped
@@ -368,15 +344,15 @@ def code(study: Study, reading: Sequence[str], labels: Sequence[Any] | None) -> 
         target, anew = (", np.asarray(y).ravel()", "groups=groups") if kind == "HVDM" else ("", "")
         distance = f"from knnccv.neighbors.hvdm import {kind}"
         # HEOM takes columns of objects for categories in a data frame, and in an array looks into them.
-        in_frame = labels is not None or is_cut or table.converting
-        objects = in_frame and any(each.dtype.kind == "O" for each in numbers)
-        if has_misleading_labels(labels or ()) or objects:
+        in_frame = table.labels is not None or table.converting
+        objects = any(each.dtype.kind == "O" for each in (numbers if in_frame else table.columns))
+        if has_misleading_labels(table.labels or ()) or (objects and (in_frame or is_cut)):
             columns = "np.asarray(X, dtype=object)"
         nominal = np.flatnonzero(table.categorical).tolist()
         lines.append(f"near = {kind}(nominal={nominal}).fit({columns}{target}).neighbors({anew})")
     else:
         distance = "from knnccv.reporting import scaled"
-        if not reading and any(map(_needs_float, numbers)):
+        if not table.code and any(map(_needs_float, numbers)):
             columns = "np.asarray(X, dtype=float)"
         lines.append(f"near = scaled({columns}, {setting.scaling!r})")
         options = f", metric={setting.metric!r}"

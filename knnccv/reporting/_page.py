@@ -29,9 +29,9 @@ LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
 
 
-def need_page() -> None:
-    """Raise ImportError, with the install command, if a package that pages need is missing."""
-    for package in ("altair", "jinja2"):
+def need_page(*packages: str) -> None:
+    """Raise ImportError, with the install command, if one of the packages of a page is missing."""
+    for package in packages or ("altair", "jinja2"):
         need(package, "report", "a page (not the numbers, .json) needs altair and jinja2")
 
 
@@ -94,7 +94,7 @@ def render_summary(answer: dict[str, Any]) -> str:
     ImportError
         If jinja2 is missing.
     """
-    need("jinja2", "report", "the report needs jinja2")
+    need_page("jinja2")
     return _render("summary.html.j2", answer=answer)
 
 

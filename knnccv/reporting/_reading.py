@@ -1,4 +1,4 @@
-"""The table of a question: features, a column of labels, and one of groups, from a file.
+"""Tables in files: features, a column of labels, and one of groups.
 
 Every cell is checked, because a misread value gives a wrong score that looks plausible. An unusable cell is
 reported with its line in the file and its column.
@@ -12,10 +12,10 @@ import shlex
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from ._columns import (
     without_sign,
 )
 from ._files import File, Format, read_file, text_of
+from ._table import Table
 
 ANY = Format()
 _SHOWN = reprlib.Repr()
@@ -45,121 +46,48 @@ COPIES = "copies"
 """In place of a column of groups: equal rows form a group."""
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table that was read and checked.
+class Choice(NamedTuple):
+    """Which columns and rows of a file are used, and for what.
 
     Attributes
     ----------
-    source : str
-        The name of the file, "standard input", or a description of the bundled data.
-    X : float64 ndarray of shape (n_items, n_features)
-        The features. In a mixed table NaN for missing values, and codes from 0 in categorical columns.
-    y : ndarray of shape (n_items,)
-        The target: int64 if every value is whole, float64 if every value is a number, otherwise text.
-    feature_names : tuple of str, of length n_features
-        The names of the columns, or their numbers if the file has no header.
-    target_name : str
-        The name of the target's column.
-    has_header : bool
-        Whether the first row named the columns.
-    groups : ndarray of shape (n_items,), or None
-        The group of every sample: numbers if all are, otherwise text; None without a column of groups.
-    groups_name : str or None
-        The name of their column.
-    notes : tuple of str
-        Remarks for the user.
-    categorical : tuple of bool, of length n_features
-        Which features are categorical; none unless the table is mixed.
-    missing : mapping of str to int
-        The number of occurrences of each mark of a missing value in the features.
-    categories : tuple of (ndarray or None), of length n_features
-        For a categorical feature, the category of every code; None for the others.
-    code : tuple of str
-        Python that sets `X` and `y` to the same values; empty if the file cannot be read again.
-    scaling : {None, "standard", "minmax", "maxabs", "robust"}
-        How the features are scaled, by all samples.
-    left_out : tuple of str
-        The names of the columns that are neither features nor the target.
-    test : Table or None
-        The samples that are tested, if those of the table only train.
-    lines : int ndarray of shape (n_items,), or None
-        Where each sample begins in the file, as `File.lines`; None of parquet.
+    target : str or None
+        The column of the labels: its name, or its number from 0, negative ones counted from the last.
+    drop : sequence of str
+        Columns to leave out.
+    groups : str or None
+        The column of the groups, which is no feature; "copies": equal rows are a group.
+    categorical : sequence of str
+        Columns of a mixed table that are categorical although they hold numbers.
+    every_target : bool
+        Refuse a row without a target; otherwise it is left out, and a note says so.
+    drop_incomplete : bool
+        Leave out every row that lacks a feature or its group, which a note says.
     """
 
-    source: str
-    X: Array
-    y: Array
-    feature_names: tuple[str, ...]
-    target_name: str
-    has_header: bool
-    groups: Array | None = None
-    groups_name: str | None = None
-    notes: tuple[str, ...] = ()
-    categorical: tuple[bool, ...] = ()
-    missing: Mapping[str, int] = field(default_factory=dict)
-    categories: tuple[Array | None, ...] = ()
-    code: tuple[str, ...] = ()
-    scaling: str | None = None
-    left_out: tuple[str, ...] = ()
-    test: Table | None = None
-    lines: Array | None = None
+    target: str | None
+    drop: Sequence[str] = ()
+    groups: str | None = None
+    categorical: Sequence[str] = ()
+    every_target: bool = False
+    drop_incomplete: bool = False
 
-    @property
-    def categorical_names(self) -> list[str]:
-        """The names of the categorical columns."""
-        return [name for name, one in zip(self.feature_names, self.categorical, strict=True) if one]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the table holds, in types that JSON has."""
-        return {
-            "data": self.source,
-            "n_items": len(self.X),
-            "n_features": self.X.shape[1],
-            "categorical_features": self.categorical_names,
-            "n_missing": sum(self.missing.values()),
-            "scaling": self.scaling,
-            "groups": self.groups_name,
-            "test": self.test and self.test.source,
-            "n_test": self.test and len(self.test.X),
-        }
-
-    def cells(self) -> Array:
-        """The features with the categories themselves in place of their codes."""
-        if not any(self.categorical):
-            return self.X
-        X = self.X.astype(object)
-        for j, categories in enumerate(self.categories):
-            if categories is not None:
-                known = ~np.isnan(self.X[:, j])
-                X[~known, j] = None
-                X[known, j] = categories[self.X[known, j].astype(int)].astype(str)
-        return X
-
-    def mixed_note(self) -> list[str]:
-        """What makes the table a mixed one, and how it is measured."""
-        names, n_missing = self.categorical_names, sum(self.missing.values())
-        more = f" and {len(names) - 4} more" * (len(names) > 4)
-        columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
-        marks = ", ".join(filter(None, self.missing))
-        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}" + f" ({marks})" * bool(marks)
-        parts = [columns] * bool(names) + [missing] * bool(n_missing)
-        note = f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"
-        return [note] if parts else []
+    def code(self, source: str, how: Format) -> tuple[str, ...]:
+        """Python that reads the same from the file; empty if it cannot be read again, such as a pipe."""
+        if source == "-" or not Path(source).is_file():
+            return ()
+        usual = {**Choice(None)._asdict(), **ANY._asdict(), "target": self.target}
+        given = {**self._asdict(), **how._asdict()}
+        asked = "".join(
+            f", {key}={value!r}" for key, value in given.items() if value not in (usual[key], [])
+        )
+        found = "X, y" + ", groups" * (self.groups is not None)
+        read = f"{found} = read_table({source!r}, {self.target!r}{asked})"
+        return "from knnccv.reporting import read_table", read
 
 
 def table_in(
-    source: str,
-    target: str | None,
-    how: Format = ANY,
-    *,
-    drop: Sequence[str] = (),
-    groups: str | None = None,
-    mixed: bool = False,
-    categorical: Sequence[str] = (),
-    every_target: bool = False,
-    drop_incomplete: bool = False,
-    is_test: bool = False,
+    source: str, choice: Choice, how: Format = ANY, *, mixed: bool = False, is_test: bool = False
 ) -> Table:
     """Read a table.
 
@@ -167,22 +95,12 @@ def table_in(
     ----------
     source : str
         Path of the file, or ``"-"`` for standard input.
-    target : str or None
-        The column of the labels: its name, or its number from 0, negative ones counted from the last.
+    choice : Choice
+        Which columns and rows are used.
     how : Format, optional
         How the file is to be read.
-    drop : sequence of str
-        Columns to leave out.
-    groups : str, optional
-        The column of the groups; it is not a feature.
     mixed : bool, default False
         Allow missing values and categorical columns among the features.
-    categorical : sequence of str
-        Columns of a mixed table that are categorical although they hold numbers.
-    every_target : bool, default False
-        Refuse a row without a target; otherwise it is left out, and a note says so.
-    drop_incomplete : bool, default False
-        Leave out every row that lacks a feature or its group, which a note says.
     is_test : bool, default False
         A test set may lack columns that are left out, and have one row.
 
@@ -199,14 +117,15 @@ def table_in(
     file = read_file(source, how)
     columns, name = file.columns, file.columns.source
     must = f"--target must name the column of {name} that holds the labels"
-    refuse(target is None, f"{must}{columns.listing()}")
-    label = columns.find(str(target))
+    refuse(choice.target is None, f"{must}{columns.listing()}")
+    label = columns.find(str(choice.target))
+    drop = choice.drop
     if is_test and columns.names is not None:
         drop = [one for one in drop if one in columns.names]
     left_out = {index for wanted in drop for index in columns.find_all(wanted)}
-    by_copies = groups == COPIES and COPIES not in (columns.names or ())
-    grouping = None if groups is None or by_copies else columns.find(groups)
-    named = {columns.find(wanted) for wanted in categorical}
+    by_copies = choice.groups == COPIES and COPIES not in (columns.names or ())
+    grouping = None if choice.groups is None or by_copies else columns.find(choice.groups)
+    named = {columns.find(wanted) for wanted in choice.categorical}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
     beside = "the target" + " and the groups" * (grouping is not None)
     below = " below the header" * (columns.names is not None)
@@ -221,9 +140,9 @@ def table_in(
     used = [*features, label, *([] if grouping is None else [grouping])]
     reader = _Reader(file, how, used)
     before = len(file.lines)
-    if not every_target:
+    if not choice.every_target:
         reader.leave_out([label], "--keep-missing-target refuses them")
-    if drop_incomplete:
+    if choice.drop_incomplete:
         reader.leave_out([one for one in used if one != label])
     n_rows = len(reader.rows)
     below += " with a target" * (n_rows < before)
@@ -237,27 +156,19 @@ def table_in(
         at = int(reader.rows[0])
         first = [number(text_of(column[at])) for column in file.values]
         note = columns.header_note(file.place(at), first, label, table.y)
-    elif how.header is None and file.form != "parquet" and all(table.categorical):
+    elif how.header is None and file.form != "parquet" and table.categorical.all():
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    others = tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features})
-    notes = (*table.notes, note) if note else table.notes
-    code: tuple[str, ...] = ()
-    if source != "-" and Path(source).is_file():  # a pipe can be read only once
-        chosen = {"drop": list(drop), "groups": groups, "categorical": list(categorical), **how._asdict()}
-        chosen |= {"every_target": every_target, "drop_incomplete": drop_incomplete}
-        asked = "".join(
-            f", {key}={value!r}" for key, value in chosen.items() if value not in (None, [], False)
-        )
-        asked += ", header=False" * (how.header is False)
-        found = "X, y" + ", groups" * (groups is not None)
-        read = f"{found} = read_table({source!r}, {target!r}{asked})"
-        code = ("from knnccv.reporting import read_table", read)
     if by_copies:
         from ..neighbors import copies
 
         table = replace(table, groups=copies(table.X), groups_name=COPIES)
-    lines = None if file.form == "parquet" else file.lines[reader.rows]
-    return replace(table, notes=notes, code=code, left_out=others, lines=lines)
+    return replace(
+        table,
+        notes=(*table.notes, note) if note else table.notes,
+        code=choice.code(source, how),
+        left_out=tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features}),
+        lines=None if file.form == "parquet" else file.lines[reader.rows],
+    )
 
 
 def read_table(
@@ -332,13 +243,13 @@ def read_table(
     >>> X.tolist(), y.tolist()
     ([[1.5, 3.0], [2.5, 4.0]], ['yes', 'no'])
     """
+    choice = Choice(str(target), drop, groups, categorical, every_target, drop_incomplete)
     how = Format(delimiter, header, sheet, decimal, thousands, encoding, missing)
-    rows: dict[str, Any] = {"every_target": every_target, "drop_incomplete": drop_incomplete}
-    columns: dict[str, Any] = {"drop": drop, "groups": groups, "categorical": categorical}
-    table = table_in(str(path), str(target), how, mixed=True, **columns, **rows)
+    table = table_in(str(path), choice, how, mixed=True)
     for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return (table.cells(), table.y) if table.groups is None else (table.cells(), table.y, table.groups)
+    X = np.column_stack(table.columns)
+    return (X, table.y) if table.groups is None else (X, table.y, table.groups)
 
 
 class _Reader:
@@ -384,34 +295,32 @@ class _Reader:
         self, features: Sequence[int], label: int, grouping: int | None, named: Collection[int] | None
     ) -> Table:
         """The table; `named` are the columns declared as categorical, None if none is allowed."""
-        mixed, columns = named is not None, self.columns
-        categorical = [i for i in features if mixed and self._is_categorical(i, named or ())]
-        self._check_numbers([i for i in features if i not in categorical], mixed)
-        coded = {i: self.cells[i].categorized() for i in categorical}
-        values = {i: coded[i][0] if i in coded else self.cells[i].numbers for i in features}
+        columns, cells = self.columns, self.cells
+        categorical = {i for i in features if named is not None and self._is_categorical(i, named)}
+        self._check_numbers([i for i in features if i not in categorical], named is not None)
         missing = Counter[str]()
-        for i, column in values.items():
-            gaps, without = int(np.isnan(column).sum()), f"--drop {columns.option(i)} leaves it out"
+        for i in features:
+            gaps, without = cells[i].gaps(), f"--drop {columns.option(i)} leaves it out"
             wrong = f"{columns.source}: column {columns.name(i)!r} has no value at all; {without}"
-            refuse(gaps == len(column), wrong)
-            missing += Counter(self.cells[i].gaps())
-        y, notes = self._labels(label, "target"), columns.feature_notes(values, categorical)
-        if y.dtype.kind == "f":
-            notes = (*filter(None, [thousands_note(f"the target {columns.name(label)!r}", y)]), *notes)
-        return Table(
-            columns.source,
-            np.column_stack(list(values.values())),
+            refuse(len(gaps) == len(self.rows), wrong)
+            missing.update(gaps)
+        y = self._labels(label, "target")
+        table = Table.of(
+            [cells[i].named() if i in categorical else cells[i].numbers for i in features],
+            [columns.name(i) for i in features],
+            [i in categorical for i in features],
             y,
-            tuple(columns.name(i) for i in features),
-            columns.name(label),
-            columns.names is not None,
-            None if grouping is None else self._labels(grouping, "group"),
-            None if grouping is None else columns.name(grouping),
-            (*self.notes, *notes),
-            tuple(i in categorical for i in features),
-            dict(missing),
-            tuple(coded[i][1] if i in coded else None for i in features),
+            source=columns.source,
+            target_name=columns.name(label),
+            has_header=columns.names is not None,
+            groups=None if grouping is None else self._labels(grouping, "group"),
+            groups_name=None if grouping is None else columns.name(grouping),
+            missing=dict(missing),
         )
+        told = [thousands_note(f"the target {columns.name(label)!r}", y)] if y.dtype.kind == "f" else []
+        for i, values in zip(features, table.X.T, strict=True):
+            told.append(columns.feature_note(i, values, i in categorical))
+        return replace(table, notes=(*self.notes, *filter(None, told)))
 
     def _column(self, index: int) -> Cells:
         values = self.file.values[index]

@@ -9,24 +9,30 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba.core import event
 
 from .._base.files import written_whole
 from .._base.formatting import plain
+from .._base.labels import single_class
 from .._base.parallel import Bar, one_bar, shared_bar
+from .._base.validation import check_choice, check_integer
 from .._base.version import __version__
+from .._core.driver import AVERAGES
+from ..designs import Subsample
 from ..kernel import COMPILES
 from ..neighbors import CopiesWarning
-from ..neighbors.hvdm import is_frame
+from ._effort import smallest_without, studied
 from ._errors import classes_section, in_words, items_section, ties_section
-from ._facts import data_section, method_section, studied
+from ._facts import data_section, method_section
 from ._scores import checked_scorings, learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
-from ._study import Study, checked_average, checked_neighbors, checked_size
-from ._table import read_input
+from ._study import Study
+from ._table import Table, read_input
 from ._text import quoted
 
 SECTIONS = (
@@ -233,67 +239,116 @@ def report(
     >>> found["scores"]["best"]["scaling"], round(found["scores"]["default"]["score"], 3)
     ('standard', 0.692)
     """
-    given = dict(locals())
-    found = report_on(given.pop("X"), given.pop("y"), (), **given)
+    check_progress(progress)
+    table = read_input(X, y, feature_names, categorical, groups)
+    asked = Question(task, train_size, n_neighbors, average, scoring, max_items, n_jobs, random_state)
+    found = report_on(table, name, asked, progress)
     if text := found.to_dict()["data"]["repeated_rows"]:
         warnings.warn(text, CopiesWarning, stacklevel=2)
     return found
 
 
-def report_on(
-    X: Any,
-    y: Any,
-    reading: Sequence[str],
-    *,
-    task: str | None,
-    groups: Any,
-    train_size: int | float | None,
-    n_neighbors: Any,
-    average: str | None,
-    scoring: Any,
-    feature_names: Sequence[str] | None,
-    categorical: Any,
-    name: str,
-    max_items: int,
-    n_jobs: int | None,
-    progress: Progress,
-    random_state: int,
-    lines: Any = None,
-    target_name: str | None = None,
-) -> Report:
-    """As `report`; with the code that reads the table, and where each sample begins in its file.
+class Question(NamedTuple):
+    """What is asked of a table: the arguments of `report`, of the same names."""
 
-    `reading` are lines of Python for the code of the page, `lines` int (n_items,). `target_name` is the
-    name of the target; by default that of a Series.
-    """
+    task: str | None = None
+    train_size: int | float | None = None
+    n_neighbors: Any = None
+    average: str | None = None
+    scoring: Any = None
+    max_items: int = 100_000
+    n_jobs: int | None = None
+    random_state: int = 0
+
+
+def report_on(given: Table, name: str, asked: Question, progress: Progress = False) -> Report:
+    """As `report`, on a table that was read."""
     started = time.perf_counter()
-    check_progress(progress)
-    whole = read_input(X, y, task, feature_names, categorical, groups)
-    table, cut = studied(whole, max_items, random_state)
-    size = checked_size(train_size, table.n_items, table.groups)
-    weighing = checked_average(average, table.task, table.y)
-    study = Study(table, size, n_jobs, random_state, weighing)
-    wanted = checked_neighbors(n_neighbors, size)
-    scorings = checked_scorings(scoring, study)
-    labels = list(X.columns) if is_frame(X) else None
-    target_name = getattr(y, "name", None) if target_name is None else target_name
+    whole = given.with_task(asked.task)
+    table, cut = studied(whole, asked.max_items, asked.random_state)
+    size = checked_size(asked.train_size, table)
+    weighing = checked_average(asked.average, table)
+    study = Study(table, size, asked.n_jobs, asked.random_state, weighing)
     sections: dict[str, Callable[[Study], Any]] = {
-        "data": partial(data_section, cut=cut, whole=whole, target_name=target_name),
-        "settings": partial(choose_setting, wanted=wanted),
-        "scores": partial(scores_section, wanted=scorings),
+        "data": partial(data_section, cut=cut, whole=whole),
+        "settings": partial(choose_setting, wanted=checked_neighbors(asked.n_neighbors, size)),
+        "scores": partial(scores_section, wanted=checked_scorings(asked.scoring, study)),
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,
-        "items": partial(items_section, lines=lines),
+        "items": items_section,
         "ties": ties_section,
         "regression": regression_section,
-        "method": partial(method_section, reading=reading, labels=labels, started=started),
+        "method": partial(method_section, started=started),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CopiesWarning)  # the page says it, and `report`
         found = run_stages({name: partial(section, study) for name, section in sections.items()}, progress)
     first = {"knnccv": __version__, "task": table.task, "name": str(name)}
     return Report(first | {section: found[section] for section in SECTIONS})
+
+
+SHARE = 0.8
+"""Of the samples that train, by default."""
+SMALL_K = 15
+LARGER_K = (21, 31)
+
+
+def checked_size(train_size: int | float | None, table: Table) -> int:
+    """The number of training samples; without one group, the smallest number.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Subsample`; or if there are groups and a size.
+    """
+    if table.group_codes is not None:
+        if train_size is not None:
+            msg = (
+                f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
+            )
+            raise ValueError(msg)
+        return smallest_without(table.group_codes)
+    design = Subsample(SHARE if train_size is None else train_size)
+    (kind,) = design.training_sets(single_class(table.n_items))
+    return int(kind.n_train[0])
+
+
+def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
+    """The K to compare, in ascending order.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one is not an integer from 1 to the training size.
+    """
+    if n_neighbors is None:
+        most = max(train_size // 10, 1)
+        larger = [k for k in LARGER_K if k <= most]
+        return [*range(1, min(SMALL_K, train_size) + 1), *larger]
+    given = [n_neighbors] if isinstance(n_neighbors, Integral) else list(np.ravel(n_neighbors).tolist())
+    if not given:
+        msg = "n_neighbors must name at least one number of neighbors, got none"
+        raise ValueError(msg)
+    limit = "the number of training samples"
+    return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
+
+
+def checked_average(average: str | None, table: Table) -> str:
+    """What has equal weight; by default the classes if they are unequal, otherwise the samples.
+
+    Raises
+    ------
+    ValueError
+        If it is not among `AVERAGES`, or a regression has no classes to weigh.
+    """
+    if average is None:
+        return "class" if table.is_unequal else "pooled"
+    check_choice("average", average, AVERAGES)
+    if table.task == "regression" and average == "class":
+        msg = "leave out average='class': the task is regression, which has no classes"
+        raise ValueError(msg)
+    return average
 
 
 Hook = Callable[[str, int, int], None]

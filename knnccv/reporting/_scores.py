@@ -21,19 +21,8 @@ from .._core.scores.results import CompleteCV
 from ..neighbors import Neighbors
 from ._effort import smallest_training_size
 from ._settings import LEVEL
-from ._study import (
-    OtherGroups,
-    Setting,
-    Study,
-    are_unequal,
-    depth_of_halves,
-    enough_depth,
-    keep_lists,
-    part_of,
-    section,
-)
-from ._table import of_a_part
-from ._text import percentage, quoted, rounded, setting_name
+from ._study import OtherGroups, Setting, Study, enough_depth
+from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
 
 MAX_EXACT_LOG = 1000
 N_RUNS = 5000
@@ -58,8 +47,7 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     """
     names = (scoring,) if isinstance(scoring, str) else scoring
     if scoring is None:
-        unequal = study.task == "classification" and study.n_classes == 2 and are_unequal(study.y)
-        names = DEFAULT_SCORINGS if unequal else ()
+        names = DEFAULT_SCORINGS if study.n_classes == 2 and study.table.is_unequal else ()
     if not isinstance(names, Sequence):
         msg = f"scoring must be a name or a list of names, got {scoring!r}"
         raise TypeError(msg)
@@ -105,7 +93,7 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
             depth = enough_depth(len(study.y), study.train_size, k)
             if study.task == "regression":
                 depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
-            keep_lists(near, max(depth, depth_of_halves(near, study.train_size, k)), study.n_jobs)
+            study.keep_lists(near, max(depth, study.depth_of_halves(near, k)))
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
@@ -284,7 +272,7 @@ def learning_section(study: Study) -> dict[str, Any] | None:
             f"{', and no bias and variance' * (study.task == 'regression')}."
         )
         return None
-    part, cut = part_of(study, study.effort.learning, "learning curves of")
+    part, cut = study.part(study.effort.learning, "learning curves of")
     setting = study.best_setting._replace(n_neighbors=min(study.n_neighbors, part.train_size))
     numbers = sorted({1, setting.n_neighbors, min(5, part.train_size)})
     sizes = _sizes(part, max(numbers), study.ties)
@@ -335,7 +323,7 @@ def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int
     """
     for size in sizes:
         depth = enough_depth(part.table.n_items, size, min(largest_k, size), LEARNING_TOL)
-        if keep_lists(near, depth, part.n_jobs):
+        if part.keep_lists(near, depth):
             return
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base.typing import Array
 from .._core.luck.inference import HalfScores, degrees_of_freedom
-from .._core.scores.curves import Surface, surface
-from .._core.scores.results import CompleteCV
+from .._core.scores.curves import surface
 from .._core.scores.tuning import tuned_score
 from ..neighbors.hvdm import SupervisedDistanceWarning
 from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
-from ._study import TIMES_LARGER, Setting, Study, are_unequal, depth_of_halves, keep_lists, part_of, section
-from ._table import TableInput, of_a_part, shown
-from ._text import SCALED, percentage
+from ._study import Setting, Study
+from ._table import TIMES_LARGER, Table, shown
+from ._text import SCALED, of_a_part, percentage, section
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
@@ -55,7 +55,7 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
     """Compare the settings, keep the best in `study`, and return the section."""
     pairs = offered(study)
     affordable = study.plan(wanted, len(pairs))
-    part, cut = part_of(study, study.effort.n_settings, "comparing all settings on")
+    part, cut = study.part(study.effort.n_settings, "comparing all settings on")
     numbers = [k for k in affordable if k <= part.train_size] or [part.train_size]
     if cut is not None:
         _note_losses(study, part, affordable)
@@ -70,28 +70,28 @@ def choose_setting(study: Study, wanted: list[int]) -> dict[str, Any]:
             if pair == pairs[0]:
                 raise
             omitted.append({"scaling": pair[0], "metric": pair[1], "reason": str(error)})
-    best, row = _best(found)
+    eligible = _eligible(part, found)
+    best, row = _best(eligible, study.task == "regression")
     study.best_setting = best
     study.default_setting = Setting(*pairs[0], min(5, study.train_size))
-    study.compared = dict.fromkeys(_eligible(found), numbers)
+    study.compared = dict.fromkeys(eligible, numbers)
     _note(study, found)
-    kept, compared = _not_worse(part, found, best.pair, row)
-    unequal = study.task == "classification" and are_unequal(study.y)
+    kept, compared = _not_worse(part, eligible, best.pair, row)
     return section(
         partial(_conclusion, study, part, compared),
         measure=found[best.pair].measure,
-        other=_by_other_measure(part, found, best, row) if unequal else None,
-        curves=_as_dicts(found, part.table.n_items),
-        best=best._asdict() | {"score": found[best.pair].scores[row, 0]},
+        other=_by_other_measure(part, found, best, row) if study.table.is_unequal else None,
+        curves=[each.to_dict(pair, part.table.n_items) for pair, each in found.items()],
+        best=best._asdict() | {"score": found[best.pair].scores[row]},
         not_worse=kept,
         omitted=omitted,
         subsample=cut,
     )
 
 
-def _eligible(found: Found) -> Found:
+def _eligible(part: Study, found: Found) -> Found:
     """The curves from which the best setting is chosen."""
-    return {p: each for p, each in found.items() if p[1] != OPTIMISTIC or isinstance(each, GroupCurve)}
+    return {pair: each for pair, each in found.items() if pair[1] != OPTIMISTIC or part.groups is not None}
 
 
 def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dict[str, Any]:
@@ -101,15 +101,15 @@ def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dic
     """
     average = "pooled" if part.average == "class" else "class"
     others = {pair: _curve(part, *pair, each.n_neighbors.tolist(), average) for pair, each in found.items()}
-    setting, at = _best(others)
+    setting, at = _best(_eligible(part, others))
     return setting._asdict() | {
         "measure": others[setting.pair].measure,
-        "score": others[setting.pair].scores[at, 0],
-        "instead": found[setting.pair].scores[at, 0],
-        "of_best": others[best.pair].scores[row, 0],
+        "score": others[setting.pair].scores[at],
+        "instead": found[setting.pair].scores[at],
+        "of_best": others[best.pair].scores[row],
         "chosen_by": found[best.pair].measure,
         "is_best": setting == best,
-        "curves": _as_dicts(others, part.table.n_items),
+        "curves": [each.to_dict(pair, part.table.n_items) for pair, each in others.items()],
     }
 
 
@@ -134,62 +134,62 @@ def _check_use(study: Study, part: Study, metric: str) -> None:
     raise ValueError(msg)
 
 
-@dataclass(frozen=True)
-class GroupCurve:
-    """The scores of several K that leave one group out, one by one, in the form of a surface."""
+class Curve(NamedTuple):
+    """The scores of several K, and the scores of the same random halves for all of them."""
 
     n_neighbors: Array
-    results: list[CompleteCV]
+    scores: Array
+    error_bound: Array
+    measure: str
+    half_scores: Callable[[int], HalfScores]
 
-    @property
-    def scores(self) -> Array:
-        """Shape (n_K, 1)."""
-        return np.array([[each.score] for each in self.results])
-
-    @property
-    def error_bound(self) -> Array:
-        """Shape (n_K, 1)."""
-        return np.array([[each.error_bound] for each in self.results])
-
-    @property
-    def measure(self) -> str:
-        return str(self.results[0].measure)
-
-    @property
-    def is_loss(self) -> bool:
-        return bool(self.results[0].inference_terms().is_loss)
-
-    def half_scores(self, n_halvings: int, random_state: int) -> HalfScores:
-        """The scores of the same halves of the groups for all K, (n_halvings, 2, n_K, 1)."""
-        found = [each.half_scores(n_halvings, random_state=random_state) for each in self.results]
-        return replace(found[0], scores=np.stack([each.scores for each in found], axis=-1)[..., None])
+    def to_dict(self, pair: Pair, n_items: int) -> dict[str, Any]:
+        """The curve on the page; `n_items` is the number of samples."""
+        own = {"n_neighbors": self.n_neighbors, "scores": self.scores, "error_bound": self.error_bound}
+        return {"scaling": pair[0], "metric": pair[1], **own, "n_items": n_items}
 
 
-Curve = Surface | GroupCurve
 Found = dict[Pair, Curve]
 
 
 def _curve(part: Study, scaling: str | None, metric: str, numbers: list[int], average: str) -> Curve:
     if part.groups is not None:
-        weighed = replace(part, average=average)
-        results = [weighed.score(Setting(scaling, metric, k)) for k in numbers]
-        return GroupCurve(np.array(numbers), results)
+        return _curve_of_groups(replace(part, average=average), scaling, metric, numbers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupervisedDistanceWarning)
         near = part.neighbors(scaling, metric)
-        keep_lists(near, depth_of_halves(near, part.train_size, numbers[-1]), part.n_jobs)
+        part.keep_lists(near, part.depth_of_halves(near, numbers[-1]))
         sizes = [part.train_size]
-        return surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
+        found = surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
+
+    def half_scores(n_halvings: int) -> HalfScores:
+        halves = found.half_scores(n_halvings, random_state=part.random_state)
+        return replace(halves, scores=halves.scores[..., 0])
+
+    of_k = found.n_neighbors, found.scores[:, 0], found.error_bound[:, 0]
+    return Curve(*of_k, found.measure, half_scores)
 
 
-def _best(found: Found) -> tuple[Setting, int]:
+def _curve_of_groups(part: Study, scaling: str | None, metric: str, numbers: list[int]) -> Curve:
+    """The curve if one group is left out, every K by itself."""
+    results = [part.score(Setting(scaling, metric, k)) for k in numbers]
+
+    def half_scores(n_halvings: int) -> HalfScores:
+        each = [one.half_scores(n_halvings, random_state=part.random_state) for one in results]
+        return replace(each[0], scores=np.stack([one.scores for one in each], axis=-1))
+
+    scores, bounds = (
+        np.array([getattr(one, name) for one in results]) for name in ("score", "error_bound")
+    )
+    return Curve(np.array(numbers), scores, bounds, results[0].measure, half_scores)
+
+
+def _best(found: Found, is_loss: bool = False) -> tuple[Setting, int]:
     """The best setting and its row, in case of a tie within the bounds the first with the smallest K."""
     points = [
-        (Setting(*pair, int(k)), row, -score if each.is_loss else score, bound)
-        for pair, each in _eligible(found).items()
-        for row, (k, (score,), (bound,)) in enumerate(
-            zip(each.n_neighbors, each.scores, each.error_bound, strict=True)
-        )
+        (Setting(*pair, int(k)), row, -score if is_loss else score, bound)
+        for pair, each in found.items()
+        for row, (k, score, bound) in enumerate(zip(*each[:3], strict=True))
     ]
     lowest = max(gain - bound for *_, gain, bound in points)
     return next((setting, row) for setting, row, gain, bound in points if gain + bound >= lowest)
@@ -201,19 +201,16 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
     They are compared on the same random halves. Where halves say nothing, only a setting with the same
     score, within the bounds, is not worse.
     """
-    how = {"random_state": part.random_state}
-    eligible, halves = _eligible(found), {}
+    halves: dict[Pair, HalfScores] = {}
     try:
-        halves = {
-            pair: each.half_scores(part.effort.n_comparisons, **how) for pair, each in eligible.items()
-        }
+        halves = {pair: each.half_scores(part.effort.n_comparisons) for pair, each in found.items()}
     except ValueError as reason:
         part.note(f"Settings are not compared statistically: {reason}.")
     kept, n_unknown = [], 0
-    for pair, each in eligible.items():
+    for pair, each in found.items():
         slack = _half_width(halves[pair], halves[best], row) if halves else np.zeros(len(each.scores))
-        gap = np.abs(each.scores - found[best].scores[row])[:, 0]
-        near: Array = gap <= slack + (each.error_bound + found[best].error_bound[row])[:, 0]
+        gap = np.abs(each.scores - found[best].scores[row])
+        near: Array = gap <= slack + each.error_bound + found[best].error_bound[row]
         if pair == best:
             near[row] = True
         n_unknown += int((~near & (slack == 0)).sum())
@@ -232,26 +229,12 @@ def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int) -> Array:
     """Half the interval of the difference to the best, for each K; 0 where the halves say nothing."""
     from scipy.special import stdtrit
 
-    differences = of_setting.scores[..., 0] - of_best.scores[:, :, row, :1]
+    differences = of_setting.scores - of_best.scores[..., row, None]
     error = np.sqrt(np.square(differences[:, 0] - differences[:, 1]).mean(axis=0) / 4)
     known = error > of_setting.resolution + of_best.resolution
     freedom = degrees_of_freedom(of_best.n_units, len(differences))
     width: Array = np.where(known, stdtrit(freedom, (1 + LEVEL) / 2) * error, 0.0)
     return width
-
-
-def _as_dicts(found: Found, n_items: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "scaling": scaling,
-            "metric": metric,
-            "n_neighbors": each.n_neighbors,
-            "scores": each.scores[:, 0],
-            "error_bound": each.error_bound[:, 0],
-            "n_items": n_items,
-        }
-        for (scaling, metric), each in found.items()
-    ]
 
 
 def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
@@ -271,7 +254,7 @@ def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
             )
 
 
-def identifier_notes(table: TableInput) -> list[str]:
+def identifier_notes(table: Table) -> list[str]:
     """Of columns whose categories all differ."""
     notes = []
     for name, codes, is_category in zip(table.names, table.X.T, table.categorical, strict=True):
@@ -288,7 +271,7 @@ def _note(study: Study, found: Found) -> None:
     if any(metric == OPTIMISTIC for _, metric in found):
         study.note(HVDM_NOTE if study.groups is None else HVDM_OF_GROUPS)
     study.notes += [SCALING_NOTE] * any(scaling is not None for scaling, _ in found)
-    if study.average == "class" and are_unequal(study.y):
+    if study.average == "class" and study.table.is_unequal:
         study.note(
             "The score is the balanced accuracy, in which all classes have equal weight. The largest class "
             f"has more than {TIMES_LARGER} times as many samples as the others on average, so that the "
@@ -364,7 +347,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         chosen, the most frequent first; subsample, the part of the samples it was computed on, or None;
         conclusion.
     """
-    part, cut = part_of(study, study.effort.n_settings, "choosing within training sets of")
+    part, cut = study.part(study.effort.n_settings, "choosing within training sets of")
     scalings = list(dict.fromkeys(scaling for scaling, _ in study.compared))
     metrics = [
         metric

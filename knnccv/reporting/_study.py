@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.formatting import plain
-from .._base.labels import single_class
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer
-from .._core.driver import AVERAGES, all_lists, search_lists
+from .._core.driver import all_lists, search_lists
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.results import CompleteCV, complete_cv
@@ -23,83 +18,20 @@ from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
 from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
-from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
-from ._table import Cut, TableInput, subsampled
-from ._text import SCALED, metric_name, score_text
+from ._effort import (
+    DEPTH_OF_GROUPS,
+    Effort,
+    affordable_neighbors,
+    effort,
+    smallest_without,
+    subsampled,
+    tie_size,
+)
+from ._table import Table
+from ._text import SCALED, Cut, metric_name, score_text
 
 MIXED = {"heom": HEOM, "hvdm": HVDM}
 """Metrics of mixed tables, which scale by themselves."""
-
-SHARE = 0.8
-"""Of the samples that train, by default."""
-SMALL_K = 15
-LARGER_K = (21, 31)
-TIMES_LARGER = 2
-"""Classes are unequal if the largest has more than so many times the samples of the others on average."""
-
-
-def checked_size(train_size: int | float | None, n_items: int, groups: Array | None = None) -> int:
-    """The number of training samples; without one group, the smallest number.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `Subsample`; or if there are groups and a size.
-    """
-    if groups is not None:
-        if train_size is not None:
-            msg = (
-                f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
-            )
-            raise ValueError(msg)
-        return smallest_without(groups)
-    (kind,) = Subsample(SHARE if train_size is None else train_size).training_sets(single_class(n_items))
-    return int(kind.n_train[0])
-
-
-def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
-    """The K to compare, in ascending order.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If one is not an integer from 1 to the training size.
-    """
-    if n_neighbors is None:
-        most = max(train_size // 10, 1)
-        larger = [k for k in LARGER_K if k <= most]
-        return [*range(1, min(SMALL_K, train_size) + 1), *larger]
-    given = [n_neighbors] if isinstance(n_neighbors, Integral) else list(np.ravel(n_neighbors).tolist())
-    if not given:
-        msg = "n_neighbors must name at least one number of neighbors, got none"
-        raise ValueError(msg)
-    limit = "the number of training samples"
-    return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
-
-
-def checked_average(average: str | None, task: str, y: Array) -> str:
-    """What has equal weight; by default the classes if they are unequal, otherwise the samples.
-
-    Raises
-    ------
-    ValueError
-        If it is not among `AVERAGES`, or a regression has no classes to weigh.
-    """
-    if average is None:
-        return "class" if task == "classification" and are_unequal(y) else "pooled"
-    check_choice("average", average, AVERAGES)
-    if task == "regression" and average == "class":
-        msg = "leave out average='class': the task is regression, which has no classes"
-        raise ValueError(msg)
-    return average
-
-
-def are_unequal(y: Array) -> bool:
-    """Whether one class is so large that a rule which knows little else can have a high accuracy."""
-    counts = np.unique(y, return_counts=True)[1]
-    largest = int(counts.max())
-    return largest * (len(counts) - 1) > TIMES_LARGER * (len(y) - largest)
-
 
 TOL = 1e-12
 """The tolerance of `knnccv.complete_cv`."""
@@ -128,7 +60,7 @@ class Study:
 
     Attributes
     ----------
-    table : TableInput
+    table : Table
         The rows that are studied.
     y : ndarray of shape (n_items,)
         Class labels, or targets (float64).
@@ -164,7 +96,7 @@ class Study:
         What can be afforded.
     """
 
-    table: TableInput
+    table: Table
     train_size: int
     n_jobs: int | None
     random_state: int
@@ -203,7 +135,7 @@ class Study:
     @property
     def groups(self) -> Array | None:
         """The groups of samples that are tested together, int64 (n_items,); None if samples are drawn."""
-        return self.table.groups
+        return self.table.group_codes
 
     @cached_property
     def others(self) -> Neighbors | OtherGroups:
@@ -231,7 +163,7 @@ class Study:
                 found = fitted.neighbors()
                 if self.groups is not None and isinstance(fitted, HVDM):
                     found = fitted.neighbors(groups=self.groups)
-                    keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size), self.n_jobs)
+                    self.keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size))
             else:
                 found = Neighbors.from_data(scaled(table.X, scaling), metric)
             self.lists[scaling, metric] = found
@@ -261,6 +193,44 @@ class Study:
             self.effort = self.effort.one_by_one(n_items, n_curves, affordable)
         return affordable
 
+    def depth_of_halves(self, near: Neighbors, n_neighbors: int) -> int:
+        """The depth of the lists that the scores of random halves of the samples need.
+
+        Too small a depth costs a second search, and nothing else.
+        """
+        half, size = max(near.n_items // 2, 1), max(self.train_size // 2, 1)
+        enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
+        return depth_for_halves(2 * enough, near)
+
+    def keep_lists(self, near: Neighbors, depth: int) -> bool:
+        """Search lists of this depth for all samples and keep them, unless they are kept or too large.
+
+        Results that are computed later read them. Their values do not depend on this. Returns whether there
+        was a search.
+        """
+        depth = min(depth, near.max_depth)
+        is_wanted = near.room(depth) is not None
+        if is_wanted:
+            all_lists(near, depth, self.n_jobs)
+        return is_wanted
+
+    def part(self, n_items: int, work: str) -> tuple[Study, Cut]:
+        """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
+
+        `work` is what would take too long with all samples, in words that end before their number.
+        """
+        reason = f"{work} all {self.table.n_items:,} samples would take too long"
+        table, cut = subsampled(self.table, n_items, self.random_state, reason)
+        if table.group_codes is None:
+            size = max(1, self.train_size * table.n_items // self.table.n_items)
+        else:
+            size = smallest_without(table.group_codes)
+        if cut is None or not size:
+            return self, None
+        part = Study(table, size, self.n_jobs, self.random_state, self.average, notes=self.notes)
+        part.effort = self.effort
+        return part, cut
+
     @property
     def halves(self) -> dict[str, int]:
         """How many random halves there are for intervals, and their seed."""
@@ -284,29 +254,6 @@ def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = T
         return n_items - 1
     tail = fixed_tail(n_items - 2, train_size, n_neighbors)
     return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)
-
-
-def depth_of_halves(near: Neighbors, train_size: int, n_neighbors: int) -> int:
-    """The depth of the lists that the scores of random halves of the samples need.
-
-    Too small a depth costs a second search, and nothing else.
-    """
-    half, size = max(near.n_items // 2, 1), max(train_size // 2, 1)
-    enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
-    return depth_for_halves(2 * enough, near)
-
-
-def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> bool:
-    """Search lists of this depth for all samples and keep them, unless they are kept or too large.
-
-    Results that are computed later read them. Their values do not depend on this. Returns whether there was
-    a search.
-    """
-    depth = min(depth, near.max_depth)
-    is_wanted = near.room(depth) is not None
-    if is_wanted:
-        all_lists(near, depth, n_jobs)
-    return is_wanted
 
 
 class OtherGroups:
@@ -341,27 +288,3 @@ class OtherGroups:
         kept = np.argsort(inside, axis=1, kind="stable")[:, :depth]
         items, values = (np.take_along_axis(one, kept, axis=1) for one in (lists.items, lists.values))
         return NeighborLists(items, values, np.full(len(rows), depth), np.ones(len(rows), bool))
-
-
-def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[str, Any]:
-    """A section of the page: numbers and texts in the types that JSON has, and a sentence about them."""
-    found: dict[str, Any] = plain(numbers)
-    return found | {"conclusion": sentence(found)}
-
-
-def part_of(study: Study, n_items: int, work: str) -> tuple[Study, Cut]:
-    """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
-
-    `work` is what would take too long with all samples, in words that end before their number.
-    """
-    reason = f"{work} all {study.table.n_items:,} samples would take too long"
-    table, cut = subsampled(study.table, n_items, study.random_state, reason)
-    if cut is None or (table.groups is not None and not smallest_without(table.groups)):
-        return study, None
-    size = max(1, study.train_size * table.n_items // study.table.n_items)
-    if table.groups is not None:
-        size = smallest_without(table.groups)
-    part = Study(table, size, study.n_jobs, study.random_state, study.average)
-    part.effort = study.effort
-    part.notes = study.notes
-    return part, cut

@@ -1,11 +1,11 @@
-"""The table of a report: columns as numbers or codes, the target, the cells as text, and subsamples."""
+"""The table of a question: columns as numbers or codes, the target, and the cells as text."""
 
 from __future__ import annotations
 
 import datetime
 import reprlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, single_class, task_of
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer
+from .._base.validation import check_choice
 from ..designs import LeaveGroupsOut
 from ..neighbors.hvdm import (
     NUMBERS,
@@ -23,6 +23,7 @@ from ..neighbors.hvdm import (
     check_bounded,
     chosen_columns,
     factorized,
+    is_frame,
 )
 
 TASKS = ("classification", "regression")
@@ -32,52 +33,108 @@ NEITHER: dict[str, tuple[type, ...]] = {
 }
 """What is neither a number nor a name of a category."""
 FEWEST_ROWS = 5
+TIMES_LARGER = 2
+"""Classes are unequal if the largest has more than so many times the samples of the others on average."""
 
 
 @dataclass(frozen=True, eq=False)
-class TableInput:
-    """A table that was checked.
+class Table:
+    """A table that was read and checked: from a file, the arguments of `report`, or bundled.
 
     Attributes
     ----------
     X : float64 ndarray of shape (n_items, n_features)
-        In a mixed table NaN for missing values, and codes from 0 in categorical columns.
+        The features. In a mixed table NaN for missing values, and codes from 0 in categorical columns.
     y : ndarray of shape (n_items,)
-        Class labels, or targets (float64).
-    task : str
-        "classification" or "regression".
-    task_reason : str
-        Why, if it was not given; otherwise empty.
+        The target; of a file int64 if every value is whole, float64 if every value is a number, otherwise
+        text. With the task "regression" float64.
     names : tuple of str, of length n_features
-        The names of the columns.
+        The names of the columns, or their numbers if a file has no header.
     categorical : bool ndarray of shape (n_features,)
         Which columns hold categories.
-    indices : int ndarray of shape (n_items,)
-        The numbers of the rows in the table that was given.
-    n_given : int
-        The number of rows of that table.
     columns : tuple of length n_features
-        The columns as they were given.
+        The columns as they were given, with all rows; of a file floats, or texts and None.
+    indices : int ndarray of shape (n_items,)
+        The numbers of the rows in `columns`.
+    source : str
+        The name of the file, "standard input", or a description of the bundled data.
+    target_name : str or None
+        The name of the target.
+    has_header : bool
+        Whether the first row of the file named the columns.
+    groups : ndarray of shape (n_items,), or None
+        The group of every sample, as it was given: samples of one group train or are tested together.
+    groups_name : str or None
+        The name of their column.
+    group_codes : int64 ndarray of shape (n_items,), or None
+        Their numbers, once the table has a task.
+    task, task_reason : str
+        "classification" or "regression", and why if it was not given; empty before `with_task`.
+    notes : tuple of str
+        Remarks for the user.
+    missing : mapping of str to int
+        The number of occurrences of each mark of a missing value in the features of a file.
+    code : tuple of str
+        Python that sets `X` and `y` to the same values; empty if a file cannot be read again.
+    labels : tuple, or None
+        The labels of the columns of a data frame of pandas.
     converting : tuple of str
         Lines of Python that make a data frame of pandas of `X`, if it is a table of another library.
-    groups : int64 ndarray of shape (n_items,), or None
-        The groups of samples that train or are tested together.
-    group_names : ndarray of shape (n_items,), or None
-        Their names, as they were given.
+    scaling : {None, "standard", "minmax", "maxabs", "robust"}
+        How the features are scaled, by all samples.
+    left_out : tuple of str
+        The names of the columns that are neither features nor the target.
+    test : Table or None
+        The samples that are tested, if those of the table only train.
+    lines : int ndarray, or None
+        Where each row of `columns` begins in the file, as `File.lines`; None of parquet.
     """
 
     X: Array
+    y: Array
     names: tuple[str, ...]
     categorical: Array
-    columns: tuple[Any, ...]
-    y: Array
-    task: str
-    task_reason: str
+    columns: tuple[Array, ...]
     indices: Array
-    n_given: int
-    converting: tuple[str, ...] = ()
+    source: str = ""
+    target_name: str | None = None
+    has_header: bool = True
     groups: Array | None = None
-    group_names: Array | None = None
+    groups_name: str | None = None
+    group_codes: Array | None = None
+    task: str = ""
+    task_reason: str = ""
+    notes: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    code: tuple[str, ...] = ()
+    labels: tuple[Any, ...] | None = None
+    converting: tuple[str, ...] = ()
+    scaling: str | None = None
+    left_out: tuple[str, ...] = ()
+    test: Table | None = None
+    lines: Array | None = None
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[Array], names: Sequence[str], is_category: Any, y: Array, **more: Any
+    ) -> Table:
+        """The table of these columns; categories get codes in the order in which they occur.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column that does not hold categories holds something else than finite numbers.
+        """
+        X = np.empty((len(columns[0]), len(columns)))
+        for j, (column, name, category) in enumerate(zip(columns, names, is_category, strict=True)):
+            if category:
+                codes, _ = factorized(column, f"column {name!r}")
+                X[:, j] = np.where(codes < 0, np.nan, codes)
+            else:
+                X[:, j] = as_numbers(column, f"column {name!r}")
+                check_bounded(X[:, j], column, f"column {name!r}")
+        mask = np.array(is_category, bool)
+        return cls(X, y, tuple(names), mask, tuple(columns), np.arange(len(X)), **more)
 
     @property
     def n_items(self) -> int:
@@ -95,6 +152,20 @@ class TableInput:
         return bool(self.categorical.any()) or bool(np.isnan(self.X).any())
 
     @property
+    def is_unequal(self) -> bool:
+        """Whether one class is so large that a rule which knows little else can have a high accuracy."""
+        if self.task == "regression":
+            return False
+        counts = np.unique(self.y, return_counts=True)[1]
+        largest = int(counts.max())
+        return largest * (len(counts) - 1) > TIMES_LARGER * (len(self.y) - largest)
+
+    @property
+    def categorical_names(self) -> list[str]:
+        """The names of the categorical columns."""
+        return [name for name, one in zip(self.names, self.categorical, strict=True) if one]
+
+    @property
     def constant(self) -> Array:
         """Which columns have at most one value, missing ones aside."""
         low = np.min(self.X, axis=0, initial=np.inf, where=~np.isnan(self.X))
@@ -106,72 +177,100 @@ class TableInput:
         row = int(self.indices[index])
         return [_text(column[row]) for column in self.columns]
 
-    def take(self, places: Array) -> TableInput:
+    def take(self, places: Array) -> Table:
         """The table of some rows only."""
-        groups, named = (one if one is None else one[places] for one in (self.groups, self.group_names))
+        groups, codes = (one if one is None else one[places] for one in (self.groups, self.group_codes))
         X, y, indices = self.X[places], self.y[places], self.indices[places]
-        return replace(self, X=X, y=y, indices=indices, groups=groups, group_names=named)
+        return replace(self, X=X, y=y, indices=indices, groups=groups, group_codes=codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the table holds, in types that JSON has."""
+        return {
+            "data": self.source,
+            "n_items": self.n_items,
+            "n_features": len(self.names),
+            "categorical_features": self.categorical_names,
+            "n_missing": self.n_missing,
+            "scaling": self.scaling,
+            "groups": self.groups_name,
+            "test": self.test and self.test.source,
+            "n_test": self.test and self.test.n_items,
+        }
+
+    def mixed_note(self) -> list[str]:
+        """What makes the table a mixed one, and how it is measured."""
+        names, n_missing = self.categorical_names, self.n_missing
+        more = f" and {len(names) - 4} more" * (len(names) > 4)
+        columns = f"{len(names)} categorical column{'s' * (len(names) > 1)} ({', '.join(names[:4])}{more})"
+        marks = ", ".join(filter(None, self.missing))
+        missing = f"{n_missing} missing value{'s' * (n_missing > 1)}" + f" ({marks})" * bool(marks)
+        parts = [columns] * bool(names) + [missing] * bool(n_missing)
+        note = f"{' and '.join(parts)}: the distance is HEOM (docs/guide/mixed_tables.md)"
+        return [note] if parts else []
+
+    def with_task(self, task: str | None) -> Table:
+        """The table with a task, by default the one that the target suggests, and with codes of the groups.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there are too few rows, classes or groups, or the target does not suit the task.
+        """
+        if task is not None:
+            check_choice("task", task, TASKS)
+        if self.n_items < FEWEST_ROWS:
+            msg = f"add samples: X must have at least {FEWEST_ROWS} rows, got {self.n_items}"
+            raise ValueError(msg)
+        chosen, reason = (task, "") if task is not None else task_of(self.y)
+        found = replace(self, task=chosen, task_reason=reason)
+        if chosen == "regression":
+            if self.y.dtype.kind not in "biuf":
+                msg = f"task='regression' needs numbers as targets, but y[0] is {shown(self.y[0])}"
+                raise ValueError(msg)
+            found = replace(found, y=as_targets(self.y, self.n_items)[1])
+        elif len(encode_labels(self.y, self.n_items).classes) < 2:
+            msg = (
+                "name another target, or add samples of other classes: y must have at least 2 classes, but "
+                f"every label is {shown(self.y[0])}"
+            )
+            raise ValueError(msg)
+        if self.groups is not None:
+            kept = LeaveGroupsOut(self.groups)
+            kept.training_sets(single_class(self.n_items))
+            found = replace(found, groups=kept.groups, group_codes=kept.codes)
+        return found
 
 
 def read_input(
-    X: Any,
-    y: Any,
-    task: str | None,
-    feature_names: Sequence[str] | None,
-    categorical: Any,
-    groups: Any = None,
-) -> TableInput:
-    """Check the arguments of `report`.
+    X: Any, y: Any, feature_names: Sequence[str] | None, categorical: Any, groups: Any = None
+) -> Table:
+    """Check the table that is given to `report`.
 
     Raises
     ------
     ValueError, TypeError
-        If one is not allowed.
+        If an argument is not allowed.
     """
-    if task is not None:
-        check_choice("task", task, TASKS)
     if isinstance(X, (str, PathLike)):
         msg = f"X must be a table of shape (n_items, n_features), got the text {X!r}; read the file first"
         raise TypeError(msg)
     table = Columns(X)
-    n_items, n_features = table.n_items, table.n_columns
     names = _names(feature_names, table)
-    given = tuple(table.given(j) for j in range(n_features))
-    mask = chosen_columns("categorical", categorical, names, n_features)
-    mask |= [table.is_category(j) for j in range(n_features)]
-    numbers = np.empty((n_items, n_features))
+    given = [table.given(j) for j in range(table.n_columns)]
+    mask = chosen_columns("categorical", categorical, names, table.n_columns)
+    mask |= [table.is_category(j) for j in range(table.n_columns)]
     for j, (column, name) in enumerate(zip(given, names, strict=True)):
         mask[j] = mask[j] or _holds_names(column, name)
-        if mask[j]:
-            codes, _ = factorized(column, f"column {name!r}")
-            numbers[:, j] = np.where(codes < 0, np.nan, codes)
-        else:
-            numbers[:, j] = as_numbers(column, f"column {name!r}")
-            check_bounded(numbers[:, j], column, f"column {name!r}")
-    if n_items < FEWEST_ROWS:
-        msg = f"add samples: X must have at least {FEWEST_ROWS} rows, got {n_items}"
-        raise ValueError(msg)
-    labels = _labels(y, n_items)
-    chosen, reason = (task, "") if task is not None else task_of(labels)
-    if chosen == "regression":
-        if labels.dtype.kind not in "biuf":
-            msg = f"task='regression' needs numbers as targets, but y[0] is {shown(labels[0])}"
-            raise ValueError(msg)
-        labels = as_targets(labels, n_items)[1]
-    elif len(encode_labels(labels, n_items).classes) < 2:
-        msg = (
-            "name another target, or add samples of other classes: y must have at least 2 classes, but "
-            f"every label is {shown(labels[0])}"
-        )
-        raise ValueError(msg)
-    converting = ("X = X.to_pandas()",) if table.converted else ()
-    rows = np.arange(n_items)
-    more: tuple[Any, ...] = ()
-    if groups is not None:
-        kept = LeaveGroupsOut(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
-        kept.training_sets(single_class(n_items))
-        more = kept.codes, kept.groups
-    return TableInput(numbers, names, mask, given, labels, chosen, reason, rows, n_items, converting, *more)
+    return Table.of(
+        given,
+        names,
+        mask,
+        _labels(y, table.n_items),
+        target_name=getattr(y, "name", None),
+        groups=groups.to_numpy() if hasattr(groups, "to_numpy") else groups,
+        labels=tuple(X.columns) if is_frame(X) else None,
+        converting=("X = X.to_pandas()",) if table.converted else (),
+    )
 
 
 def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:
@@ -238,34 +337,3 @@ def _text(cell: Any) -> str:
 def shown(value: Any) -> str:
     """A value in an error message."""
     return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
-
-
-Cut = dict[str, Any] | None
-
-
-def subsampled(
-    table: TableInput, max_items: int, random_state: int, reason: str = ""
-) -> tuple[TableInput, Cut]:
-    """The table, or a random subsample of `max_items` rows of it, and what the page says about that.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `max_items` or `random_state` is not an integer, or too small.
-    """
-    most = check_integer("max_items", max_items, FEWEST_ROWS)
-    seed = check_integer("random_state", random_state, 0)
-    if table.n_items <= most:
-        return table, None
-    places = np.random.default_rng(seed).choice(table.n_items, most, replace=False)
-    cut = {
-        "n_items": most,
-        "of": table.n_items,
-        "reason": reason or f"max_items={most:,} limits the samples of a report",
-    }
-    return table.take(np.sort(places)), cut
-
-
-def of_a_part(cut: Cut) -> str:
-    """What a sentence adds if its numbers come from a part of the samples; starts with a space."""
-    return f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""

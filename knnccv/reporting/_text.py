@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
-from .._base.formatting import rounded_up
+from .._base.formatting import plain, rounded_up
 
 # Control characters as the pictures that Unicode has of them; halves of surrogate pairs have none.
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
@@ -45,11 +45,6 @@ def embedded_json(value: Any) -> str:
     """JSON that is harmless within a script element: no `<`, `>`, `&`, and no character beyond ASCII."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def finite(value: float) -> float | None:
-    """The number, or None if it is infinite or no number."""
-    return float(value) if math.isfinite(value) else None
 
 
 def score_text(value: float, task: str) -> str:
@@ -110,3 +105,18 @@ def metric_name(metric: Any) -> str:
     if metric in ("heom", "hvdm"):
         return str(metric).upper()
     return str(metric).capitalize() if metric in ("euclidean", "manhattan") else visible(metric)
+
+
+def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[str, Any]:
+    """A section of the page: numbers and texts in the types that JSON has, and a sentence about them."""
+    found: dict[str, Any] = plain(numbers)
+    return found | {"conclusion": sentence(found)}
+
+
+Cut = dict[str, Any] | None
+"""What a page says of a random part of the samples: n_items, of how many, and the reason."""
+
+
+def of_a_part(cut: Cut) -> str:
+    """What a sentence adds if its numbers come from a part of the samples; starts with a space."""
+    return f" (on a random {cut['n_items']:,} of {cut['of']:,} samples)" if cut else ""

@@ -50,28 +50,24 @@ def test_the_arguments_of_report():
     read = table(PLAIN, options)
     np.testing.assert_array_equal(read.X, X)
     assert (read.y.tolist(), read.notes) == (LABEL, "")
-    assert read.how.pop("lines").tolist() == list(range(2, 14))
-    assert read.how == {
+    assert read.read.lines.tolist() == list(range(2, 14))
+    assert (read.title, read.read.target_name, read.read.groups) == ("t.csv", "label", None)
+    assert (read.names, read.categorical) == (("x", "y"), [])
+    assert read.question == {
         "task": None,
-        "groups": None,
         "train_size": 6,
         "n_neighbors": [1, 2],
         "average": "class",
         "scoring": ["f1_macro", "roc_auc"],
         "max_items": 9,
         "n_jobs": None,
-        "progress": False,
         "random_state": 4,
-        "feature_names": ("x", "y"),
-        "categorical": [],
-        "name": "t.csv",
-        "target_name": "label",
     }
-    assert table("1,2,a\n2,1,b\n3,4,a\n", "--target 2").how["target_name"] is None
+    assert not table("1,2,a\n2,1,b\n3,4,a\n", "--target 2").read.has_header
     read, wine = table(None, "--task classification --jobs 1"), load_wine()
     np.testing.assert_array_equal(read.X, wine.X)
-    assert (read.how["name"], read.names) == ("wine", wine.feature_names)
-    assert [read.how[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
+    assert (read.title, read.names) == ("wine", wine.feature_names)
+    assert [read.question[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
     np.testing.assert_array_equal(read.again[0], wine.X)
     np.testing.assert_array_equal(read.again[1], wine.y)
 

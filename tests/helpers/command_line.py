@@ -216,7 +216,7 @@ class FewWords:
 
 
 def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "") -> SimpleNamespace:
-    """What the command ``report`` reads in a file: the arguments of `knnccv.reporting.report_on`.
+    """What the command ``report`` reads in a file, and asks of it: the arguments of `report_on`.
 
     And the values that the code on the page reads, as `again`. The report itself is not computed.
     """
@@ -226,20 +226,22 @@ def table(content: Any, options: str = "", name: str = "t.csv", piped: Any = "")
         done = run("report", *[name] * (content is not None), *shlex.split(options), "--json", piped=piped)
         if done.status:
             raise Refused(done.err)
-        (cells, y, code), how = asked.call_args
+        read, title, question, _ = asked.call_args.args
         names: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            exec("\n".join(code), names)
+            exec("\n".join(read.code), names)
         assert all(str(one.message) in done.err for one in warned)  # what the command noted
     return SimpleNamespace(
-        X=cells,
-        y=y,
-        names=how["feature_names"],
-        categorical=how["categorical"],
-        how=how,
+        X=np.column_stack(read.columns),
+        y=read.y,
+        names=read.names,
+        categorical=np.flatnonzero(read.categorical).tolist(),
+        read=read,
+        title=title,
+        question=question._asdict(),
         notes=done.err,
-        code=code,
+        code=read.code,
         again=(names.get("X"), names.get("y")),
     )
 

@@ -343,7 +343,7 @@ class TestTable:
         dates = [datetime.date(2020, 1, 1 + i % 2) for i in range(5)]
         cells = [["u", 1.5], ["v", None], ["u", 2], [None, 3], ["v", 4]]
         cells = [[*row, date] for row, date in zip(cells, dates, strict=True)]
-        table = read_input(cells, list("abaab"), None, None, ["x2"])
+        table = read_input(cells, list("abaab"), None, ["x2"])
         assert table.is_mixed
         assert table.categorical.tolist() == [True, False, True]
         assert table.n_missing == 2
@@ -360,7 +360,7 @@ class TestColumnsThatSayTheSameAsTheTarget:
     """Asked without a report, which would compute everything else for each of the tables."""
 
     def copies(self, X, y):
-        return copies_of_target(read_input(X, y, None, None, None))
+        return copies_of_target(read_input(X, y, None, None).with_task(None))
 
     def test_of_classes(self):
         y = np.array(["b", "a", "c"] * 20)
@@ -412,8 +412,9 @@ def test_lists_are_searched_once(monkeypatch):
     """The score and the influence read the lists that are kept; a search is what takes longest."""
     X, y = clouds(80)
     near = Neighbors.from_data(X)
-    assert _study.keep_lists(near, _study.enough_depth(80, 64, 3), 1)
-    assert not _study.keep_lists(near, 3, 1)
+    study = _study.Study(read_input(X, y, None, None).with_task(None), 64, n_jobs=1, random_state=0)
+    assert study.keep_lists(near, _study.enough_depth(80, 64, 3))
+    assert not study.keep_lists(near, 3)
     for engine in {type(each) for each in near._engines}:
         monkeypatch.setattr(engine, "search", lambda *_: pytest.fail("searched again"))
     found = complete_cv(near, y, "knn", Subsample(64), n_neighbors=3, n_jobs=1)
