@@ -68,7 +68,7 @@ def people(rng, n_ids, unequal, cameras):
     return sides, q_pids, g_pids, q_cams, g_cams
 
 
-def retrieval(draw, *, average="query", unequal=True, mask=False, cameras=None, n_ids=60, n_sets=200):
+def retrieval(draw, *, average="pooled", unequal=True, mask=False, cameras=None, n_ids=60, n_sets=200):
     """Rank-1 and mean average precision, and their differences to a noisier embedding."""
     found, independent = [], []
     for seed in range(n_sets):
@@ -99,7 +99,7 @@ def retrieval(draw, *, average="query", unequal=True, mask=False, cameras=None, 
         )
         independent.append(one["ap"].per_item[one.valid].var(ddof=1) / one.valid.sum())
     parts = np.array(found).swapaxes(0, 1)
-    words = f"{draw}, mean over {average}, unequal: {unequal}, mask: {mask}, cameras: {cameras}"
+    words = f"{draw}, {average} mean, unequal: {unequal}, mask: {mask}, cameras: {cameras}"
     print(f"{n_sets} sets of {n_ids} identities, {words}; rank-1 and mAP:")
     print(f"  score: {summary(*parts[:2], n_ids)}")
     print(f"  difference: {summary(*parts[2:], n_ids)}")

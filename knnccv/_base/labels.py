@@ -44,7 +44,7 @@ def encode_labels(y: Any, n_items: int | None = None, test: str = "") -> Encoded
     if np.ma.is_masked(y):
         msg = f"y{test} holds masked entries; complete cross-validation needs a label for every sample"
         raise ValueError(msg)
-    labels = of_one_kind(y, test)
+    labels = of_one_kind(y, f"y{test}")
     if labels.ndim != 1:
         msg = f"y{test} must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
@@ -164,8 +164,8 @@ def _check_whole(labels: Array, test: str) -> None:
         raise TypeError(msg)
 
 
-def of_one_kind(y: Any, test: str = "") -> Array:
-    """The labels as an array of one type; NumPy would turn a list of mixed types into text."""
+def of_one_kind(y: Any, name: str = "y") -> Array:
+    """Labels as an array of one type; NumPy would turn a list of mixed types into text."""
     if isinstance(y, (list, tuple)):
         labels = np.empty(len(y), dtype=object)
         for i, label in enumerate(y):
@@ -181,18 +181,18 @@ def of_one_kind(y: Any, test: str = "") -> Array:
     kinds: dict[str, set[str]] = {}
     for at, label in enumerate(labels):
         if isinstance(label, (list, tuple, np.ndarray)):
-            msg = f"y{test} must have shape (n_items,), got {label!r} at y{test}[{at}]"
+            msg = f"{name} must have shape (n_items,), got {label!r} at {name}[{at}]"
             raise ValueError(msg)
         if isinstance(label, (set, frozenset, dict)):
-            msg = f"y{test}[{at}] is a {type(label).__name__}, which is not a class label"
+            msg = f"{name}[{at}] is a {type(label).__name__}, which is not a class label"
             raise TypeError(msg)
         if is_missing(label):
-            msg = f"y{test}[{at}] is missing ({label!r}); every sample needs a label"
+            msg = f"{name}[{at}] is missing ({label!r}); every sample needs a label"
             raise ValueError(msg)
         kinds.setdefault(_kind(label), set()).add(type(label).__name__)
     if len(kinds) > 1:
         types = ", ".join(sorted(set().union(*kinds.values())))
-        msg = f"the labels in y{test} cannot be sorted together: they are of types {types}"
+        msg = f"the labels in {name} cannot be sorted together: they are of types {types}"
         raise TypeError(msg)
     for at, label in enumerate(labels):
         if isinstance(label, np.generic):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.labels import of_one_kind
 from .._base.typing import Array
 from .._base.validation import ByValue, rectangular
 
@@ -271,43 +272,19 @@ def as_names(name: str, values: Any, n_items: int, of: str) -> Array:
     if np.ma.is_masked(values):
         msg = f"{must}, none missing, got masked entries"
         raise TypeError(msg)
-    found = _of_one_kind(must, found, values)
-    if found.dtype.kind not in KINDS:
-        msg = f"{must}, none missing, got dtype {found.dtype}"
-        raise TypeError(msg)
-    if found.dtype.kind in "iu" and (found.dtype != np.uint64 or int(found.max()) < 2**63):
-        return found.astype(np.int64, copy=False)
-    return found
-
-
-def _of_one_kind(must: str, found: Array, values: Any) -> Array:
-    """Objects and whole floats as text or integers; text only if all values are."""
-    kind = found.dtype.kind
-    if kind in "US" and not isinstance(values, np.ndarray):  # NumPy turns NaN and numbers into text
-        found, kind = np.asarray(values, dtype=object), "O"
-    if kind == "O":
-        for text in (str, bytes):
-            others = [value for value in found if not isinstance(value, text)]
-            if not others:
-                return found.astype(text)
-            if len(others) < len(found):
-                msg = f"{must}, all of one kind and none missing, got {others[0]!r}"
-                raise TypeError(msg)
-        for value in found:
-            if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
-                msg = f"{must}, all of one kind and none missing, got {value!r}"
-                raise TypeError(msg)
-        try:
-            return found.astype(np.int64)
-        except OverflowError as error:
-            msg = f"{must}, within 64 bits, got {max(found, key=abs)}"
-            raise ValueError(msg) from error
-    if kind == "f" and np.isfinite(found).all() and (found == np.floor(found)).all():
+    if found.dtype.kind in "OUST":  # NumPy turns NaN and numbers into text
+        found = of_one_kind(values, name)
+    if found.dtype.kind == "f" and np.isfinite(found).all() and (found == np.floor(found)).all():
         digits = min(np.finfo(found.dtype).nmant + 1, 53)
         if float(np.abs(found).max()) > 2.0**digits:
             msg = f"{must}: floats beyond 2**{digits} are not exact, got {found[np.abs(found).argmax()]}"
             raise ValueError(msg)
         return found.astype(np.int64)
+    if found.dtype.kind not in KINDS:
+        msg = f"{must}, none missing, got dtype {found.dtype}"
+        raise TypeError(msg)
+    if found.dtype.kind in "iu" and (found.dtype != np.uint64 or int(found.max()) < 2**63):
+        return found.astype(np.int64, copy=False)
     return found
 
 

@@ -83,7 +83,7 @@ def check_problem(
     check_alike("query_ids", queries, "gallery_ids", items)
     check_tol(asked.tol)
     check_choice("ties", asked.ties, ("index", "random"))
-    check_choice("average", asked.average, ("query", "identity"))
+    check_choice("average", asked.average, ("pooled", "identity"))
     check_pool(n_jobs, None, progress)
     max_rank = check_integer("max_rank", asked.max_rank, 1, MOST_RANKS)
     masks = as_masks(asked.exclude, cameras)
@@ -136,7 +136,7 @@ def check_problem(
 def weights_of(codes: Array, valid: Array, average: str) -> Array:
     """Weights of the queries, which sum to 1."""
     weights = np.zeros(len(codes))
-    if average == "query":
+    if average == "pooled":
         weights[valid] = 1 / valid.sum()
         return weights
     _, at, counts = np.unique(codes[valid], return_inverse=True, return_counts=True)

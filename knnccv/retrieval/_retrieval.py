@@ -43,7 +43,7 @@ def expected_retrieval(
     ties: str = "random",
     tol: float = 1e-12,
     always: Any = None,
-    average: str = "query",
+    average: str = "pooled",
     jackknife: str | None = None,
     n_groups: int | None = None,
     n_jobs: int | None = None,
@@ -91,8 +91,8 @@ def expected_retrieval(
         Relative error that the quadrature may have. It is measured, and is part of `error_bound`.
     always : bool array of shape (n_gallery,), or identities, optional
         Items that are in every gallery, such as distractors under one identity.
-    average : {"query", "identity"}, default "query"
-        Mean over queries, or over the queries' identities of the mean of their queries.
+    average : {"pooled", "identity"}, default "pooled"
+        Mean over all queries, or over their identities of the mean of their queries.
     jackknife : {None, "identity"}, default None
         "identity": ``r["ap"].standard_error()``, the luck of having these identities and no others. Each
         identity in turn is left out: its queries, and its gallery items before anything is drawn. Left out
@@ -172,7 +172,7 @@ def expected_retrieval(
         rank=problem.asked.rank,
         ap=problem.asked.ap,
         ties=ties,
-        average="queries" if average == "query" else "identities of their queries' means",
+        average="queries" if average == "pooled" else "identities of their queries' means",
         n_tied=shown.tied,
         truncated=shown.truncated,
         per_query=shown.draw.gallery.random and bool(shown.draw.gallery.per_query),
@@ -267,7 +267,7 @@ def sampled_retrieval(
     max_rank: int = 50,
     ties: str = "random",
     always: Any = None,
-    average: str = "query",
+    average: str = "pooled",
     n_runs: int = 200,
     per_query: bool | None = None,
     random_state: Any = 0,

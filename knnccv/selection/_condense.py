@@ -17,7 +17,7 @@ from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
 from .._base.validation import check_choice, check_integer, check_real
-from .._core.driver import INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
+from .._core.driver import AVERAGES, INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
 from .._core.driver.influence import check_linear
 from ..designs import Subsample
 from ..kernel import Variant, compile_driver, jit
@@ -86,7 +86,7 @@ class Condensed(Result):
     parameters: dict[str, Any] = field(default_factory=dict)
     design: str = ""
     ties: str = "random"
-    average: str = "item"
+    average: str = "pooled"
     measure: str = "score"
     is_loss: bool = False
     seconds: float = 0.0
@@ -134,7 +134,7 @@ def condense(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
-    average: str = "item",
+    average: str = "pooled",
     max_loss: float = 0.0,
     n_prototypes: int = 1,
     min_per_class: int = 1,
@@ -177,8 +177,9 @@ def condense(
         As in `complete_cv`.
     ties : {"random", "index"}, optional
         As in `complete_cv`.
-    average : {"item", "class"}, default "item"
-        "item": all samples have equal weight. "class": all classes have.
+    average : {"pooled", "item", "class"}, default "pooled"
+        "pooled": all samples have equal weight, since each is tested with every pool; "item" is the same.
+        "class": all classes have.
     max_loss : float, default 0.0
         The score may fall below the highest score so far by this much. With infinity only the other
         criteria end the search.
@@ -277,7 +278,7 @@ def pool_problem(
     ValueError, TypeError
         If an argument is not allowed.
     """
-    check_choice("average", average, ("item", "class"))
+    check_choice("average", average, AVERAGES)
     rule = get_variant(variant)
     if rule.target == "values":
         msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"

@@ -109,7 +109,7 @@ def condensed_cv(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
-    average: str = "item",
+    average: str = "pooled",
     max_loss: float = 0.0,
     n_prototypes: int = 1,
     min_per_class: int = 1,

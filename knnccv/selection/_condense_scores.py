@@ -25,8 +25,6 @@ from ..neighbors import NeighborLists, Neighbors
 
 SPARE = 4
 """Lists are this many times as long as needed, so that they serve until the pool is that much smaller."""
-DEEP = 8  # lists longer than N / 8 cost more than a comparison with all samples
-BLOCK_VALUES = 2**21
 BLOCK = 2048
 
 
@@ -45,31 +43,23 @@ class PoolLists:
     neighbors : Neighbors
     average_ties : bool
     n_jobs : int, optional
+
+    Attributes
+    ----------
+    ends : bool ndarray of shape (n_items,)
+        Whether no deeper lists exist.
     """
 
     def __init__(self, neighbors: Neighbors, average_ties: bool, n_jobs: int | None) -> None:
-        self.neighbors = neighbors
+        self._neighbors = neighbors
         self._average_ties = average_ties
         self._n_jobs = n_jobs
-        n_items = neighbors.n_items
-        self._items, self._values = np.empty((n_items, 0), np.int32), np.empty((n_items, 0))
-        self._lengths = np.zeros(n_items, np.int64)
-        self._ends = np.zeros(n_items, bool)  # no deeper lists exist
-
-    @property
-    def depth(self) -> int:
-        """The width of the stored lists."""
-        return self._items.shape[1]
-
-    def ends(self, rows: Array) -> Array:
-        """Whether deeper lists of the rows do not exist, a bool array."""
-        known: Array = self._ends[rows]
-        return known
+        self._lists = NeighborLists.empty(neighbors.n_items, 0)
+        self.ends = np.zeros(neighbors.n_items, bool)
 
     def of(self, rows: Array, kept: Array, most: int) -> NeighborLists:
         """The candidates of the rows: at most `most`, except that a tied group is whole."""
-        stored = NeighborLists(self._items, self._values, self._lengths, self._ends)
-        found = candidates_of(stored, rows, kept, most)
+        found = candidates_of(self._lists, rows, kept, most)
         width = max(int(found.lengths.max(initial=0)), 1)
         items, values = (np.ascontiguousarray(each[:, :width]) for each in (found.items, found.values))
         return replace(found, items=items, values=values)
@@ -88,59 +78,28 @@ class PoolLists:
         n_items, n_pool = len(pool), int(pool.sum())
         want = min(wanted, n_pool)
         depth = ceil(1.1 * want * n_items / n_pool) + 8 if n_pool < n_items else want + 1
-        near = self.neighbors
-        compare = near.sees_all and depth > n_items // DEEP
+        near, stored = self._neighbors, self._lists
         depth = min(depth, near.max_depth)
-        width = min(want if compare else depth, n_pool)
-        if width > self.depth:
-            more = width - self.depth
-            self._items = np.pad(self._items, ((0, 0), (0, more)))
-            self._values = np.pad(self._values, ((0, 0), (0, more)))
-        if compare:
-            size = max(BLOCK_VALUES // n_items, 1)
-        else:
-            near.prepare(depth)
-            if len(rows) == n_items:
-                near.search_all(depth, n_jobs=self._n_jobs)
-            size = near.rows_at_once(depth)
-        columns = np.flatnonzero(pool)
+        width = min(depth, n_pool)
+        more = width - stored.items.shape[1]
+        if more > 0:
+            stored.items = np.pad(stored.items, ((0, 0), (0, more)))
+            stored.values = np.pad(stored.values, ((0, 0), (0, more)))
+        near.prepare(depth)
+        if len(rows) == n_items:
+            near.search_all(depth, n_jobs=self._n_jobs)
 
         def fill(block: Array) -> None:
-            if compare:
-                self._compare(block, columns, want)
-            else:
-                self._search(block, pool, depth)
+            lists = near.search(block, depth)
+            lists.lengths = usable_lengths(lists, near, self._average_ties)
+            found = candidates_of(lists, np.arange(len(block)), pool, depth)
+            stored.lengths[block] = found.lengths
+            stored.items[block, :width] = found.items[:, :width]
+            stored.values[block, :width] = found.values[:, :width]
 
+        size = near.rows_at_once(depth)
         for_each(fill, [rows[start : start + size] for start in range(0, len(rows), size)], self._n_jobs)
-
-    def _search(self, rows: Array, pool: Array, depth: int) -> None:
-        """Fill in the rows from lists of all samples."""
-        lists = self.neighbors.search(rows, depth)
-        lists.lengths = usable_lengths(lists, self.neighbors, self._average_ties)
-        found = candidates_of(lists, np.arange(len(rows)), pool, depth)
-        self._lengths[rows], width = found.lengths, min(self.depth, depth)
-        self._items[rows, :width] = found.items[:, :width]
-        self._values[rows, :width] = found.values[:, :width]
-        self._ends[rows] = depth >= self.neighbors.max_depth
-
-    def _compare(self, rows: Array, columns: Array, want: int) -> None:
-        """Fill in the rows from the values of all pairs."""
-        values = self.neighbors.values(rows)[:, columns]
-        values[rows[:, None] == columns] = np.inf
-        want = min(want, len(columns))
-        near = np.argpartition(values, want - 1, axis=1)[:, :want] if want < len(columns) else None
-        for r, x in enumerate(rows):
-            at = np.arange(len(columns)) if near is None else np.sort(near[r])
-            at = at[np.argsort(values[r, at], kind="stable")]
-            found = values[r, at]
-            n_known = len(at)
-            if near is not None:
-                n_known = int(np.searchsorted(found, found[-1]))
-            elif columns[at[-1]] == x:
-                n_known -= 1
-            self._items[x, :n_known], self._values[x, :n_known] = columns[at[:n_known]], found[:n_known]
-            self._lengths[x] = n_known
-            self._ends[x] = near is None
+        self.ends[rows] = depth >= near.max_depth
 
 
 def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, ...]:
@@ -307,7 +266,7 @@ class PoolScorer:
             again = []
             for some, (lists, changes, found) in self._blocks(kept, (whole, *parts), rows, most):
                 done = found[1] <= self._tol / 2
-                done |= self._lists.ends(some) & (lists.lengths < most)
+                done |= self._lists.ends[some] & (lists.lengths < most)
                 again.append(some[~done])
                 at = some[done]
                 table[:, at] = found[:, done]
@@ -328,7 +287,7 @@ class PoolScorer:
         if not len(rows):
             return most, wanted
         lists = self._lists.of(rows, kept, 2**31)
-        short = rows[(lists.lengths < most) & ~self._lists.ends(rows)]
+        short = rows[(lists.lengths < most) & ~self._lists.ends[rows]]
         if len(short):
             known = self._lists.of(short, self._pool, 2**31).lengths
             wanted = max(SPARE * needed, 2 * int(known.max()), 2 * wanted)

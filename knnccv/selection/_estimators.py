@@ -252,7 +252,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tenth of all samples, and at least two for each class.
     metric, metric_params
         As in `complete_cv`; "precomputed" is refused.
-    average : {"item", "class"}, default "item"
+    average : {"pooled", "item", "class"}, default "pooled"
         Whether all samples have equal weight in the score, or all classes.
     max_loss : float, default 0.0
         The score may fall below the highest score so far by this much.
@@ -294,7 +294,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     cv: Any = None
     metric: Any = "euclidean"
     metric_params: Mapping[str, Any] | None = None
-    average: str = "item"
+    average: str = "pooled"
     max_loss: float = 0.0
     n_prototypes: int = 1
     min_per_class: int = 1

@@ -135,22 +135,6 @@ def test_frames():
         assert found.accuracy_table[way, shot] == score
 
 
-@pytest.mark.slow
-def test_the_jackknife_tells_the_luck_of_the_classes():
-    """Scores of many random sets of classes scatter as much as the jackknife of each says: 200 deviations
-    have a relative standard error of 5 %, and the jackknife's mean square has a bias."""
-    rng = np.random.default_rng(0)
-    scores, errors = [], []
-    y = np.repeat(np.arange(12), 12)
-    for _ in range(200):
-        centers = rng.normal(size=(12, 4)) * rng.exponential(1, size=(12, 1))
-        X = centers[y] + 0.7 * rng.normal(size=(len(y), 4))
-        found = expected_episodes(X, y, Episodes(3, 1), jackknife="class", all_ways=False, n_jobs=1)
-        scores.append(found.score)
-        errors.append(found.standard_error())
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(scores, ddof=1), rel=0.2)
-
-
 def test_intervals_of_exact_and_of_sampled_episodes():
     wine = load_wine()
     asked = wine.y, Episodes(2, 1)

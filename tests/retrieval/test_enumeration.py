@@ -44,7 +44,7 @@ class Problem:
         self.query_cams[0], self.cams[0] = 1, 0
         levels = int(rng.choice([2, 4, 1000]))
         self.distances = rng.integers(0, levels, (3, n)) / 4
-        self.ties, self.average = rng.choice(["index", "random"]), rng.choice(["query", "identity"])
+        self.ties, self.average = rng.choice(["index", "random"]), rng.choice(["pooled", "identity"])
         self.rank, self.ap = rng.choice(["image", "identity"]), rng.choice(["rectangle", "trapezoid"])
         self.mask_name, self.whole = str(rng.choice(MASKS)), ()
         if self.mask_name == "self" and self.kind not in PROTOCOLS:

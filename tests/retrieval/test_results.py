@@ -89,7 +89,7 @@ def test_distances_in_files_and_of_small_types_are_not_copied(tmp_path):
 def test_the_deviation_of_galleries_drawn_for_every_query():
     """Hits of queries are independent: the variance of a weighted mean of Bernoulli variables."""
     gallery = Gallery(per_identity=1)
-    for average in ("query", "identity"):
+    for average in ("pooled", "identity"):
         distances, query_ids, ids, _, _ = data(6)
         r = expected_retrieval(distances, query_ids, ids, gallery, average=average, max_rank=3)
         hits, weights = r["cmc"].per_item, r["cmc"].weights[:, None]
@@ -253,7 +253,7 @@ GROUPED_GALLERIES = {
 def test_every_replicate_is_the_score_of_the_data_without_these_identities(kind):
     problem = grouped_data()
     _, query_ids, ids, *_ = problem
-    for average, n_groups in (("query", 5), ("identity", None)):
+    for average, n_groups in (("pooled", 5), ("identity", None)):
         options = {"average": average, "ties": "random"}
         if kind != "protocol":
             options["rank"] = "identity"

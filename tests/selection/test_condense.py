@@ -57,7 +57,7 @@ def naive_scores(D, y, design, rule, parameters, ties, pool):
 
 
 def averaged(scores, y, average):
-    if average == "item":
+    if average == "pooled":
         return mean(scores)
     return mean([mean([s for s, label in zip(scores, y, strict=True) if label == c]) for c in np.unique(y)])
 
@@ -77,7 +77,7 @@ def test_paths_are_those_of_enumerated_scores(seeds):
         if k == 1 and (np.bincount(y) > 1).all():
             designs.append(StratifiedSubsample(0.5))
         design = designs[seed // 4 % len(designs)]
-        average, ties = ("item", "class")[seed // 8 % 2], ("random", "index")[seed // 16 % 2]
+        average, ties = ("pooled", "class")[seed // 8 % 2], ("random", "index")[seed // 16 % 2]
         asked = {
             "metric": "precomputed",
             "average": average,
