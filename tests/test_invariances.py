@@ -246,6 +246,7 @@ BLOCKS = {
     "neighbors.Neighbors.rows_at_once": lambda *_: 7,
     "neighbors.Between.rows_at_once": property(lambda _: 7),
     "neighbors._engines.brute_force.FAST_BYTES": 1,
+    "neighbors._engines.engine.STORED_ROWS": 7,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
     "_core.scores.montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
     "episodes._passes.MOST_ROWS": 7,

@@ -1,8 +1,7 @@
 """The same numbers as other packages, which the project does not need: skipped where one is missing.
 
 ``bash .ci/peers`` installs all of them and runs these tests. Of torchreid and fastreid the file that
-evaluates is loaded by its path. fastreid's Cython file is compared if it was built in its folder:
-``python setup.py build_ext --inplace``.
+evaluates is loaded by its path.
 """
 
 import importlib.util
@@ -68,23 +67,6 @@ def test_eval_market1501(package, seed):
         assert np.abs(r["inp"].per_item[r.valid] - inverse[0]).max() < 1e-12
     assert abs(r["ap"].score - np.mean(mean)) < 1e-12
     assert r.n_left_out >= 1
-
-
-def test_eval_market1501_in_cython():
-    place = importlib.util.find_spec("fastreid")
-    built = sorted(Path(place.submodule_search_locations[0]).rglob("rank_cy.*.so")) if place else []
-    if not built:
-        pytest.skip("fastreid's Cython file is not built")
-    module = file_of("fastreid", "evaluation", "rank_cylib", built[0].name)
-    problem = identities(5)
-    curve, precisions, inverses = module.evaluate_cy(*problem, 20)
-    distances, query_ids, ids, query_cams, cams = problem
-    r = expected_retrieval(
-        distances, query_ids, ids, market1501(), query_cams, cams, scores=("cmc", "ap", "inp"), max_rank=20
-    )
-    assert np.abs(r.cmc - curve).max() < SINGLE
-    assert np.abs(r["ap"].per_item[r.valid] - precisions).max() < SINGLE
-    assert np.abs(r["inp"].per_item[r.valid] - inverses).max() < SINGLE
 
 
 @pytest.mark.slow
@@ -303,21 +285,6 @@ def of_published(X, y, tests, y_test, k):
     values = item_values(X, y, n_neighbors=k, test=(tests, y_test), n_jobs=1).per_item
     farthest = ((tests[:, None] - X[None]) ** 2).sum(axis=-1).argmax(axis=1)
     return values + max(1 / len(y) - 1 / k, 0) * (y[farthest] == y_test).mean()
-
-
-@pytest.mark.parametrize("seed", VALUED)
-def test_values_are_those_of_pydvl(seed):
-    methods = quietly_import("pydvl.valuation.methods.knn_shapley")
-    from pydvl.valuation.dataset import Dataset
-    from sklearn.neighbors import KNeighborsClassifier
-
-    X, y, tests, y_test, k = valued(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = methods.KNNShapleyValuation(
-            KNeighborsClassifier(k), Dataset(tests, y_test), progress=False
-        ).fit(Dataset(X, y))
-    assert np.abs(of_published(X, y, tests, y_test, k) - theirs.result.values).max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", VALUED)

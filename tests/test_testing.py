@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from decide_rules import Closeness, Nearness
+from decide_rules import Closeness, closeness_decide
 from odd_rules import variant_class
 
 from knnccv import get_variant
@@ -246,27 +246,13 @@ def test_what_is_wrong_is_found(fault):
     assert caught.type is AssertionError or fault in RAISED
 
 
-@jit
-def mass_decide(items, distances, labels, target, constraints):
-    """Weighted share of the own class; the weights depend on distance and place."""
-    own, total = 0.0, 0.0
-    for i in range(len(items)):
-        weight = 1.0 / ((1.0 + distances[i]) * (i + 1))
-        total += weight
-        own += weight * (labels.classes[items[i]] == labels.classes[target])
-    return own / total
-
-
 def test_rules_that_only_decide_are_compared_on_training_sets():
-    def mass(near, own, distances, n_neighbors):
-        weights = [1 / ((1 + d) * (i + 1)) for i, d in enumerate(distances[:n_neighbors])]
-        hits = zip(near, weights, strict=False)
-        return sum(weight for label, weight in hits if label == own) / sum(weights)
+    def close(near, own, distances):
+        return (near[0] == own) / (1 + distances[0])
 
-    rule = type("Rule", (Nearness,), {"name": "rule", "decide": mass_decide})
-    settings = [{"n_neighbors": k} for k in (1, 2, 3)]
-    assert check_variant(rule, mass, parameters=settings, n_cases=4) > 60
+    rule = variant_class("rule", fixed=None, decide=closeness_decide)
+    assert check_variant(rule, close, n_cases=12) > 60
     with pytest.raises(AssertionError, match=r"decide returns .*, the naive scorer gives"):
-        check_variant(rule, lambda *near, **k: mass(*near, **k) ** 2, parameters=settings, n_cases=10)
+        check_variant(rule, lambda *asked: close(*asked) ** 2, n_cases=10)
     with pytest.raises(ValueError, match="neither a kernel without distances nor a function decide"):
-        check_variant(Closeness, mass)
+        check_variant(Closeness, close)

@@ -44,16 +44,6 @@ def test_equals_the_list_of_all_bootstrap_samples(seeds):
         assert found.no_information == pytest.approx(float(uninformed), abs=1e-12), where
 
 
-def test_equals_the_list_of_all_sequences_of_draws():
-    case = problem(5)
-    for n_items, sample_size in [(3, 4), (4, 4), (5, 3)]:
-        distances, y = case.distances[:n_items, :n_items], np.arange(n_items) % 2
-        inputs = distances.tolist(), y.tolist(), "knn", sample_size
-        expected = naive_more.out_of_bag_by_sequences(*inputs, n_neighbors=2)
-        found = bootstrap_score(distances, y, sample_size=sample_size, metric="precomputed", n_neighbors=2)
-        assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13)
-
-
 def test_the_nearest_draw_has_a_closed_form():
     sample_size, others = 25, 39
     found = bootstrap_score(X, Y, "nn", sample_size=sample_size)

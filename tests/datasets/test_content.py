@@ -7,7 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
+from sklearn import datasets as sklearn
 
 from knnccv import datasets
 
@@ -137,7 +139,6 @@ def test_bundled_tables(data_folder):
     original = np.loadtxt(data_folder / "uci31" / "wine" / "wine.data", delimiter=",")
     np.testing.assert_array_equal(wine.X, original[:, 1:])
     np.testing.assert_array_equal(wine.y, original[:, 0])
-    sklearn = pytest.importorskip("sklearn.datasets")
     theirs = sklearn.load_diabetes(scaled=False)
     # Older releases of scikit-learn read some decimals one last bit off.
     np.testing.assert_allclose(diabetes.X, theirs.data, rtol=4e-16)
@@ -150,7 +151,6 @@ def test_bundled_tables(data_folder):
 
 def test_frames(monkeypatch):
     """Numbers as they are, a categorical column by its texts, and a copy."""
-    pandas = pytest.importorskip("pandas")
     wine = datasets.load_wine()
     frame = wine.to_frame()
     assert tuple(frame.columns) == wine.feature_names

@@ -1,7 +1,6 @@
 """The library against the enumeration of all training sets: scores, tables, ties, runs."""
 
 import math
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 
 import naive
@@ -19,10 +18,7 @@ from problems import (
     questions,
 )
 from seeds import over_seeds
-from sklearn.model_selection import LeaveOneGroupOut, LeavePGroupsOut, cross_val_predict, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-import knnccv
 from knnccv import LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample, complete_cv, monte_carlo_cv
 from knnccv._core.driver import AVERAGES
 from knnccv_variants.nearest import NN
@@ -207,35 +203,6 @@ def blobs(n_items=300, n_groups=25, n_classes=3, decimals=15):
     return X.round(decimals), y, groups
 
 
-def test_one_group_out_is_scikit_learns():
-    """Mean over folds and share of right predictions, where nothing ties."""
-    X, y, groups = blobs()
-    asked = {"groups": groups, "cv": LeaveOneGroupOut()}
-    for k in (1, 3, 4):
-        found, model = (
-            complete_cv(X, y, "knn", LeaveGroupsOut(groups), n_neighbors=k),
-            KNeighborsClassifier(k),
-        )
-        predicted = cross_val_predict(model, X, y, **asked)
-        assert found.score == pytest.approx((predicted == y).mean(), abs=1e-13)
-        folds = [found.per_item[groups == group].mean() for group in np.unique(groups)]
-        np.testing.assert_allclose(folds, cross_val_score(model, X, y, **asked), atol=1e-13)
-
-
-def test_several_groups_out_are_scikit_learns():
-    X, y, groups = blobs(80, 7)
-    for k in (1, 2, 5):
-        right, errors = [], []
-        for train, test in LeavePGroupsOut(3).split(X, y, groups):
-            right.extend(KNeighborsClassifier(k).fit(X[train], y[train]).predict(X[test]) == y[test])
-            errors.extend((KNeighborsRegressor(k).fit(X[train], y[train]).predict(X[test]) - y[test]) ** 2)
-        votes = complete_cv(X, y, "knn", LeaveGroupsOut(groups, 3), n_neighbors=k)
-        assert votes.score == pytest.approx(np.mean(right), rel=1e-12)
-        assert votes.n_train_sets == math.comb(7, 3)
-        means = complete_cv(X, y, "regression", LeaveGroupsOut(groups, 3), n_neighbors=k)
-        assert means.score == pytest.approx(np.mean(errors), rel=1e-12)
-
-
 def test_groups_of_one_item_are_leave_p_out():
     X, y, _ = blobs(60, decimals=0)
     groups = np.random.default_rng(0).permutation(60)
@@ -296,22 +263,6 @@ def test_names_of_groups_do_not_matter():
     dates = np.datetime64("2020-01-01") + groups
     for given in (groups.tolist(), names, dates, groups / 2, [str(g) for g in groups], groups[::-1][::-1]):
         assert complete_cv(X, y, "nn", LeaveGroupsOut(given, 2)).score == expected
-
-
-def test_blocks_and_processes_change_no_bit(monkeypatch):
-    X, y, groups = blobs(decimals=1)
-    with ProcessPoolExecutor(1) as pool:
-        for variant, p in (("knn", 1), ("nn", 5), ("knn", 2)):
-            asked = X, y, variant, LeaveGroupsOut(groups, p)
-            one = complete_cv(*asked, n_jobs=1)
-            np.testing.assert_array_equal(complete_cv(*asked, executor=pool).per_item, one.per_item)
-            with monkeypatch.context() as patch:
-                patch.setattr("knnccv.neighbors._engines.engine.STORED_ROWS", 7)
-                near = knnccv.Neighbors.from_data(X)
-                near.kneighbors(20)
-                for _ in range(2):
-                    again = complete_cv(near, *asked[1:], n_jobs=2)
-                    np.testing.assert_array_equal(again.per_item, one.per_item)
 
 
 @pytest.mark.slow

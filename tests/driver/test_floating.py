@@ -7,6 +7,7 @@ from fractions import Fraction
 import naive_splits
 import numpy as np
 import pytest
+from odd_rules import variant_class
 from problems import Shares, StratifiedShuffle
 from scipy import sparse
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -22,7 +23,7 @@ from knnccv import (
     Subsample,
     complete_cv,
 )
-from knnccv.kernel import Tables, Task, Variant, jit
+from knnccv.kernel import Tables, Task, jit
 from knnccv.kernel.voting import scaled_position_weights
 from knnccv.sklearn import expected_score
 
@@ -281,33 +282,26 @@ def by_float(order, labels, target, constraints):  # noqa: ARG001
     return 0.25 + 0 * constraints.weights[0]
 
 
-class Careless(Variant):
-    name = "careless"
-
-    def n_nearest(self, **_):
-        return 1
-
-    def tables(self, task, **_):
-        return Tables(weights=[0.5], table=[[task.number(1)], [0.5]])
+def careless_tables(self, task, **_):  # noqa: ARG001
+    return Tables(weights=[0.5], table=[[task.number(1)], [0.5]])
 
 
-class Careful(Careless):
-    def tables(self, task, **_):
-        return Tables(weights=[task.number(1) / 2], table=[[task.number(1)], [task.number(1) / 2]])
+def careful_tables(self, task, **_):  # noqa: ARG001
+    return Tables(weights=[task.number(1) / 2], table=[[task.number(1)], [task.number(1) / 2]])
 
 
 @pytest.mark.parametrize("kernel", [by_weight, by_table])
 @pytest.mark.parametrize("design", [Subsample(2), LeaveGroupsOut([0, 0, 1, 2])], ids=["items", "groups"])
 def test_who_forgets_the_rational_numbers_is_told_so(kernel, design):
     X, y = np.arange(4.0)[:, None] ** 2, [0, 1, 0, 1]
-    careless = type("Made", (Careless,), {"fixed": kernel})
+    careless = variant_class("careless", fixed=kernel, tables=careless_tables)
     assert complete_cv(X, y, careless, design).score == 0.5
     with pytest.raises(TypeError, match=r"tables\(\) must make its numbers with task.number") as caught:
         complete_cv(X, y, careless, design, exact=True)
     assert "variant 'careless'" in str(caught.value)
     assert "in exact mode it gave weights[0] = 0.5" in str(caught.value)
-    careful = type("Made", (Careful,), {"fixed": kernel})
+    careful = variant_class("careful", fixed=kernel, tables=careful_tables)
     assert complete_cv(X, y, careful, design, exact=True).fraction == Fraction(1, 2)
-    careful = type("Made", (Careful,), {"fixed": by_float})
+    careful = variant_class("careful", fixed=by_float, tables=careful_tables)
     with pytest.raises(TypeError, match=r"the kernel of .*returned 0.25 .*start from constraints.unit"):
         complete_cv(X, y, careful, Subsample(2), exact=True)

@@ -311,8 +311,6 @@ def codes(X, nominal=None):
 
 @pytest.mark.parametrize("dtype", TEXTS, ids=str)
 def test_columns_of_text_are_nominal(dtype):
-    if "pyarrow" in str(dtype):
-        pytest.importorskip("pyarrow")
     table = pd.DataFrame({"a": pd.Series(["x", None, "y", "x"], dtype=dtype), "b": [1, 2, 3, 4]})
     schema, found = learn(table)
     assert schema.nominal.tolist() == [True, False]
@@ -372,8 +370,6 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_large_integers_are_not_rounded(name):
     """Beyond 2**53 doubles hold every second integer: as numbers refused, as categories distinct."""
-    if name == "pyarrow":
-        pytest.importorskip("pyarrow")
     make, nominal = LARGE[name], [1] if name == "text" else []
     assert BIG in learn(make(BIG), nominal)[1].numbers
     with pytest.raises(ValueError, match=rf"is {BIG + 1} in row \d; integers beyond 2\*\*53 .*nominal="):

@@ -8,6 +8,7 @@ import naive
 import naive_splits
 import numpy as np
 import pytest
+from odd_rules import variant_class
 from problems import plain
 from seeds import over_seeds
 from sklearn import model_selection
@@ -30,7 +31,7 @@ from knnccv import (
 from knnccv._core.driver import validate_problem
 from knnccv._core.luck.inference import draw_halvings
 from knnccv.designs import Design, n_train_in_half
-from knnccv.kernel import Variant, jit
+from knnccv.kernel import jit
 from knnccv.sklearn import expected_score
 
 SETTINGS = [
@@ -187,17 +188,8 @@ def nowhere(order, labels, target, constraints):  # noqa: ARG001
     return np.nan
 
 
-class Mine(Variant):
-    name = "mine"
-    fixed = nearest_agrees
-
-    def n_nearest(self):
-        return 1
-
-
-class Nowhere(Mine):
-    name = "nowhere"
-    fixed = nowhere
+Mine = variant_class("mine", fixed=nearest_agrees)
+Nowhere = variant_class("nowhere", fixed=nowhere)
 
 
 def test_a_plugin_needs_no_line_of_its_own():

@@ -7,12 +7,14 @@ import pytest
 import scipy.sparse as sp
 from problems import by_brute_force, engine, grid, reference_order
 from scipy.spatial.distance import cdist
+from sklearn import neighbors
+from sklearn.metrics import DistanceMetric, pairwise
+from sklearn.model_selection import KFold as Folds
 
 from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, loo_curve, monte_carlo_cv, surface
 from knnccv.neighbors import SPARSE_NAMES
+from knnccv.sklearn import expected_score
 
-pairwise = pytest.importorskip("sklearn.metrics.pairwise")
-DistanceMetric = pytest.importorskip("sklearn.metrics").DistanceMetric
 ROOT = np.random.default_rng(11).normal(size=(5, 5))
 VI = ROOT @ ROOT.T
 
@@ -311,11 +313,6 @@ def test_formats():
 
 @pytest.mark.parametrize("metric", SPARSE_NAMES)
 def test_every_function_takes_sparse_data(metric):
-    neighbors = pytest.importorskip("sklearn.neighbors")
-    from sklearn.model_selection import KFold as Folds
-
-    from knnccv.sklearn import expected_score
-
     X, y = data("counts"), np.random.default_rng(0).integers(0, 3, 90)
     vote = neighbors.KNeighborsClassifier(3, metric=metric)
     options = {"metric": metric}
@@ -358,7 +355,6 @@ def test_many_features_are_never_dense():
 
 
 def test_graphs_used_as_features_are_warned_of():
-    neighbors = pytest.importorskip("sklearn.neighbors")
     graph = neighbors.kneighbors_graph(np.random.default_rng(0).normal(size=(30, 2)), 4, mode="distance")
     with pytest.warns(UserWarning, match=r"empty diagonal.*Neighbors.from_graph\(X\)"):
         Neighbors.from_data(graph)

@@ -9,9 +9,12 @@ import pytest
 import scipy.sparse as sp
 from problems import BUILT_IN, grid, reference_order
 from scipy.spatial.distance import cdist
+from sklearn import neighbors
+from sklearn.model_selection import KFold as Folds
 
 import knnccv
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
+from knnccv.sklearn import expected_score
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -37,7 +40,6 @@ def test_duplicates_are_neighbors_and_the_sample_itself_is_not():
 
 
 def test_every_source_gives_the_same_answer():
-    neighbors = pytest.importorskip("sklearn.neighbors")
     D = cdist(X, X)
     search = neighbors.NearestNeighbors(n_neighbors=90).fit(X)
     distances, indices = search.kneighbors()
@@ -159,7 +161,6 @@ class TestGraphs:
         assert complete_cv(near, rng.integers(0, 2, 30), "nn", Subsample(25)).error_bound < 0.01
 
     def test_a_stored_zero_is_a_distance(self):
-        neighbors = pytest.importorskip("sklearn.neighbors")
         points = np.repeat(np.arange(6.0), 2)[:, None]
         graph = neighbors.kneighbors_graph(points, 11, mode="distance")
         assert_lists(Neighbors.from_graph(graph), *Neighbors.from_data(points).kneighbors(11))
@@ -171,7 +172,6 @@ class TestGraphs:
             np.testing.assert_array_equal(near.kneighbors(8)[0], reference_order(D))
 
     def test_graphs_without_near_samples_are_refused(self):
-        neighbors = pytest.importorskip("sklearn.neighbors")
         rng = np.random.default_rng(1)
         points = rng.normal(size=(60, 3))
         points[40:] = points[:20]
@@ -338,11 +338,6 @@ def test_results_of_approximate_neighbors_promise_nothing():
 
 def with_scikit_learn(metric):
     """A function of features or distances and labels."""
-    neighbors = pytest.importorskip("sklearn.neighbors")
-    from sklearn.model_selection import KFold as Folds
-
-    from knnccv.sklearn import expected_score
-
     vote = neighbors.KNeighborsClassifier(3, metric=metric)
     return lambda given, y: expected_score(vote, given, y, cv=Folds(3, shuffle=True))
 

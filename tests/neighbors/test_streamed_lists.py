@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bad_input import changed
+from dask import array as dask_array
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
@@ -54,7 +55,6 @@ def mapped(folder, array, name):
 
 
 def in_dask(array, rows):
-    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
     return None if array is None else dask_array.from_array(array, chunks=(rows, -1))
 
 
@@ -151,9 +151,6 @@ def test_usual_mistakes_in_a_file_are_found_at_once(tmp_path):
     ):
         with pytest.raises(error, match=message):
             Neighbors.from_lists(*given, **options)
-    near = streamed("dask", tmp_path, ITEMS, -DISTANCES, approximate=True)
-    with pytest.raises(ValueError, match=r"decrease along all lists of the chunk \[0:250\], as simil"):
-        ask(near, n_jobs=1)
 
 
 def resident(path):
@@ -222,25 +219,6 @@ def test_a_thread_keeps_one_chunk(monkeypatch):
     monkeypatch.setattr(_list_readers.DaskLists, "_computed", counting)
     ask(Neighbors.from_lists(in_dask(ITEMS, 20), in_dask(DISTANCES, 20)), n_jobs=2)
     assert 1 <= most <= 3  # two threads and the caller's
-
-
-def test_dask_arrays_that_cannot_be_lists_are_refused():
-    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
-    items, distances = in_dask(ITEMS, 100), in_dask(DISTANCES, 100)
-    with pytest.raises(TypeError, match="must both be dask arrays, got ndarray for distances"):
-        Neighbors.from_lists(items, DISTANCES)
-    with pytest.raises(ValueError, match=r"chunks of indices have unknown sizes; .*compute_chunk_sizes"):
-        Neighbors.from_lists(items[items[:, 0] >= 0])
-    with pytest.raises(ValueError, match="distances must have the shape of indices"):
-        Neighbors.from_lists(items, distances[1:])
-    with pytest.raises(TypeError, match="indices must be integers, got dtype float64"):
-        Neighbors.from_lists(distances)
-    wrong = items.map_blocks(lambda block: block[1:], dtype=items.dtype, meta=np.empty((0, 0), np.int32))
-    with pytest.raises(ValueError, match=r"chunk indices\[0:100\] must have shape \(100, 30\)"):
-        Neighbors.from_lists(wrong).search(np.arange(5), 3)
-    holes = dask_array.ma.masked_equal(items, int(ITEMS[0, 0]))
-    with pytest.raises(ValueError, match=r"masked entries in indices\[0:100\]"):
-        Neighbors.from_lists(holes).search(np.arange(5), 3)
 
 
 METRICS = dict.fromkeys(["euclidean", "sqeuclidean", "cosine", "correlation", "chebyshev", "canberra"])

@@ -12,10 +12,12 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from functools import cache
 from multiprocessing import get_context
 
+import distributed
 import numpy as np
 import parallel_work
 import pytest
 import scipy.linalg  # noqa: F401 (loads its BLAS, so that its threads are counted)
+from dask import array
 from parallel_work import bars
 
 from knnccv import (
@@ -273,7 +275,6 @@ def listed():
 
 
 def in_dask(chunk=CHUNK, depth=-1, keep=lambda array: array):
-    array = pytest.importorskip("dask.array", reason="dask is not installed")
     return Neighbors.from_lists(
         *(keep(array.from_array(each, chunks=(chunk, depth))) for each in listed()[0])
     )
@@ -289,7 +290,6 @@ def in_files(folder):
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
     options = {"processes": False, "dashboard_address": ":0", "set_as_default": False}
     with distributed.Client(n_workers=1, threads_per_worker=2, **options) as client:
         yield client
@@ -309,7 +309,6 @@ class TestInThisProcess:
         assert_same(complete_cv(X, y, "knn", 5, executor=client), complete_cv(X, y, "knn", 5))
 
     def test_lists_in_chunks(self, client):
-        array = pytest.importorskip("dask.array", reason="dask is not installed")
         (items, _), y, expected = listed()
         assert_same(complete_cv(in_dask(), y, "knn", KFold(5), executor=client), expected)
         items = items.copy()
@@ -319,7 +318,6 @@ class TestInThisProcess:
             complete_cv(wrong, y, "knn", KFold(5), executor=client)
 
     def test_clients_that_cannot_be_asked_are_refused(self, client):
-        distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
         X, y = problem(60)
         address = client.scheduler.address
 
@@ -339,7 +337,6 @@ class TestInThisProcess:
 
 @pytest.fixture(scope="module")
 def cluster():
-    distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
@@ -520,8 +517,6 @@ assert score() == expected
 )
 def test_ctrl_c_leaves_the_process_healthy(how, where):
     """The whole would take a minute; an early end shows that the work was stopped."""
-    if where == "dask":
-        pytest.importorskip("distributed", reason="dask's distributed is not installed")
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, how, where],
         capture_output=True,

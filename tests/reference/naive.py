@@ -165,8 +165,7 @@ def score_one(variant, order_in_T, y, x, params):
     """Score x, classified from T, whose samples are given from the nearest to the farthest."""
     needed = 1 if variant == "rank" or callable(variant) else places(variant, params)
     if len(order_in_T) < needed:
-        msg = f"{variant} needs {needed} training samples, T has {len(order_in_T)}"
-        raise ValueError(msg)
+        raise ValueError(f"{variant} needs {needed} training samples, T has {len(order_in_T)}")
     return SCORES.get(variant, variant)(order_in_T, y, x, **params)
 
 
@@ -196,8 +195,7 @@ def equally_likely_orders(groups_in_T, length, ties):
         return [list(chain.from_iterable(groups_in_T))]
     if ties == "random":
         return random_beginnings(groups_in_T, length)
-    msg = f"ties must be 'index' or 'random', got {ties!r}"
-    raise ValueError(msg)
+    raise ValueError(f"ties must be 'index' or 'random', got {ties!r}")
 
 
 def subsample(N, alpha):
@@ -228,8 +226,7 @@ def stratified(y, alpha):
     y = plain(y)
     members = {c: [x for x in range(len(y)) if y[x] == c] for c in sorted(set(y))}
     if set(alpha) != set(members):
-        msg = f"alpha must name the classes {list(members)}, got {list(alpha)}"
-        raise ValueError(msg)
+        raise ValueError(f"alpha must name the classes {list(members)}, got {list(alpha)}")
     for c in members:
         check_between(f"alpha[{c!r}]", alpha[c], 0, len(members[c]))
     check_between("the sum of alpha", sum(alpha.values()), 1, len(y) - 1)
@@ -319,8 +316,7 @@ def scores(D, y, variant, design, ties="random", **params):
     """Return {(T, x): score of x from T} for all admissible T and all x outside T."""
     D, y = plain(D), plain(y)
     if not len(D) == len(y) == design.n_items:
-        msg = f"{len(D)} rows, {len(y)} labels, but a design for {design.n_items} items"
-        raise ValueError(msg)
+        raise ValueError(f"{len(D)} rows, {len(y)} labels, but a design for {design.n_items} items")
     if params.get("loss") is not None:
         params["loss"] = plain(params["loss"])
     if callable(variant):
@@ -446,8 +442,7 @@ def item_weights(y, design, average="pooled"):
     count = Counter(y[x] for x in tested)
     shares = {c: Fraction(1, len(count)) for c in count} if average == "class" else average
     if not set(shares) <= set(count):
-        msg = f"average must be 'pooled', 'item', 'class' or shares of the tested classes, got {average!r}"
-        raise ValueError(msg)
+        raise ValueError(f"average must be a word or shares of the tested classes, got {average!r}")
     return [shares[y[x]] / count[y[x]] if x in tested else Fraction(0) for x in range(design.n_items)]
 
 
@@ -472,13 +467,7 @@ def total(found, y, design, average="pooled"):
     if average == "pooled":
         return mean([found[T, x] for (T,) in design.outcomes for x in S - T])
     A = item_means(found, design)
-    tested = [x for x in range(design.n_items) if A[x] is not None]
-    if average == "item":
-        return mean([A[x] for x in tested])
-    if average != "class":
-        return sum(w * A[x] for x, w in enumerate(item_weights(y, design, average)) if w)
-    classes = sorted({y[x] for x in tested})
-    return mean([mean([A[x] for x in tested if y[x] == c]) for c in classes])
+    return sum(w * A[x] for x, w in enumerate(item_weights(y, design, average)) if w)
 
 
 def run_scores(found, y, design, average="pooled"):
@@ -561,8 +550,7 @@ def plain(values):
 def check_between(name, value, low, high):
     """Raise a ValueError unless low <= value <= high."""
     if not low <= value <= high:
-        msg = f"{name} must be between {low} and {high}, got {value}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be between {low} and {high}, got {value}")
 
 
 def hvdm_squared(table, labels, nominal, x, y):

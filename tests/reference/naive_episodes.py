@@ -6,10 +6,11 @@ mean over episodes is the mean over the classes of the mean over their samples, 
 episode gives as many queries and each sample is as likely to be one.
 """
 
-import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
+
+import naive
 
 
 def share_right(D, y, x, supports, ties, n_neighbors=1):
@@ -57,10 +58,7 @@ def accuracies(D, y, n_way, shots, ties, classes=None, n_neighbors=1):
 
 def mean(values):
     """The mean of some Fractions."""
-    values = list(values)
-    common = math.lcm(*(value.denominator for value in values))
-    total = sum(value.numerator * (common // value.denominator) for value in values)
-    return Fraction(total, common * len(values))
+    return naive.mean(list(values))
 
 
 def mean_of_classes(y, values):

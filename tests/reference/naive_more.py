@@ -59,18 +59,6 @@ def out_of_bag(D, y, variant, n_draws, ties="random", **params):
     return found
 
 
-def out_of_bag_by_sequences(D, y, variant, n_draws, ties="random", **params):
-    """The same from all N^n sequences of draws."""
-    total, number = [Fraction(0)] * len(y), [0] * len(y)
-    for draws in itertools.product(range(len(y)), repeat=n_draws):
-        copies = [draws.count(j) for j in range(len(y))]
-        for x in range(len(y)):
-            if copies[x] == 0:
-                total[x] += score_given(copies, D[x], y, x, variant, ties, **params)
-                number[x] += 1
-    return [t / n for t, n in zip(total, number, strict=True)]
-
-
 def resubstitution(D, y, variant, ties="random", label_of=None, **params):
     """A list of the scores of all samples on all samples, each of them at distance 0 from itself.
 

@@ -1,13 +1,11 @@
-"""The enumeration itself: by hand, and against scikit-learn. The papers' formulas are in the library."""
+"""The enumeration itself, by hand; `tests/sklearn/test_enumeration.py` draws its folds by scikit-learn."""
 
-import warnings
 from fractions import Fraction as F
 from itertools import permutations
 
 import naive
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, StratifiedKFold
 
 
 def line(*positions):
@@ -176,41 +174,3 @@ def test_random_ties_are_the_mean_over_row_orders(variant, params):
             args = (D[np.ix_(rows, rows)], y[rows], variant, design, "pooled", "index")
             by_index.append(naive.complete(*args, **params))
         assert naive.complete(D, y, variant, design, **params) == naive.mean(by_index)
-
-
-def sklearn_folds(splitter, y):
-    """Return scikit-learn's test folds, in its order."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return [frozenset(test.tolist()) for _, test in splitter.split(np.zeros(len(y)), y)]
-
-
-def enumerated(design):
-    """Return the set of partitions into test folds, folds unordered."""
-    S = frozenset(range(design.n_items))
-    return {frozenset(S - T for T in outcome) for outcome in design.outcomes}
-
-
-def test_sklearn_kfold_is_enumerated():
-    for N, k, n_seeds in [(5, 2, 150), (5, 3, 150), (7, 3, 40), (6, 6, 5)]:
-        design = naive.kfold(N, k)
-        possible, seen = enumerated(design), set()
-        assert len(possible) == len(design.outcomes)  # listed once
-        for seed in range(n_seeds):
-            folds = sklearn_folds(KFold(k, shuffle=True, random_state=seed), np.zeros(N))
-            assert [len(fold) for fold in folds] == naive.kfold_sizes(N, k)
-            seen.add(frozenset(folds))
-        assert seen == possible if n_seeds == 150 else seen <= possible
-
-
-def test_sklearn_stratified_kfold_is_enumerated():
-    for labels, k in [("bbaaa", 2), ("abccc", 2), ("acccb", 2), ("cabacbabc", 3), ("aaaabbcbb", 4)]:
-        y = np.array(list(labels))
-        design, allocation = naive.stratified_kfold(y, k), naive.stratified_allocation(y, k)
-        possible, classes, seen = enumerated(design), list(dict.fromkeys(y.tolist())), set()
-        assert len(possible) == len(design.outcomes)  # listed once
-        for seed in range(100):
-            folds = sklearn_folds(StratifiedKFold(k, shuffle=True, random_state=seed), y)
-            assert [[sum(y[x] == c for x in fold) for c in classes] for fold in folds] == allocation
-            seen.add(frozenset(folds))
-        assert seen == possible if len(possible) <= 10 else seen <= possible

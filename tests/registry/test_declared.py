@@ -1,13 +1,13 @@
 """What rules declare decides how their scores are computed and read, not what they are called."""
-# ruff: noqa: ARG002 (methods of rules take all parameters, used or not)
+# ruff: noqa: ARG001, ARG002 (methods of rules take all parameters, used or not)
 
 import numpy as np
 import pytest
-from odd_rules import problem
+from odd_rules import problem, variant_class
 from sklearn.neighbors import NearestNeighbors
 
 from knnccv import LeaveOut, bootstrap_score, compare, complete_cv, permutation_test, plot, surface
-from knnccv.kernel import Score, Variant, jit
+from knnccv.kernel import Score, jit
 from knnccv_variants.ranks import Rank
 from knnccv_variants.votes import KNN
 
@@ -67,24 +67,13 @@ def wrong(order, labels, target, constraints):
     return constraints.unit * (labels.classes[order.items[0]] != labels.classes[target])
 
 
-class Right(Variant):
-    """A plugin's accuracy."""
-
-    name, fixed = "right", right
-
-    def n_nearest(self, **parameters):
-        """One."""
-        return 1
+def error_rate(self, **parameters):
+    """Smaller is better."""
+    return Score("error rate", is_loss=True)
 
 
-class Wrong(Right):
-    """The same as an error rate."""
-
-    name, fixed = "wrong", wrong
-
-    def score(self, **parameters):
-        """Smaller is better."""
-        return Score("error rate", is_loss=True)
+Right = variant_class("right", fixed=right)
+Wrong = variant_class("wrong", fixed=wrong, score=error_rate)
 
 
 def test_members_of_the_former_contract_name_the_new_one():

@@ -145,17 +145,6 @@ def test_the_path_never_falls_and_ends_where_every_removal_would_lower_it(cv):
         assert found.scores[step] == pytest.approx(nearest_score(X, y, pool, n_train), abs=1e-13)
 
 
-@pytest.mark.slow
-def test_blocks_do_not_change_the_result(monkeypatch):
-    X, y = clusters(200, n_classes=3)
-    one = condense(X, y)
-    monkeypatch.setattr("knnccv.selection._condense_scores.BLOCK", 17)
-    many = condense(X, y)
-    assert (one.scores == many.scores).all()
-    assert (one.removed == many.removed).all()
-    np.testing.assert_array_equal(one.without, many.without)
-
-
 def test_lists_that_are_too_short():
     """They are searched again, where they can be; given lists that end too early widen the bound."""
     X, y = clusters(300)

@@ -183,17 +183,6 @@ def test_some_weight_stays_above_zero():
     assert search_weights(X, y, "nn", KFold(8), grid=(0, 1)).weights.any()
 
 
-def test_blocks_do_not_change_a_bit(monkeypatch):
-    rng = RNG(0)
-    X, y = np.round(rng.normal(size=(40, 7)), 1), rng.integers(0, 3, 40)
-    one = select_features(X, y, n_features=4, n_jobs=1)
-    monkeypatch.setattr("knnccv.selection._scorer.FAST_BYTES", 8 * 40 * 7)
-    monkeypatch.setattr("knnccv.selection._scorer.SCORE_BYTES", 8 * 40 * 2)
-    many = select_features(X, y, n_features=4, n_jobs=4)
-    assert many.columns.tolist() == one.columns.tolist()
-    assert many.scores.tolist() == one.scores.tolist()
-
-
 def test_numbers_of_columns_and_what_a_column_must_be_worth():
     rng = RNG(1)
     y = np.repeat([0, 1], 20)
