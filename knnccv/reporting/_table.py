@@ -17,11 +17,11 @@ from .._base.validation import check_choice
 from ..designs import LeaveGroupsOut
 from ..neighbors.hvdm import (
     NUMBERS,
-    Columns,
     as_array,
     as_numbers,
     check_bounded,
     chosen_columns,
+    columns_of,
     factorized,
     is_frame,
 )
@@ -254,34 +254,32 @@ def read_input(
     if isinstance(X, (str, PathLike)):
         msg = f"X must be a table of shape (n_items, n_features), got the text {X!r}; read the file first"
         raise TypeError(msg)
-    table = Columns(X)
-    names = _names(feature_names, table)
-    given = [table.given(j) for j in range(table.n_columns)]
-    mask = chosen_columns("categorical", categorical, names, table.n_columns)
-    mask |= [table.is_category(j) for j in range(table.n_columns)]
-    for j, (column, name) in enumerate(zip(given, names, strict=True)):
-        mask[j] = mask[j] or _holds_names(column, name)
+    known, columns = columns_of(X)
+    names = _names(feature_names, known, len(columns))
+    mask = chosen_columns("categorical", categorical, names, len(columns))
+    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
+        mask[j] = mask[j] or column.is_category or _holds_names(column.values, name)
     return Table.of(
-        given,
+        [column.values for column in columns],
         names,
         mask,
-        _labels(y, table.n_items),
+        _labels(y, len(columns[0].values)),
         target_name=getattr(y, "name", None),
         groups=groups.to_numpy() if hasattr(groups, "to_numpy") else groups,
         labels=tuple(X.columns) if is_frame(X) else None,
-        converting=("X = X.to_pandas()",) if table.converted else (),
+        converting=("X = X.to_pandas()",) if hasattr(X, "to_pandas") and not is_frame(X) else (),
     )
 
 
-def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:
+def _names(feature_names: Sequence[str] | None, known: Any, n_columns: int) -> tuple[str, ...]:
     if feature_names is None:
-        return tuple(map(str, table.names or (f"x{j}" for j in range(table.n_columns))))
+        return tuple(map(str, known or (f"x{j}" for j in range(n_columns))))
     if isinstance(feature_names, str):
         msg = f"feature_names must be a sequence of names, got {feature_names!r}"
         raise TypeError(msg)
     names = tuple(map(str, feature_names))
-    if len(names) != table.n_columns:
-        msg = f"feature_names must have {table.n_columns} names, one for each column, got {len(names)}"
+    if len(names) != n_columns:
+        msg = f"feature_names must have {n_columns} names, one for each column, got {len(names)}"
         raise ValueError(msg)
     return names
 
