@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import reprlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -15,17 +16,10 @@ from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, s
 from .._base.typing import Array
 from .._base.validation import check_choice
 from ..designs import LeaveGroupsOut
-from ..neighbors.hvdm import (
-    NUMBERS,
-    as_array,
-    as_numbers,
-    check_bounded,
-    chosen_columns,
-    columns_of,
-    factorized,
-    is_frame,
-)
+from ..neighbors import hvdm
 
+MIXED: dict[str, type[hvdm.HEOM] | type[hvdm.HVDM]] = {"heom": hvdm.HEOM, "hvdm": hvdm.HVDM}
+"""Metrics of mixed tables, which scale by themselves; the others measure numbers."""
 TASKS = ("classification", "regression")
 NEITHER: dict[str, tuple[type, ...]] = {
     "dates or times": (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64),
@@ -128,11 +122,11 @@ class Table:
         X = np.empty((len(columns[0]), len(columns)))
         for j, (column, name, category) in enumerate(zip(columns, names, is_category, strict=True)):
             if category:
-                codes, _ = factorized(column, f"column {name!r}")
+                codes, _ = hvdm.factorized(column, f"column {name!r}")
                 X[:, j] = np.where(codes < 0, np.nan, codes)
             else:
-                X[:, j] = as_numbers(column, f"column {name!r}")
-                check_bounded(X[:, j], column, f"column {name!r}")
+                X[:, j] = hvdm.as_numbers(column, f"column {name!r}")
+                hvdm.check_bounded(X[:, j], column, f"column {name!r}")
         mask = np.array(is_category, bool)
         return cls(X, y, tuple(names), mask, tuple(columns), np.arange(len(X)), **more)
 
@@ -171,6 +165,12 @@ class Table:
         low = np.min(self.X, axis=0, initial=np.inf, where=~np.isnan(self.X))
         high = np.max(self.X, axis=0, initial=-np.inf, where=~np.isnan(self.X))
         return np.asarray(low >= high)
+
+    def fitted(self, metric: str) -> hvdm.HEOM | hvdm.HVDM:
+        """One of the distances `MIXED`, fitted to the table."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", hvdm.IdentifierWarning)  # a note on the column reports it
+            return MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
 
     def rows(self, index: int) -> list[str]:
         """The cells of a row as text; a missing value is empty."""
@@ -254,9 +254,9 @@ def read_input(
     if isinstance(X, (str, PathLike)):
         msg = f"X must be a table of shape (n_items, n_features), got the text {X!r}; read the file first"
         raise TypeError(msg)
-    known, columns = columns_of(X)
+    known, columns = hvdm.columns_of(X)
     names = _names(feature_names, known, len(columns))
-    mask = chosen_columns("categorical", categorical, names, len(columns))
+    mask = hvdm.chosen_columns("categorical", categorical, names, len(columns))
     for j, (column, name) in enumerate(zip(columns, names, strict=True)):
         mask[j] = mask[j] or column.is_category or _holds_names(column.values, name)
     return Table.of(
@@ -266,8 +266,8 @@ def read_input(
         _labels(y, len(columns[0].values)),
         target_name=getattr(y, "name", None),
         groups=groups.to_numpy() if hasattr(groups, "to_numpy") else groups,
-        labels=tuple(X.columns) if is_frame(X) else None,
-        converting=("X = X.to_pandas()",) if hasattr(X, "to_pandas") and not is_frame(X) else (),
+        labels=tuple(X.columns) if hvdm.is_frame(X) else None,
+        converting=("X = X.to_pandas()",) if hasattr(X, "to_pandas") and not hvdm.is_frame(X) else (),
     )
 
 
@@ -296,12 +296,12 @@ def _holds_names(column: Array, name: str) -> bool:
                 "categorical="
             )
             raise TypeError(msg)
-    return not all(isinstance(value, NUMBERS) for value in known)
+    return not all(isinstance(value, hvdm.NUMBERS) for value in known)
 
 
 def _labels(y: Any, n_items: int) -> Array:
     """The target as an array, without missing values."""
-    values = as_array(y)
+    values = hvdm.as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
