@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-import warnings
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,15 +12,13 @@ import numpy as np
 
 from .._base.refusals import refuse
 from .._base.validation import names_apart
-from ..reporting import Choice, Format, Table, remarks_of_score, table_in
+from ..reporting import MIXED, Choice, Format, Table, remarks_of_score, table_in
 from .options import given, option, refuse_without
 from .output import print_notes
 
 if TYPE_CHECKING:
     from ..kernel import Variant
 
-MIXED_METRICS = ("heom", "hvdm")
-"""Distances that measure categorical and missing values; the others measure numbers."""
 OF_SCALE = ("euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski")
 """Distances that columns of large values decide."""
 BUNDLED = ("from knnccv.datasets import load_wine", "wine = load_wine()", "X, y = wine.X, wine.y")
@@ -88,7 +85,7 @@ def check_options(args: Namespace) -> None:
         refuse(args.file is None, f"{option(name)} describes a file, but none was given")
     if (metric := getattr(args, "metric", None)) is None:  # the command chooses it
         return
-    mixed, suits = metric in MIXED_METRICS, f"not to {metric}"
+    mixed, suits = metric in MIXED, f"not to {metric}"
     refuse(mixed and args.test, f"--test is for tables of numbers, not for --metric {metric}")
     refuse_without(mixed, f"--metric heom or hvdm, {suits}", args, "categorical")
     refuse_without(metric == "minkowski", f"--metric minkowski, {suits}", args, "p")
@@ -98,7 +95,7 @@ def check_options(args: Namespace) -> None:
 
 def scaling_of(args: Namespace) -> str | None:
     """How the features are scaled."""
-    if args.scaling is None and args.file is None and args.metric not in MIXED_METRICS:
+    if args.scaling is None and args.file is None and args.metric not in MIXED:
         # The bundled columns differ in scale by thousands: a single one would determine the distances.
         return "standard"
     return None if args.scaling == "none" else args.scaling
@@ -156,7 +153,7 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     from ..kernel.registry import get_variant
 
     rule, scaling = rule_of(args.variant or "knn", given), scaling_of(args)
-    table = table_of(args, mixed=args.metric in MIXED_METRICS)
+    table = table_of(args, mixed=args.metric in MIXED)
     task, reason = task_of(table.y)
     column, is_whole = f"column {table.target_name!r}", table.y.dtype.kind == "i"
     notes = table.notes
@@ -194,15 +191,10 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
 
 def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple[Any, dict[str, Any]]:
     """The neighbors of a mixed table, or its features and the metric of a numeric one."""
-    if args.metric not in MIXED_METRICS:
+    if args.metric not in MIXED:
         params = None if args.p is None else {"p": args.p}
         return table.X, {"metric": args.metric, "metric_params": params}
-    from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
-
-    if args.metric == "heom":
-        return HEOM(nominal=table.categorical).fit(table.X).neighbors(), {}
     no_classes = f"but variant {rule.name!r} has no classes; use --metric heom"
-    refuse(rule.target != "classes", f"--metric hvdm compares categories by classes, {no_classes}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
-        return HVDM(nominal=table.categorical).fit(table.X, table.y).neighbors(), {}
+    unsuited = args.metric == "hvdm" and rule.target != "classes"
+    refuse(unsuited, f"--metric hvdm compares categories by classes, {no_classes}")
+    return table.fitted(args.metric).neighbors(), {}

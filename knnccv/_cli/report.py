@@ -17,8 +17,6 @@ from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""
-SECTIONS = ("data", "tuned", "scores", "settings", "learning", "classes", "items", "ties", "regression")
-"""The sections of the page with a conclusion."""
 TITLES = {"learning": "More data", "items": "Samples"}
 """Their names on the terminal, where they are others."""
 
@@ -77,7 +75,7 @@ def lines(found: dict[str, Any], out: Path | None) -> Lines:
     if out is not None:
         yield "Report", str(out)
     width = max(NARROWEST, min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)) - 12
-    for section in SECTIONS:
+    for section in reporting.SECTIONS[:-1]:  # without the method
         title = TITLES.get(section, section.capitalize())
         if found[section] is not None and found[section]["conclusion"]:
             texts = [found[section]["conclusion"], *found[section].get("warnings", ())]

@@ -12,8 +12,8 @@ from typing import Any
 from .._base.refusals import need, refuse
 from ..designs import LeaveGroupsOut, as_design
 from ..neighbors import Neighbors
-from ..reporting import Table
-from .data import MIXED_METRICS, Problem
+from ..reporting import MIXED, Table
+from .data import Problem
 
 REGRESSION = {"regression", "weighted_regression"}
 SERVED = {"nn", "knn", *REGRESSION, "weighted"}
@@ -29,7 +29,7 @@ def check_scorings(args: argparse.Namespace) -> None:
     refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
     both = args.per_class is not None and args.test is not None
     refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
-    mixed = args.metric in MIXED_METRICS and args.groups is not None and args.leave_out not in (None, 1)
+    mixed = args.metric in MIXED and args.groups is not None and args.leave_out not in (None, 1)
     several = f"take a metric of numbers, or leave out --leave-out {args.leave_out}"
     refuse(mixed, f"{several}: --scoring with --metric {args.metric} leaves one group out")
 
@@ -52,7 +52,7 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
     from ..reporting import OtherGroups
     from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
 
-    name, given, mixed = problem.rule.name, problem.given, args.metric in MIXED_METRICS
+    name, given, mixed = problem.rule.name, problem.given, args.metric in MIXED
     how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
     if args.p is not None:
         how["p"] = args.p

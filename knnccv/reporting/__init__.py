@@ -20,11 +20,13 @@ from ._page import need_page as need_page
 from ._reading import Choice as Choice
 from ._reading import read_table
 from ._reading import table_in as table_in
+from ._report import SECTIONS as SECTIONS
 from ._report import Question as Question
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
 from ._study import OtherGroups as OtherGroups
+from ._table import MIXED as MIXED
 from ._table import Table as Table
 
 __all__ = ["Report", "read_table", "report", "scaled"]

@@ -17,7 +17,7 @@ from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
 from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
-from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
+from ..neighbors.hvdm import HVDM
 from ._effort import (
     DEPTH_OF_GROUPS,
     Effort,
@@ -27,11 +27,8 @@ from ._effort import (
     subsampled,
     tie_size,
 )
-from ._table import Table
+from ._table import MIXED, Table
 from ._text import SCALED, Cut, metric_name, score_text
-
-MIXED = {"heom": HEOM, "hvdm": HVDM}
-"""Metrics of mixed tables, which scale by themselves."""
 
 TOL = 1e-12
 """The tolerance of `knnccv.complete_cv`."""
@@ -157,9 +154,7 @@ class Study:
         if (scaling, metric) not in self.lists:
             table = self.table
             if metric in MIXED:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", IdentifierWarning)  # a note on the column reports it
-                    fitted = MIXED[metric](nominal=table.categorical.tolist()).fit(table.X, table.y)
+                fitted = table.fitted(metric)
                 found = fitted.neighbors()
                 if self.groups is not None and isinstance(fitted, HVDM):
                     found = fitted.neighbors(groups=self.groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import reprlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -15,17 +16,10 @@ from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, s
 from .._base.typing import Array
 from .._base.validation import check_choice
 from ..designs import LeaveGroupsOut
-from ..neighbors.hvdm import (
-    NUMBERS,
-    Columns,
-    as_array,
-    as_numbers,
-    check_bounded,
-    chosen_columns,
-    factorized,
-    is_frame,
-)
+from ..neighbors import hvdm
 
+MIXED: dict[str, type[hvdm.HEOM] | type[hvdm.HVDM]] = {"heom": hvdm.HEOM, "hvdm": hvdm.HVDM}
+"""Metrics of mixed tables, which scale by themselves; the others measure numbers."""
 TASKS = ("classification", "regression")
 NEITHER: dict[str, tuple[type, ...]] = {
     "dates or times": (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64),
@@ -128,11 +122,11 @@ class Table:
         X = np.empty((len(columns[0]), len(columns)))
         for j, (column, name, category) in enumerate(zip(columns, names, is_category, strict=True)):
             if category:
-                codes, _ = factorized(column, f"column {name!r}")
+                codes, _ = hvdm.factorized(column, f"column {name!r}")
                 X[:, j] = np.where(codes < 0, np.nan, codes)
             else:
-                X[:, j] = as_numbers(column, f"column {name!r}")
-                check_bounded(X[:, j], column, f"column {name!r}")
+                X[:, j] = hvdm.as_numbers(column, f"column {name!r}")
+                hvdm.check_bounded(X[:, j], column, f"column {name!r}")
         mask = np.array(is_category, bool)
         return cls(X, y, tuple(names), mask, tuple(columns), np.arange(len(X)), **more)
 
@@ -171,6 +165,12 @@ class Table:
         low = np.min(self.X, axis=0, initial=np.inf, where=~np.isnan(self.X))
         high = np.max(self.X, axis=0, initial=-np.inf, where=~np.isnan(self.X))
         return np.asarray(low >= high)
+
+    def fitted(self, metric: str) -> hvdm.HEOM | hvdm.HVDM:
+        """One of the distances `MIXED`, fitted to the table."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", hvdm.IdentifierWarning)  # a note on the column reports it
+            return MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
 
     def rows(self, index: int) -> list[str]:
         """The cells of a row as text; a missing value is empty."""
@@ -254,34 +254,32 @@ def read_input(
     if isinstance(X, (str, PathLike)):
         msg = f"X must be a table of shape (n_items, n_features), got the text {X!r}; read the file first"
         raise TypeError(msg)
-    table = Columns(X)
-    names = _names(feature_names, table)
-    given = [table.given(j) for j in range(table.n_columns)]
-    mask = chosen_columns("categorical", categorical, names, table.n_columns)
-    mask |= [table.is_category(j) for j in range(table.n_columns)]
-    for j, (column, name) in enumerate(zip(given, names, strict=True)):
-        mask[j] = mask[j] or _holds_names(column, name)
+    known, columns = hvdm.columns_of(X)
+    names = _names(feature_names, known, len(columns))
+    mask = hvdm.chosen_columns("categorical", categorical, names, len(columns))
+    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
+        mask[j] = mask[j] or column.is_category or _holds_names(column.values, name)
     return Table.of(
-        given,
+        [column.values for column in columns],
         names,
         mask,
-        _labels(y, table.n_items),
+        _labels(y, len(columns[0].values)),
         target_name=getattr(y, "name", None),
         groups=groups.to_numpy() if hasattr(groups, "to_numpy") else groups,
-        labels=tuple(X.columns) if is_frame(X) else None,
-        converting=("X = X.to_pandas()",) if table.converted else (),
+        labels=tuple(X.columns) if hvdm.is_frame(X) else None,
+        converting=("X = X.to_pandas()",) if hasattr(X, "to_pandas") and not hvdm.is_frame(X) else (),
     )
 
 
-def _names(feature_names: Sequence[str] | None, table: Columns) -> tuple[str, ...]:
+def _names(feature_names: Sequence[str] | None, known: Any, n_columns: int) -> tuple[str, ...]:
     if feature_names is None:
-        return tuple(map(str, table.names or (f"x{j}" for j in range(table.n_columns))))
+        return tuple(map(str, known or (f"x{j}" for j in range(n_columns))))
     if isinstance(feature_names, str):
         msg = f"feature_names must be a sequence of names, got {feature_names!r}"
         raise TypeError(msg)
     names = tuple(map(str, feature_names))
-    if len(names) != table.n_columns:
-        msg = f"feature_names must have {table.n_columns} names, one for each column, got {len(names)}"
+    if len(names) != n_columns:
+        msg = f"feature_names must have {n_columns} names, one for each column, got {len(names)}"
         raise ValueError(msg)
     return names
 
@@ -298,12 +296,12 @@ def _holds_names(column: Array, name: str) -> bool:
                 "categorical="
             )
             raise TypeError(msg)
-    return not all(isinstance(value, NUMBERS) for value in known)
+    return not all(isinstance(value, hvdm.NUMBERS) for value in known)
 
 
 def _labels(y: Any, n_items: int) -> Array:
     """The target as an array, without missing values."""
-    values = as_array(y)
+    values = hvdm.as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

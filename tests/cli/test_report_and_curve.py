@@ -20,10 +20,8 @@ from command_line import (
     X,
     csv,
     elsewhere,
-    excel,
     knnccv,
     numbers,
-    parquet,
     run,
     scaled,
     table,
@@ -84,11 +82,6 @@ def test_mixed_tables_are_read_with_their_categories():
         assert found[1:] == [kind, str(code)]
     read = table(MIXED, "--target label --drop kind --drop code")
     assert (read.X.dtype, read.categorical) == (np.float64, [])
-    frame = pd.DataFrame(CELLS, columns=["x", "kind", "code"]).assign(label=LABEL)
-    for blob, options in ((parquet(frame), ""), (excel(other=ROWS, rows=frame), "--sheet rows")):
-        read = table(blob, f"--target label {options}")
-        assert (read.y.tolist(), read.categorical) == (LABEL, [1])
-        assert [row[1] for row in read.X.tolist()] == [cells[1] for cells in CELLS]
 
 
 @mock.patch("knnccv.reporting.report_on", return_value=FewWords())

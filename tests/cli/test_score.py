@@ -333,28 +333,6 @@ def test_what_is_not_defined_is_told():
     assert "every split" not in text
 
 
-def test_the_majority_class_is_beside_an_accuracy():
-    """Options, the share of the weight, and which class."""
-    for options, share, which in (
-        ("--variant nn --cv 4", 8 / 12, "'a', the largest class"),
-        ("--variant nn --train-size 0.5", 8 / 12, "'a', the largest class"),
-        ("--variant nn --per-class a=6,b=1", 3 / 5, "'b', the class of most weight"),  # 2 of a, 3 of b
-        ("--variant nn --average class", 1 / 2, "'a', the largest class"),
-        ("--variant nn --priors a=0.1,b=0.9", 0.9, "'b', the class of most weight"),
-        ("--variant nn --parameter loss=[[0,1],[2,0]]", None, ""),
-        ("--variant rank --rank 1", None, ""),
-    ):
-        question = f"score t.csv --target label --repeats 0 {options}"
-        found = numbers(question, PLAIN)["baseline"]
-        shown = [line for line in knnccv(question, PLAIN).splitlines() if line.startswith("Baseline")]
-        if share is None:
-            assert (found, shown) == (None, [])
-            continue
-        assert found["score"] == pytest.approx(share, rel=1e-14)
-        assert (found["name"], found["explanation"]) == ("largest class", f"always answers {which}")
-        assert shown == [f"Baseline       {100 * share:.4f} %  (always answers {which})"]
-
-
 @pytest.mark.slow
 def test_the_baseline_is_that_of_the_report():
     mine = numbers("score t.csv --target label --variant nn --cv 4", PLAIN)["baseline"]

@@ -138,6 +138,14 @@ class Check:
             self.near(entry), self.y, self.rule, Subsample(size) if size else self.design, **options
         )
 
+    def surface(self, curve, average):
+        """The scores of a curve, which has the same."""
+        asked = curve["n_neighbors"], [self.size], self.rule
+        direct = surface(self.near(curve), self.y, *asked, average=average)
+        # Lists that are kept are summed up in another order.
+        assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-13)
+        return direct
+
     @cached_property
     def result(self):
         return self.score(self.best)
@@ -173,30 +181,24 @@ class Check:
             assert each == {"label": str(label), "n_items": n, "share": n / len(y)}
 
     def check_scores(self):
-        scores = self.scores
+        scores, halves = self.scores, {"n_halvings": self.n_halvings}
         results = {name: self.score(scores[name]) for name in ("best", "default")}
+        n_runs = self.noted("The scatter of one split comes from ", 5000)
         for name, result in results.items():
             entry = scores[name]
             for field in ("score", "error_bound", "log10_n_train_sets"):
                 assert entry[field] == getattr(result, field), (name, field)
-            n_runs = self.noted("The scatter of one split comes from ", None)
-            if not isinstance(self.design, Subsample):
-                assert entry["split_std"] is None
-            elif n_runs is None:
-                assert entry["split_std"] == float(result.split_std())
-            else:
-                assert entry["split_std"] == float(result.split_std(n_runs))
-            if entry["no_interval"] is None:
-                low, high = result.confidence_interval(n_halvings=self.n_halvings)
+            assert entry["split_std"] == (float(result.split_std(n_runs)) if self.named is None else None)
+            assert (entry["interval"] is None) == (entry["no_interval"] is not None)
+            if entry["interval"] is not None:
+                low, high = result.confidence_interval(**halves)
                 expected = {"low": low, "high": high, "confidence_level": 0.95}
                 # Lists that are kept are summed up in another order.
                 assert entry["interval"] == pytest.approx(expected, rel=1e-12)
-                error = float(result.standard_error(self.n_halvings))
+                error = float(result.standard_error(**halves))
                 assert entry["standard_error"] == pytest.approx(error, rel=1e-12, nan_ok=True)
-            else:
-                assert entry["interval"] is None
         if scores["difference"] is not None:
-            found = knnccv.compare(results["best"], results["default"], n_halvings=self.n_halvings)
+            found = knnccv.compare(*results.values(), **halves)
             low, high = found.confidence_interval()
             expected = {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
             expected = {name: value if math.isfinite(value) else None for name, value in expected.items()}
@@ -205,12 +207,13 @@ class Check:
         assert nearest["score"] == self.score(self.best, 1).score
         named = np.array([self.best["score"], scores["default"]["score"], simple["score"]])
         self.said("scores", *(np.sqrt(named) if self.is_regression else named))
-        if self.is_regression and not isinstance(self.design, Subsample):
-            means = [self.y[self.groups != group].mean() for group in self.groups]
-            assert simple["score"] == pytest.approx(np.square(self.y - means).mean())
-            return
         if self.is_regression:
-            assert simple["score"] == pytest.approx(np.var(self.y, ddof=1) * (1 + 1 / self.size))
+            means = [self.y[self.groups != group].mean() for group in self.groups]
+            of_groups, of_draws = (
+                np.square(self.y - means).mean(),
+                np.var(self.y, ddof=1) * (1 + 1 / self.size),
+            )
+            assert simple["score"] == pytest.approx(of_draws if self.named is None else of_groups)
             return
         _, counts = np.unique(self.y, return_counts=True)
         assert simple["accuracy"] == counts.max() / len(self.y)
@@ -228,30 +231,24 @@ class Check:
 
         for entry in self.scores["scorings"]:
             name, _, positive = entry["name"].partition(" of ")
-            X, kind = scaled(self.X, self.best["scaling"]), neighbors.KNeighborsClassifier
-            rule = kind(self.k, metric=self.best["metric"])
+            X, y = scaled(self.X, self.best["scaling"]), self.y
+            rule = neighbors.KNeighborsClassifier(self.k, metric=self.best["metric"])
+            of_labels = functools.partial(metrics.f1_score, pos_label=type(y[0])(positive or 1))
             if name == "roc_auc":
-                score, how = metrics.roc_auc_score, "predict_proba"
+                score, how, answers_of = metrics.roc_auc_score, "predict_proba", lambda shares: shares[:, 1]
             else:
-                score, how = (
-                    functools.partial(metrics.f1_score, pos_label=type(self.y[0])(positive or 1)),
-                    "predict",
-                )
-            if not isinstance(self.design, Subsample):
-                out = model_selection.LeaveOneGroupOut()
-                answers = model_selection.cross_val_predict(
-                    rule, X, self.y, groups=self.groups, cv=out, method=how
-                )
-                answers = answers if how == "predict" else answers[:, 1]
-                assert entry["score"] == pytest.approx(score(self.y, answers), rel=1e-12)
+                score, how, answers_of = of_labels, "predict", lambda answers: answers
+            if self.named is not None:
+                asked = {"groups": self.groups, "cv": model_selection.LeaveOneGroupOut(), "method": how}
+                answers = answers_of(model_selection.cross_val_predict(rule, X, y, **asked))
+                assert entry["score"] == pytest.approx(score(y, answers), rel=1e-12)
                 continue
-            found = []
-            for train, test in model_selection.ShuffleSplit(
-                300, train_size=self.size, random_state=0
-            ).split(X):
-                answers = getattr(rule.fit(X[train], self.y[train]), how)(X[test])
-                if len(set(self.y[test].tolist())) == 2:
-                    found.append(score(self.y[test], answers if how == "predict" else answers[:, 1]))
+            splits = model_selection.ShuffleSplit(300, train_size=self.size, random_state=0)
+            found = [
+                score(y[test], answers_of(getattr(rule.fit(X[train], y[train]), how)(X[test])))
+                for train, test in splits.split(X)
+                if len(set(y[test].tolist())) == 2
+            ]
             error = math.hypot(np.std(found) / len(found) ** 0.5, entry["std_error"])
             assert abs(entry["score"] - np.mean(found)) < 4 * error
 
@@ -269,15 +266,12 @@ class Check:
         assert settings["subsample"] is None
         scores = []
         for curve in settings["curves"]:
-            how = {"average": self.average}
-            if not isinstance(self.design, Subsample):
+            if self.named is not None:
                 direct = [self.score(curve, k) for k in curve["n_neighbors"]]
                 assert curve["scores"] == [each.score for each in direct]
                 scores += curve["scores"]
                 continue
-            direct = surface(self.near(curve), self.y, curve["n_neighbors"], [self.size], self.rule, **how)
-            # Lists that are kept are summed up in another order.
-            assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-13)
+            direct = self.surface(curve, self.average)
             assert curve["error_bound"] == pytest.approx(direct.error_bound[:, 0].tolist(), rel=1e-9)
             assert curve["n_items"] == len(self.y)
             scores += curve["scores"] if curve["metric"] != "hvdm" else []
@@ -298,9 +292,7 @@ class Check:
         for curve in self.found["settings"]["curves"]:
             curves[curve["scaling"], curve["metric"]] = curve
         for curve in other["curves"]:
-            asked = curve["n_neighbors"], [self.size], self.rule
-            direct = surface(self.near(curve), self.y, *asked, average=average)
-            assert curve["scores"] == pytest.approx(direct.scores[:, 0].tolist(), rel=1e-13)
+            self.surface(curve, average)
             at = curve["n_neighbors"].index(other["n_neighbors"])
             if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"]):
                 assert other["score"] == curve["scores"][at]

@@ -6,7 +6,6 @@ import datetime
 import math
 import pickle
 import warnings
-from decimal import Decimal
 from fractions import Fraction
 
 import naive
@@ -302,57 +301,6 @@ def test_many_values_or_columns_are_compared_one_by_one():
 
 
 BIG = 2**53
-TEXTS = [object, "string", "category", "str", pd.StringDtype("python", na_value=np.nan), "string[pyarrow]"]
-
-
-def codes(X, nominal=None):
-    return learn(X, nominal)[1].codes.tolist()
-
-
-@pytest.mark.parametrize("dtype", TEXTS, ids=str)
-def test_columns_of_text_are_nominal(dtype):
-    table = pd.DataFrame({"a": pd.Series(["x", None, "y", "x"], dtype=dtype), "b": [1, 2, 3, 4]})
-    schema, found = learn(table)
-    assert schema.nominal.tolist() == [True, False]
-    assert schema.names == ("a", "b")
-    assert list(schema.categories[0]) == ["x", "y"]
-    assert found.codes.tolist() == [[1, 0, 2, 1]]
-    assert found.numbers.tolist() == [[1, 2, 3, 4]]
-    (later,) = read(schema, table.iloc[[3, 1]].assign(a=pd.Series(["z", None], index=[3, 1], dtype=dtype)))
-    assert later.codes.tolist() == [[3, 0]]
-
-
-def test_all_kinds_of_missing_values():
-    for missing in (None, math.nan, pd.NA, pd.NaT, np.float32("nan"), Decimal("nan")):
-        rows = [[1.5, "a"], [missing, "b"], [2.5, missing]]
-        for X in (rows, np.array(rows, dtype=object), tuple(map(tuple, rows))):
-            schema, found = learn(X, [1])
-            np.testing.assert_array_equal(found.numbers, [[1.5, math.nan, 2.5]])
-            assert found.codes.tolist() == [[1, 2, 0]]
-            assert list(schema.categories[0]) == ["a", "b"]
-        frame = pd.DataFrame({"n": [1.5, 1, 2.5], "c": ["a", "b", missing]}).astype({"n": object})
-        frame.loc[1, "n"] = missing
-        assert codes(frame) == [[1, 0, 2], [1, 2, 0]]  # a column of objects is nominal
-
-
-def test_nominal_names_columns():
-    table = pd.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 6]})
-    mask = [True, False, True]
-    names = [
-        ["a", "c"],
-        ("a", "c"),
-        np.array(["a", "c"]),
-        pd.Index(["c", "a"]),
-        {"a": 1, "c": 2},
-        [-3, "c"],
-    ]
-    numbers = [[0, 2], [0, -1], np.array([0, 2]), mask, np.array(mask), pd.Series(mask)]
-    for nominal in names + numbers:
-        assert HEOM(nominal=nominal).fit(table).nominal_.tolist() == mask
-    for nominal in numbers:
-        assert HEOM(nominal=nominal).fit(table.to_numpy()).nominal_.tolist() == mask
-
-
 LARGE = {
     "floats": lambda big: [[big, 0.5], [1, 0.5]],
     "ints": lambda big: [[big, 1], [1, 2]],

@@ -111,7 +111,6 @@ def test_a_distance_that_is_fitted_without_each_group_can_be_the_best():
 def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
     X, y, groups = table_of_groups()
     monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
-    monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
     found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
     assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
     assert found["tuned"]["metrics"] == ["heom"]
@@ -235,24 +234,9 @@ class TestOddTables:
         X, y = np.random.default_rng(1).normal(size=(20, 2)), np.arange(20)[:, None] % 2
         numbers(X, y[:, 0], given=(X, y))
 
-    def test_large_tables_state_their_subsamples(self, monkeypatch):
-        monkeypatch.setattr("knnccv.reporting._effort.FEWEST_COMPARED", 300)
-        monkeypatch.setattr("knnccv.reporting._effort.COMPARING", 1.0)
-        found = numbers(*clouds(900, 3), "scores", n_neighbors=[5], max_items=750)
-        assert found["settings"]["subsample"]["n_items"] == 300
-        assert found["settings"]["subsample"]["of"] == found["data"]["n_items"] == 750
-
 
 @pytest.mark.slow
 class TestCode:
-    def test_a_file_is_not_read(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "wine.csv").write_text("x,y\n1,2\n")
-        wine = load_wine()
-        found = quick_report(wine.X, wine.y, n_neighbors=[5], name="wine.csv").to_dict()
-        assert found["name"] == "wine.csv"
-        check_code(found, wine.X, wine.y)
-
     @pytest.mark.parametrize("mixed", [False, True])
     def test_decimals(self, mixed):
         rng = np.random.default_rng(8)

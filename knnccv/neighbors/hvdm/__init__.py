@@ -17,12 +17,12 @@ from ._distances import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 from ._statistics import FAR as FAR
 from ._statistics import Statistics as Statistics
 from ._tables import NUMBERS as NUMBERS
-from ._tables import Columns as Columns
 from ._tables import Table as Table
 from ._tables import as_array as as_array
 from ._tables import as_numbers as as_numbers
 from ._tables import check_bounded as check_bounded
 from ._tables import chosen_columns as chosen_columns
+from ._tables import columns_of as columns_of
 from ._tables import factorized as factorized
 from ._tables import is_frame as is_frame
 

@@ -78,104 +78,53 @@ class Table:
         return int(self.numbers.shape[1])
 
 
-class Columns:
-    """Access to the columns of the user's table.
+class Column(NamedTuple):
+    """A column of the user's table.
 
     Attributes
     ----------
-    names : tuple, or None
-        None if the table has none.
-    n_items, n_columns : int
-        The shape.
+    dtype : Any
+        Its type in the table.
+    values : ndarray
+        As pandas or NumPy converts it; of other libraries numbers, or objects with None for missing values.
+    exact : ndarray
+        The same as objects where that conversion may round or change a value.
+    is_nominal : bool
+        Whether a data frame's column is categorical, text, bool or of objects.
+    is_category : bool
+        Whether it is of a type for categories.
     """
 
-    def __init__(self, X: Any) -> None:
-        if hasattr(X, "tocsr"):
-            msg = "X is a sparse matrix; pass X.toarray()"
-            raise TypeError(msg)
-        self._others = () if is_frame(X) else _columns_of_others(X)
-        if not (self._others or is_frame(X)) and hasattr(X, "to_pandas"):
-            X = X.to_pandas()
-        self._is_frame = is_frame(X)
-        self._source: Any = X if self._is_frame or self._others else as_array(X)
-        self.names = tuple(X.columns) if self._is_frame else tuple(one.name for one in self._others) or None
-        if len(self._source.shape) != 2:
-            msg = f"X must have shape (n_items, n_features), got shape {self._source.shape}"
-            raise ValueError(msg)
-        self.n_items, self.n_columns = self._source.shape
-        if self.n_columns < 1:
-            msg = f"X must have at least 1 feature, got shape {self._source.shape}"
-            raise ValueError(msg)
+    dtype: Any
+    values: Array
+    exact: Array
+    is_nominal: bool = False
+    is_category: bool = False
 
-    def dtype(self, column: int) -> Any:
-        """Return the type of a column."""
-        if self._others:
-            return self._others[column].values.dtype
-        return self._source.dtypes.iloc[column] if self._is_frame else self._source.dtype
-
-    def looks_nominal(self, column: int) -> bool:
-        """Check whether a data frame's column is categorical, text, bool or of objects."""
-        if self._others:
-            return self._others[column].is_nominal
-        if not self._is_frame:
-            return False
-        from pandas.api import types
-
-        dtype = self.dtype(column)
-        # pandas counts bool as numeric; here it is nominal. Dates are neither: see `numbers`.
-        kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
-        return self.is_category(column) or any(is_kind(dtype) for is_kind in kinds)
-
-    def is_category(self, column: int) -> bool:
-        """Check whether a data frame's column is of a type for categories."""
-        if self._others:
-            return self._others[column].is_category
-        return str(self.dtype(column)) == "category"
-
-    @property
-    def converted(self) -> bool:
-        """Whether the table is of another library than pandas, which converts it by `to_pandas`."""
-        return bool(self._others)
-
-    def given(self, column: int) -> Array:
-        """Return a column as pandas or NumPy converts it."""
-        if self._others:
-            return self._others[column].values
-        source = self._source.iloc if self._is_frame else self._source
-        return np.asarray(source[:, column])
-
-    def _values(self, column: int) -> Array:
-        """Return a column, as objects if the conversion of pandas may round or change them."""
-        plain = isinstance(self.dtype(column), np.dtype) and self.dtype(column).kind not in _TIMES
-        if plain or not self._is_frame:
-            return self.given(column)
-        return self._source.iloc[:, column].to_numpy(dtype=object)  # type: ignore[no-any-return]
-
-    def numbers(self, column: int, title: str) -> Array:
-        """Read a column as float64 with NaN for missing values; an error if it holds other values."""
-        dtype = self.dtype(column)
-        if dtype.kind in _TIMES:
+    def numbers(self, title: str) -> Array:
+        """The column as float64 with NaN for missing values; an error if it holds other values."""
+        if self.dtype.kind in _TIMES:
             msg = (
-                f"{title} holds dates or times ({dtype}); pass numbers, such as days since the first, or "
-                "name the column in nominal="
+                f"{title} holds dates or times ({self.dtype}); pass numbers, such as days since the first, "
+                "or name the column in nominal="
             )
             raise TypeError(msg)
-        raw = self._values(column)
-        values = as_numbers(raw, title)
+        values = as_numbers(self.exact, title)
         for at in np.flatnonzero(np.abs(values) >= _EXACT):
-            if isinstance(raw[at], Integral) and abs(int(raw[at])) > _EXACT:
+            given = self.exact[at]
+            if isinstance(given, Integral) and abs(int(given)) > _EXACT:
                 msg = (
-                    f"{title} is {reprlib.repr(int(raw[at]))} in row {at}; integers beyond 2**53 are not "
+                    f"{title} is {reprlib.repr(int(given))} in row {at}; integers beyond 2**53 are not "
                     "exact in float64: name the column in nominal= if its values are identifiers or "
                     "categories"
                 )
                 raise ValueError(msg)
-        check_bounded(values, raw, title)
+        check_bounded(values, self.exact, title)
         return values
 
-    def codes(self, column: int, title: str) -> tuple[Array, list[Hashable]]:
-        """Read a column as codes of its distinct values, -1 for missing ones, and return both."""
-        raw = self._values(column)
+    def codes(self, title: str) -> tuple[Array, list[Hashable]]:
+        """Codes of the distinct values, -1 for missing ones, and the values."""
+        raw = self.exact
         if raw.dtype.kind == "O":
             return factorized(raw, title)
         if raw.dtype.kind in _TIMES:
@@ -189,26 +138,57 @@ class Columns:
         return found, list(values.tolist())
 
 
-class _Column(NamedTuple):
-    """A column of another library than pandas: numbers, or objects with None for missing values."""
+def columns_of(X: Any) -> tuple[tuple[Any, ...] | None, list[Column]]:
+    """The names of the columns of the user's table, None if it has none, and the columns.
 
-    name: str
-    values: Array
-    is_nominal: bool
-    is_category: bool
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no table, or sparse.
+    """
+    if hasattr(X, "tocsr"):
+        msg = "X is a sparse matrix; pass X.toarray()"
+        raise TypeError(msg)
+    names, columns = _of_others(X)
+    if not columns and hasattr(X, "to_pandas") and not is_frame(X):
+        X = X.to_pandas()
+    table = X if columns or is_frame(X) else as_array(X)
+    if len(table.shape) != 2:
+        msg = f"X must have shape (n_items, n_features), got shape {table.shape}"
+        raise ValueError(msg)
+    if table.shape[1] < 1:
+        msg = f"X must have at least 1 feature, got shape {table.shape}"
+        raise ValueError(msg)
+    if columns:
+        return tuple(names), columns
+    if is_frame(X):
+        return tuple(X.columns), [_of_pandas(X.iloc[:, j]) for j in range(X.shape[1])]
+    return None, [Column(table.dtype, column, column) for column in table.T]
 
 
-def _columns_of_others(X: Any) -> tuple[_Column, ...]:
+def _of_pandas(series: Any) -> Column:
+    from pandas.api import types
+
+    dtype, values = series.dtype, np.asarray(series)
+    is_category = str(dtype) == "category"
+    # pandas counts bool as numeric; here it is nominal. Dates are neither: see `Column.numbers`.
+    kinds = types.is_bool_dtype, types.is_object_dtype, types.is_string_dtype
+    is_nominal = is_category or any(is_kind(dtype) for is_kind in kinds)
+    plain = isinstance(dtype, np.dtype) and dtype.kind not in _TIMES
+    return Column(
+        dtype, values, values if plain else series.to_numpy(dtype=object), is_nominal, is_category
+    )
+
+
+def _of_others(X: Any) -> tuple[list[str], list[Column]]:
     """The columns of a table of polars, PyArrow, …; none if `X` is no such table."""
-    if not hasattr(X, "to_pandas"):
-        return ()
+    names, columns = list[str](), list[Column]()
+    if is_frame(X) or not hasattr(X, "to_pandas"):
+        return names, columns
     import narwhals
 
     frame = narwhals.from_native(X, eager_only=True, pass_through=True)
-    if frame is X:
-        return ()
-    found = []
-    for column in frame.iter_columns():
+    for column in () if frame is X else frame.iter_columns():
         kind = column.dtype
         # Integers with missing values would be rounded.
         if kind.is_float() or (kind.is_integer() and "128" not in str(kind) and not column.null_count()):
@@ -217,8 +197,9 @@ def _columns_of_others(X: Any) -> tuple[_Column, ...]:
             values = np.fromiter(column.to_list(), object, len(column))
         is_nominal = not (kind.is_numeric() or kind.is_temporal())
         is_category = isinstance(kind, (narwhals.Categorical, narwhals.Enum))
-        found.append(_Column(column.name, values, is_nominal, is_category))
-    return tuple(found)
+        names.append(column.name)
+        columns.append(Column(values.dtype, values, values, is_nominal, is_category))
+    return names, columns
 
 
 def is_frame(X: Any) -> bool:
@@ -241,10 +222,10 @@ def learn(X: Any, nominal: Any = None) -> tuple[Schema, Table]:
     ValueError, TypeError
         If a numeric column holds other values than numbers, or an entry of `nominal` matches no column.
     """
-    columns = Columns(X)
-    mask = chosen_columns("nominal", nominal, columns.names, columns.n_columns)
-    mask |= [columns.looks_nominal(j) for j in range(columns.n_columns)]
-    unread = Schema(mask, columns.names, ({},) * int(mask.sum()))
+    names, columns = columns_of(X)
+    mask = chosen_columns("nominal", nominal, names, len(columns))
+    mask |= [column.is_nominal for column in columns]
+    unread = Schema(mask, names, ({},) * int(mask.sum()))
     categories, (table,) = _read(unread, [columns])
     return replace(unread, categories=categories), table
 
@@ -258,33 +239,33 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
         If the number, names or order of the columns differ, or a numeric column holds other values than
         numbers.
     """
-    given = [Columns(X) for X in tables]
-    for columns in given:
-        if columns.n_columns != len(schema.nominal):
+    given = []
+    for names, columns in map(columns_of, tables):
+        if len(columns) != len(schema.nominal):
             msg = (
-                f"X has {columns.n_columns} features, but the distance was fitted with "
+                f"X has {len(columns)} features, but the distance was fitted with "
                 f"{len(schema.nominal)} features"
             )
             raise ValueError(msg)
-        _check_names(columns.names, schema.names)
+        _check_names(names, schema.names)
+        given.append(columns)
     return _read(schema, given)[1]
 
 
-def _read(schema: Schema, given: list[Columns]) -> tuple[tuple[dict[Hashable, int], ...], list[Table]]:
+def _read(schema: Schema, given: list[list[Column]]) -> tuple[tuple[dict[Hashable, int], ...], list[Table]]:
     """Return the known values and the new ones of every nominal column, and the tables."""
     titles = [f"X[:, {schema.title(j)}]" for j in range(len(schema.nominal))]
     numeric, nominal = np.flatnonzero(~schema.nominal).tolist(), np.flatnonzero(schema.nominal).tolist()
-    tables = [
-        Table(np.empty((len(numeric), one.n_items)), np.empty((len(nominal), one.n_items), np.int32))
-        for one in given
-    ]
-    for columns, table in zip(given, tables, strict=True):
-        for at, j in enumerate(numeric):
-            table.numbers[at] = columns.numbers(j, titles[j])
+    tables = []
+    for columns in given:
+        numbers = [columns[j].numbers(titles[j]) for j in numeric]
+        n_items = len(columns[0].values)
+        codes = np.empty((len(nominal), n_items), np.int32)
+        tables.append(Table(np.array(numbers).reshape(len(numeric), n_items), codes))
     every: tuple[dict[Hashable, int], ...] = tuple(dict(known) for known in schema.categories)
     for at, j in enumerate(nominal):
         for columns, table in zip(given, tables, strict=True):
-            found, values = columns.codes(j, titles[j])
+            found, values = columns[j].codes(titles[j])
             _warn_about_types(schema.title(j), schema.categories[at], values)
             place = np.array([-1, *(every[at].setdefault(value, len(every[at])) for value in values)])
             table.codes[at] = place[found + 1] + 1
