@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 
@@ -23,3 +24,30 @@ def need(package: str, extra: str, what: str) -> Any:
     except ImportError as error:
         msg = f'{what}: pip install "knnccv[{extra}]"'
         raise ImportError(msg) from error
+
+
+def loaded_with_sklearn(
+    home: dict[str, Any], module: str, *names: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package with estimators, which are loaded when first used.
+
+    Parameters
+    ----------
+    home : dict
+        ``globals()`` of the package.
+    module : str
+        The module of the estimators, which needs scikit-learn.
+    names : str
+        The estimators.
+    """
+    package = home["__name__"]
+
+    def load(name: str) -> Any:
+        if name not in names:
+            msg = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        need("sklearn", "sklearn", f"{package} needs scikit-learn")
+        home[name] = getattr(importlib.import_module(module, package), name)
+        return home[name]
+
+    return load, lambda: sorted({*home, *home["__all__"]})

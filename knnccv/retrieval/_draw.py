@@ -338,44 +338,39 @@ def check_groups(problem: Problem, jackknife: Any, n_groups: Any) -> int:
     return most
 
 
-def draw_groups(
-    identities: Array, queried: Array, counts: Array, fixed: Array, n_groups: int
-) -> IdentityGroups:
+def groups_of(draw: Draw, valid: Array, n_groups: int) -> IdentityGroups:
     """Groups of identities, random but always the same; one identity each if there are few.
 
-    Identities with scored queries are dealt first, the others after them, so that every group has its share
-    of both.
-
-    Parameters
-    ----------
-    identities : ndarray of shape (n_identities,)
-        All identities of the gallery, sorted.
-    queried : bool ndarray
-        Whether the identity has scored queries.
-    counts : int64 ndarray
-        Number of its gallery items that some scored query may find.
-    fixed : bool ndarray
-        Whether these are in every gallery.
-    n_groups : int
+    Identities are left out if they have scored queries, or gallery items that a scored query may find and
+    that are not in every gallery anyway. Those with scored queries are dealt first, the others after them,
+    so that every group has its share of both.
 
     Raises
     ------
     ValueError
         If fewer than 3 identities have scored queries.
     """
+    problem, pool, identities = draw.problem, draw.pool, draw.problem.identities
+    found = np.ones(problem.near.n_gallery, np.bool_)
+    if problem.masks or problem.near.same is not None:
+        found[:] = False
+        for rows in draw.blocks(ROWS):
+            found |= ~draw.removed(*rows)[0][valid[slice(*rows)]].all(axis=0)
+    n = len(identities)
+    counts = np.bincount(pool.owner[found], minlength=n)
+    sure = np.bincount(pool.owner[found & pool.always[pool.stratum]], minlength=n)
+    queried = np.bincount(problem.codes[valid], minlength=n) > 0
     if queried.sum() < FEWEST:
         msg = (
             f'jackknife="identity" needs scored queries of at least {FEWEST} identities, got '
             f"{int(queried.sum())}"
         )
         raise ValueError(msg)
-    kept = queried | ((counts > 0) & ~fixed)
-    _warn_of_distractors(identities, counts, kept & ~queried)
-    rng = np.random.default_rng(0)
-    order = np.concatenate(
-        [rng.permutation(np.flatnonzero(queried)), rng.permutation(np.flatnonzero(kept & ~queried))]
-    )
-    of = np.full(len(identities), -1, np.int64)
+    only_found = ~queried & (counts > sure)
+    _warn_of_distractors(identities, counts, only_found)
+    kept, rng = queried | only_found, np.random.default_rng(0)
+    order = np.concatenate([rng.permutation(np.flatnonzero(some)) for some in (queried, only_found)])
+    of = np.full(n, -1, np.int64)
     of[order] = np.arange(len(order)) % min(n_groups, len(order))
     if len(order) <= n_groups:
         of[kept] = np.arange(len(order))
@@ -399,26 +394,6 @@ def _warn_of_distractors(identities: Array, counts: Array, only: Array) -> None:
         warnings.warn(msg, InferenceWarning, stacklevel=callers_level())
 
 
-def groups_of(draw: Draw, valid: Array, n_groups: int) -> IdentityGroups:
-    """The groups of identities of a problem.
-
-    Identities are left out if they have scored queries, or gallery items that a scored query may find and
-    that are not in every gallery anyway.
-    """
-    problem, pool = draw.problem, draw.pool
-    found = np.ones(problem.near.n_gallery, np.bool_)
-    if problem.masks or problem.near.same is not None:
-        found[:] = False
-        for rows in draw.blocks(ROWS):
-            found |= ~draw.removed(*rows)[0][valid[slice(*rows)]].all(axis=0)
-    n = len(problem.identities)
-    owner = pool.identity[pool.stratum]
-    counts = np.bincount(owner[found], minlength=n)
-    sure = np.bincount(owner[found & pool.always[pool.stratum]], minlength=n)
-    queried = np.bincount(problem.codes[valid], minlength=n) > 0
-    return draw_groups(problem.identities, queried, counts, sure == counts, n_groups)
-
-
 def scores_without(
     draw: Draw, weights: Array, groups: IdentityGroups, n_jobs: int | None
 ) -> dict[str, Array]:
@@ -439,7 +414,7 @@ def scores_without(
     n_groups = len(groups.sizes)
     of = np.full(len(problem.identities), -1, np.int64)
     of[np.searchsorted(problem.identities, groups.identities)] = groups.groups
-    of_items = of[pool.identity[pool.stratum]]
+    of_items = of[pool.owner]
     of_queries = np.where(problem.codes >= 0, of[problem.codes], -1)
     blocks = draw.blocks(ROWS)
     sums = np.zeros((len(blocks), n_groups, draw.plan.n_columns))

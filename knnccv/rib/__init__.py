@@ -14,9 +14,9 @@ IJCNN'99.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._base.refusals import need
+from .._base.refusals import loaded_with_sklearn
 from ._votes import cvc_score, lcv_score, loo_votes, vote_weights
 
 if TYPE_CHECKING:
@@ -25,16 +25,4 @@ if TYPE_CHECKING:
 __all__ = ["RIBClassifier", "cvc_score", "lcv_score", "loo_votes", "vote_weights"]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "RIBClassifier":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    need("sklearn", "sklearn", "knnccv.rib needs scikit-learn")
-    from ._classifier import RIBClassifier
-
-    globals()[name] = RIBClassifier
-    return RIBClassifier
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loaded_with_sklearn(globals(), "._classifier", "RIBClassifier")

@@ -17,10 +17,9 @@ whole procedure: they repeat the choice within every training set.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._base.refusals import need
+from .._base.refusals import loaded_with_sklearn
 from ._condense import Condensed, condense
 from ._condense_runs import CondensedCV, condensed_cv
 from ._honest import FeatureSelection, WeightSearch
@@ -28,8 +27,6 @@ from ._search import search_weights, select_features
 
 if TYPE_CHECKING:
     from ._estimators import Condense, FeatureSelector, FeatureWeights
-
-_ESTIMATORS = ("Condense", "FeatureSelector", "FeatureWeights")
 
 __all__ = [
     "Condense",
@@ -46,15 +43,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ESTIMATORS:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    need("sklearn", "sklearn", f"knnccv.selection.{name} needs scikit-learn")
-    value = getattr(importlib.import_module("._estimators", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loaded_with_sklearn(
+    globals(), "._estimators", "Condense", "FeatureSelector", "FeatureWeights"
+)

@@ -9,10 +9,9 @@ are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ._estimators import needs_sklearn as needs_sklearn  # with `as`: for the packages above
+from .._base.refusals import loaded_with_sklearn
 from ._expected_score import ccv_scorer, expected_score
 from ._expected_score import scores_of as scores_of
 from ._request import ExpectedScore
@@ -33,13 +32,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    needs_sklearn()
-    return getattr(importlib.import_module("._cv_estimators", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loaded_with_sklearn(
+    globals(), "._cv_estimators", "KNeighborsClassifierCV", "KNeighborsRegressorCV"
+)

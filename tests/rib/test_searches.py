@@ -8,13 +8,10 @@ import naive_rib
 import numpy as np
 import pytest
 from seeds import over_seeds, seeds
-from sklearn.datasets import load_iris, load_wine
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from knnccv import Neighbors
 from knnccv.neighbors.hvdm import IdentifierWarning
-from knnccv.rib import RIBClassifier, lcv_score, loo_votes
+from knnccv.rib import RIBClassifier
 
 NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours
 
@@ -65,32 +62,6 @@ def agrees(rib, lists, y, setting, vote_ties="nearest"):
     assert rib.lcv_ == right / len(y)
     assert rib.confidence_ == pytest.approx(confidence, abs=1e-11)
     assert rib.cvc_ == pytest.approx(naive_rib.cvc_of_all(right, confidence, len(y)), abs=1e-11)
-
-
-@pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_majority_votes_are_those_of_scikit_learn(load):
-    """All samples agree, except for some whose k-th and next neighbor tie: its k-d tree uses either."""
-    X, y = load(return_X_y=True)
-    near = Neighbors.from_data(X)
-    distances = near.kneighbors(31)[1]
-    n_differing = 0
-    for k in (1, 2, 3, 8, 30):
-        votes = loo_votes(near, y, k)
-        rib = RIBClassifier(
-            "euclidean",
-            search=None,
-            kernel="majority",
-            n_neighbors=k,
-            vote_ties="smallest",
-            max_k=1 + k % 3,
-        ).fit(X, y)
-        assert rib.lcv_ == lcv_score(y, votes)
-        assert as_setting(rib.best_params_) == (k, "majority", None, None)
-        tied = np.isclose(distances[:, k - 1], distances[:, k], rtol=1e-12, atol=0)
-        differing = KNeighborsClassifier(k).fit(X, y).predict(None) != votes.argmax(axis=1)
-        assert not differing[~tied].any()
-        n_differing += differing.sum()
-    assert n_differing <= (0 if load is load_wine else 12)
 
 
 @over_seeds(6)

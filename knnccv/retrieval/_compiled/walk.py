@@ -113,8 +113,8 @@ def meet(row, out, code, pool, fair, found, q):
         strata.draws[s] = size if pool.shots == 0 or pool.always[s] else min(pool.shots, size)
     for s in family:
         relevant += strata.draws[s]
-    kept, values = np.empty(len(row), np.int32), np.empty(len(row))
-    n = _not_behind(row, out, code, edges[n_groups - 1], slack, pool.owner, kept, values, found.means[q])
+    kept, values, found.means[q, 1] = _not_behind(row, out, pool.owner, code, edges[n_groups - 1], slack)
+    n = len(kept)
     place = np.zeros(n, np.int32)
     _fill_slots(values, edges[:n_groups], place)
     events, items = np.zeros(2 * n_groups + 3, np.int64), np.empty(n, np.int32)
@@ -158,12 +158,12 @@ def _fill_slots(values, edges, place):
 
 
 @inner
-def _not_behind(row, out, code, last, slack, owner, kept, values, means):
-    """List the wrong items that are not behind the last own one, and average the wrong ones' distances.
+def _not_behind(row, out, owner, code, last, slack):
+    """The wrong items that are not behind the last own one, their values, and the mean of all wrong ones.
 
     Values are less by the slack, so that an item close behind an own one counts as close before it.
     """
-    n, n_wrong = 0, 0
+    kept, values, n, n_wrong = np.empty(len(row), np.int32), np.empty(len(row)), 0, 0
     sums = np.zeros(8)  # whose additions need not wait for each other
     for i in range(len(row)):
         is_wrong = (not out[i]) & (owner[i] != code)
@@ -171,8 +171,7 @@ def _not_behind(row, out, code, last, slack, owner, kept, values, means):
         n += is_wrong & (row[i] - slack <= last)
         n_wrong += is_wrong
         sums[i & 7] += row[i] * is_wrong
-    means[1] = sums.sum() / max(n_wrong, 1)
-    return n
+    return kept[:n], values[:n], sums.sum() / max(n_wrong, 1)
 
 
 @inner
