@@ -12,10 +12,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ._answer import ExpectedScore
 from ._estimators import needs_sklearn as needs_sklearn  # with `as`: for the packages above
 from ._expected_score import ccv_scorer, expected_score
 from ._expected_score import scores_of as scores_of
-from ._request import ExpectedScore
 from ._scoring import named_scorings as named_scorings
 from ._scoring import neighbors_rule as neighbors_rule
 from ._splitters import WholeData

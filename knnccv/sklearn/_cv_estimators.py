@@ -31,6 +31,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.compat import fitted_samples, fitted_targets
 from .._base.typing import Array
 from .._base.validation import as_reals, check_choice, check_integer
 from .._core.driver import InexactError
@@ -38,17 +39,18 @@ from .._core.luck.inference import InferenceWarning
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
+from ._answer import ExpectedScore
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
-from ._expected_score import answer_of, ccv_scorer, expected_score, request_of
-from ._request import ExpectedScore, Request
-from ._runs import sample
+from ._expected_score import ccv_scorer, expected_score, request_of, ways_of
+from ._request import Request
+from ._runs import plain_runs
 from ._scoring import is_costs, several
+from ._ways import first_score
 
 CHOICES = ("best", "one-standard-error")
 MOST_NEIGHBORS = 30
 FOLDS = 5
-N_REPEATS = 20
 SLACK = 4e-12
 """Scores that differ by less, relative to the largest, are equal: the error of two of them."""
 
@@ -161,7 +163,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
                 rules = [self._estimator(metric, k, None, weight, p) for k in ks]
                 asked = [request_of(scorer, replace(prepared, estimator=one), X, target) for one in rules]
                 asked = [replace(one, searched=tuple(ks), drawn=asked[0].drawn) for one in asked]
-                at_once = scores_at_once(asked[int(np.argmax(ks))], scorer.scoring, ks)
+                at_once = scores_at_once(asked[int(np.argmax(ks))], ks)
                 if at_once is not None:
                     table[0, m, :, q, s, w] = at_once
                     continue
@@ -217,7 +219,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _of_best(self, question: str) -> Any:
         """The luck of the data: a method of the expected score of the fitted rule, on its samples."""
         last = self._last()
-        X, y = last._fit_X, last.classes_[last._y] if isinstance(self, ClassifierMixin) else last._y
+        X, y = fitted_samples(last), fitted_targets(last)
         scorer = self._scorer(len(y))
         found = _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
         groups = None if isinstance(self.cv, LeaveGroupsOut) else self._groups  # these have groups
@@ -470,9 +472,7 @@ def _column(values: list[Any]) -> Any:
 def _answer(scorer: ccv_scorer, request: Request) -> ExpectedScore:
     """The score that a scorer gives, or the mean of runs of scikit-learn where knnccv has none."""
     try:
-        return answer_of(scorer, request)
+        return first_score(request, (*ways_of(scorer), plain_runs))
     except InexactError as error:
-        if isinstance(request.cv, Design):
-            msg = f"pass a splitter of scikit-learn as cv: {request.cv!r} has no score, as {error}"
-            raise ValueError(msg) from error
-        return sample(request, scorer.scoring, N_REPEATS, str(error))
+        msg = f"pass a splitter of scikit-learn as cv: {request.cv!r} has no score, as {error}"
+        raise ValueError(msg) from error
