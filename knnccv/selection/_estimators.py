@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.compat import at_rows
 from .._base.typing import Array
 from .._base.validation import check_integer
 from ..kernel import Variant
@@ -358,7 +358,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y_resampled : of the type of y, of shape (n_prototypes,)
         """
         self.fit(X, y)
-        return _safe_indexing(X, self.sample_indices_), _safe_indexing(y, self.sample_indices_)
+        return at_rows(X, self.sample_indices_), at_rows(y, self.sample_indices_)
 
     def predict(self, X: Any) -> Array:
         """Predict the class with most votes among the nearest prototypes of every row.

@@ -1,4 +1,4 @@
-"""Expected scores by random runs, for scorings that are no means over samples: `score_by_runs`.
+"""Expected scores by random runs, for scorings that are no means over samples: `random_runs`.
 
 Unweighted votes are counted for hundreds of runs at once, and scorings that are functions of these tables
 are computed from them. Otherwise the nearest training samples are listed run by run, and their predictions
@@ -10,222 +10,41 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._base.labels import EncodedLabels
+from .._base.compat import read_scorer
 from .._base.parallel import counted
 from .._base.typing import Array
-from .._core.driver import (
-    InexactError,
-    Pool,
-    ScoringProblem,
-    all_lists,
-    block_scorer,
-    first_depth,
-    validate_problem,
-)
-from .._core.luck.runs import NEITHER, Runs, draw_planes, from_pool, nearest_in_runs, pack
-from .._core.luck.scorings import TableScorer, confusion_controls, controlled_mean, table_scorer
-from .._core.scores.results import (
-    CompleteCV,
-    Controls,
-    complete_cv,
-    control_of_votes,
-    is_counted,
-    joined,
-    score_tables,
-)
-from ..designs import Allotment, Design
+from .._core.driver import InexactError
+from .._core.luck.runs import NEITHER, Runs, draw_planes, from_pool, pack
+from .._core.luck.scorings import confusion_controls, controlled_mean
+from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
+from ..designs import Allotment
+from ._answer import INEXACT, ExpectedScore
 from ._estimators import Rule, check_size, prepare
-from ._request import INEXACT, ExpectedScore, Request
-from ._runs import SplitControl
-from ._scoring import ACCURACIES, as_scorer, for_sklearn, mean_accuracy
+from ._request import Request
+from ._scoring import ACCURACIES
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
 RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
 """Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 MOST_UNDEFINED = 0.1
 """The share of runs with undefined scores that may be left out of the mean."""
-FORMULAS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2_score")
-"""Functions of the errors of a regression that are computed for many folds at once."""
 FLAT = 1e-14
 """The spread of targets, relative to the largest, that rounding causes where they are equal."""
 AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
 
-Nearest = Callable[[Array], tuple[Array, Array]]
-"""From the folds of some runs, (n_runs, n_items), to the nearest training samples and their distances."""
+SplitControl = Callable[[Sequence[Sequence[Split]]], Array]
+"""From the splits of runs to a statistic of every run whose expectation is 0."""
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What is scored in every run.
-
-    With `inside`, the distances of the rule depend on the training set, and `inside` finds the nearest;
-    those of ``rule.neighbors`` serve control variates only.
-    """
-
-    request: Request
-    scoring: Any
-    rule: Rule
-    inside: Nearest | None
-
-    def __post_init__(self) -> None:
-        """Raise InexactError if not the nearest decide."""
-        if self.rule.radius is not None:
-            msg = "all neighbors within a radius decide, whatever their number"
-            raise InexactError(msg)
-
-    @cached_property
-    def labels(self) -> EncodedLabels:
-        """The classes of all samples, those of a test set included."""
-        return self.request.classes_of(self.request.y)
-
-    @property
-    def by_output(self) -> bool:
-        """Whether every output has a mean that says how good it is: all but votes for a single label."""
-        return self.rule.regression or self.request.y.ndim == 2
-
-    @property
-    def targets(self) -> Array:
-        """The labels or values by output, (n_items, n_outputs)."""
-        return self.request.y.reshape(len(self.request.y), -1)
-
-    @cached_property
-    def outputs(self) -> tuple[EncodedLabels, ...]:
-        """The classes of every output; single ones for a regression."""
-        return tuple(map(self.request.classes_of, self.targets.T))
-
-    @cached_property
-    def problem(self) -> ScoringProblem:
-        """The votes, or the means, of neighbors with equal weights."""
-        law, y = self.request.law, self.request.y
-        assert not isinstance(law, tuple)
-        design: Any = (
-            law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
-        )
-        label = y
-        if y.ndim == 2 and not self.rule.regression:  # labels that differ in any output
-            codes = np.column_stack([one.codes for one in self.outputs])
-            label = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-        values, variant = (y.astype(float), "regression") if self.rule.regression else (label, "knn")
-        k, n = {"n_neighbors": self.rule.n_neighbors}, self.request.n_tested
-        pool = Pool(values[n:], len(y) - n) if n else None
-        return validate_problem(
-            values[: n or len(y)], n or len(y), variant, design, law.ties, "pooled", k, pool=pool
-        )
-
-    @cached_property
-    def scorer(self) -> TableScorer | None:
-        """The scoring as a function of tables, if it is one."""
-        if self.by_output:
-            return None
-        return table_scorer(for_sklearn(self.scoring, self.request.y), self.labels.classes)
-
-    @cached_property
-    def formula(self) -> str | None:
-        """The function of scikit-learn for which there is a formula by outputs."""
-        from sklearn import metrics
-
-        function = getattr(given := self.sklearn_scorer, "_score_func", None)
-        name = getattr(function, "__name__", "")
-        known = function is mean_accuracy or function is getattr(metrics, name, None)
-        names = FORMULAS if self.rule.regression else ACCURACIES
-        return name if self.by_output and known and name in names and not given._kwargs else None
-
-    @cached_property
-    def sklearn_scorer(self) -> Any:
-        """The scorer of scikit-learn."""
-        scorer = as_scorer(for_sklearn(self.scoring, self.request.y), regression=self.rule.regression)
-        if self.rule.regression and getattr(scorer, "_response_method", "predict") != "predict":
-            msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
-            raise ValueError(msg)
-        return scorer
-
-    @property
-    def votes_alike(self) -> bool:
-        """Whether the votes can be counted for many runs at once."""
-        return self.inside is None and self.rule.weights is None and not self.rule.by_distance
-
-    @cached_property
-    def plain(self) -> Nearest:
-        """Find the nearest training samples by the neighbors of the rule."""
-        near, depth = self.rule.neighbors, first_depth(self.problem, self.rule.neighbors, 1e-6)
-        found = partial(nearest_in_runs, near, k=self.rule.n_neighbors, ties=self.problem.ties, depth=depth)
-        return partial(found, n_jobs=self.request.n_jobs, seed=self.request.seed)
-
-    def _exact(self, design: Design, column: Array) -> CompleteCV:
-        """The exact result of equal weights; ValueError if there is none."""
-        given = {"n_neighbors": self.rule.n_neighbors, **self.request.data(column)}
-        variant, ties, n_jobs = self.problem.variant.name, self.problem.ties, self.request.n_jobs
-        return complete_cv(
-            self.rule.neighbors,
-            variant=variant,
-            cv=design,
-            ties=ties,
-            method="exact",
-            n_jobs=n_jobs,
-            **given,
-        )
-
-    @cached_property
-    def expected(self) -> Array | None:
-        """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
-        law = self.request.law
-
-        def means(design: Design) -> Array:
-            if not self.by_output:
-                return np.asarray(self._exact(design, self.request.y).confusion(normalize="all"))
-            return np.array([self._exact(design, column).score for column in self.targets.T])
-
-        try:
-            if not isinstance(law, GroupLaw):
-                return means(self.problem.design)
-            return np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
-        except ValueError:
-            return None
-
-    @property
-    def n_tied(self) -> int:
-        """The number of samples with tied neighbors that may decide; 0 if it is unknown."""
-        near, tol = self.rule.neighbors, 1e-12
-        try:
-            if self.problem.leaves_groups:
-                return self._exact(self.problem.design, self.targets[:, 0]).n_tied
-            rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
-        except ValueError:
-            return 0
-        lists = all_lists(near, first_depth(self.problem, near, tol), self.request.n_jobs)
-        return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
-
-    def controls(self, tables: Array) -> Controls:
-        """The control variates of a block of runs, from what `tables_of` returns."""
-        if self.expected is None:
-            return None
-        law, n_folds = self.request.law, tables.shape[1]
-        n_tested = tables[..., -1] if self.by_output else tables.sum(axis=(2, 3))
-        if isinstance(law, GroupLaw) and not self.request.n_tested:  # the mean size: sizes of folds vary
-            share = np.array([tested for _, tested in law.folds(n_folds)]) / len(law.sizes)
-            n_tested = np.broadcast_to(share * len(law.codes), n_tested.shape)
-        if not self.by_output:
-            return confusion_controls(tables, n_tested, self.expected)
-        n_outputs, number = len(self.expected), tables[..., -1:]
-        means = (tables[..., :n_outputs] / n_tested[..., None]).mean(axis=1)
-        alike = self.request.n_tested > 0 or isinstance(law, GroupLaw)  # no known variance of the tested
-        if not self.rule.regression or alike or number.min() < 2:
-            return means, self.expected
-        # R² divides by the variance of the tested targets, which has no bias.
-        sums, squares = np.split(tables[..., n_outputs:-1], 2, axis=-1)
-        spread = ((squares - sums**2 / number) / (number - 1)).mean(axis=1)
-        return np.hstack([means, spread]), np.r_[self.expected, self.targets.var(axis=0, ddof=1)]
-
-
-def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) -> ExpectedScore:
-    """Estimate the expected score from random runs.
+def random_runs(request: Request, why: str) -> ExpectedScore | None:
+    """The mean of random runs of knnccv; none if scikit-learn makes the splits, or pools the scores.
 
     Raises
     ------
@@ -236,30 +55,29 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     """
     law = request.law
     if isinstance(law, tuple) or request.pooled or 0 < law.n_splits * law.every <= len(request.y):
-        msg = "scikit-learn makes the splits, or pools the scores"
+        return None
+    if request.rule.radius is not None:
+        msg = "all neighbors within a radius decide, whatever their number"
         raise InexactError(msg)
-    asked = Question(request, scoring, *request.prepared.inside(request.n_jobs))
     runs = runs_of(request, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
-    check_size(asked.rule.n_neighbors, min(trains))
-    scorer = asked.scorer
-    in_tables = scorer is not None and asked.votes_alike and is_counted(scorer, asked.problem, runs)
-    kind = "counted" if in_tables else "predicted" if scorer is not None or asked.formula else "scored"
-    runs = runs_of(request, int(n_runs or RUNS[kind]))
-    values, controls = (count if in_tables else predict)(asked, runs)
+    check_size(request.rule.n_neighbors, min(trains))
+    scorer = request.scorer
+    in_tables = scorer is not None and request.votes_alike and is_counted(scorer, request.problem, runs)
+    kind = "counted" if in_tables else "predicted" if scorer is not None or request.formula else "scored"
+    runs = runs_of(request, int(request.n_runs or RUNS[kind]))
+    values, controls = (count if in_tables else predict)(request, runs)
     known = ", corrected by exact means of the same runs" if controls else ""
     defined = np.isfinite(values)
     if not defined.all():
         share = 1 - defined.mean()
         if share > MOST_UNDEFINED:
-            remedy = (
-                "more tested samples" if asked.rule.regression else "stratified splits, or fewer folds,"
-            )
+            remedy = "more tested samples" if request.regression else "stratified splits, or fewer folds,"
             msg = (
                 f"{remedy} may help: the score is undefined in "
                 f"{share:.1%} of {runs.n_runs:,} random runs of {in_words(request.cv)}, and at most "
-                f"{MOST_UNDEFINED:.0%} may be left out; got scoring={scoring!r}"
+                f"{MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
             )
             raise ValueError(msg)
         # The means of controls are those of all runs.
@@ -268,7 +86,7 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
     means, expected = controls or (None, ())
     is_linear = bool(controls) and in_tables and scorer is not None and scorer.is_linear
     found = controlled_mean(values, means, expected, is_linear=is_linear)
-    if asked.inside is not None:
+    if request.prepared.search is not None:
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")
     return request.answer(
@@ -278,8 +96,30 @@ def score_by_runs(request: Request, scoring: Any, n_runs: int | None, why: str) 
         **INEXACT,
         ties=law.ties,
         n_runs=runs.n_runs,
-        _n_tied=asked.n_tied if law.ties == "index" else 0,
+        _n_tied=request.n_tied if law.ties == "index" else 0,
     )
+
+
+def controls_of(request: Request, tables: Array) -> Controls:
+    """The control variates of a block of runs, from what `tables_of` returns."""
+    if request.expected is None:
+        return None
+    law, n_folds = request.law, tables.shape[1]
+    n_tested = tables[..., -1] if request.by_output else tables.sum(axis=(2, 3))
+    if isinstance(law, GroupLaw) and not request.n_tested:  # the mean size: sizes of folds vary
+        share = np.array([tested for _, tested in law.folds(n_folds)]) / len(law.sizes)
+        n_tested = np.broadcast_to(share * len(law.codes), n_tested.shape)
+    if not request.by_output:
+        return confusion_controls(tables, n_tested, request.expected)
+    n_outputs, number = len(request.expected), tables[..., -1:]
+    means = (tables[..., :n_outputs] / n_tested[..., None]).mean(axis=1)
+    alike = request.n_tested > 0 or isinstance(law, GroupLaw)  # no known variance of the tested
+    if not request.regression or alike or number.min() < 2:
+        return means, request.expected
+    # R² divides by the variance of the tested targets, which has no bias.
+    sums, squares = np.split(tables[..., n_outputs:-1], 2, axis=-1)
+    spread = ((squares - sums**2 / number) / (number - 1)).mean(axis=1)
+    return np.hstack([means, spread]), np.r_[request.expected, request.targets.var(axis=0, ddof=1)]
 
 
 def runs_of(request: Request, n_runs: int) -> Runs:
@@ -321,39 +161,42 @@ def drawn_runs(request: Request, n_runs: int) -> Runs:
     return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False))
 
 
-def count(asked: Question, runs: Runs) -> tuple[Array, Controls]:
+def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
     """The scores (n_runs,) of runs whose votes are counted, and their control variates."""
-    scorer, request, near = asked.scorer, asked.request, asked.rule.neighbors
+    scorer, law, near = request.scorer, request.law, request.rule.neighbors
     assert scorer is not None
     control: Any = None
     if scorer.needs != "votes":
-        control = asked.controls if asked.expected is not None else None
-    elif isinstance(request.law, FoldLaw) and request.law.tests_rest and runs.kinds.ndim == 1:
-        control = control_of_votes(asked.problem, near, runs.kinds, request.n_jobs)
-    return score_tables(asked.problem, near, runs, scorer, control, request.n_jobs)
+        control = partial(controls_of, request) if request.expected is not None else None
+    elif isinstance(law, FoldLaw) and law.tests_rest and runs.kinds.ndim == 1:
+        control = control_of_votes(request.problem, near, runs.kinds, request.n_jobs)
+    return score_tables(request.problem, near, runs, scorer, control, request.n_jobs)
 
 
-def predict(asked: Question, runs: Runs) -> tuple[Array, Controls]:
+def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
     """The same from predictions, run by run."""
-    rule, n_folds = asked.rule, runs.n_folds
-    width = sum(len(labels.classes) for labels in asked.outputs) if asked.by_output else 0
-    if asked.scorer is not None and asked.scorer.needs == "votes":
-        width = len(asked.labels.classes) ** 2  # of `ranked`
-    step = max(1, AT_ONCE // (len(asked.request.y) * max(rule.n_neighbors, width)))
+    rule, search, n_folds = request.rule, request.prepared.search, runs.n_folds
+    width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
+    if request.scorer is not None and request.scorer.needs == "votes":
+        width = len(request.all_labels.classes) ** 2  # of `ranked`
+    step = max(1, AT_ONCE // (len(request.y) * max(rule.n_neighbors, width)))
     folds, values, controls = runs.all_folds(), [], []
     starts = range(0, runs.n_runs, step)
     for start in counted(starts, len(starts)):
         some = folds[start : start + step]
-        items, distances = (asked.inside or asked.plain)(some)
+        if search is None:
+            items, distances = request.nearest(some)
+        else:
+            items, distances = search.nearest(some, rule.n_neighbors, n_jobs=request.n_jobs)
         some = some[:, : items.shape[1]]  # without a pool
-        outputs = outputs_of(asked, items, weights_of(rule, distances))
-        values.append(score_outputs(asked, some, outputs, n_folds))
-        if asked.expected is not None:
-            if asked.inside is not None:
-                items, _ = asked.plain(some)
-            if not asked.votes_alike:
-                outputs = outputs_of(asked, items, np.ones(items.shape))
-            controls.append(asked.controls(tables_of(asked, some, outputs, n_folds)))
+        outputs = outputs_of(request, items, weights_of(rule, distances))
+        values.append(score_outputs(request, some, outputs, n_folds))
+        if request.expected is not None:
+            if search is not None:
+                items, _ = request.nearest(some)
+            if not request.votes_alike:
+                outputs = outputs_of(request, items, np.ones(items.shape))
+            controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
     return np.concatenate(values), joined(controls)
 
 
@@ -370,8 +213,8 @@ def control_once(request: Request) -> SplitControl | None:
             return None
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(prepared.estimator, request.X, request.y, transductive=True)
-            asked = Question(replace(request, prepared=prepared), None, prepared.rule, None)
-        expected = asked.expected
+            asked = replace(request, prepared=prepared, scoring=None)
+            expected = asked.expected
     except (InexactError, ValueError, TypeError):  # such as a step that needs labels
         return None
     if expected is None:
@@ -380,12 +223,12 @@ def control_once(request: Request) -> SplitControl | None:
 
     def control(runs: Sequence[Sequence[Split]]) -> Array:
         folds = folds_of([split for run in runs for split in run], len(request.y))
-        items, _ = asked.plain(folds)
+        items, _ = asked.nearest(folds)
         tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
-        by_output = asked.by_output
-        found = (
-            tables[:, 0] / tables[:, -1] if by_output else np.einsum("rcc->r", tables) / tables.sum((1, 2))
-        )
+        if asked.by_output:
+            found = tables[:, 0] / tables[:, -1]
+        else:
+            found = np.einsum("rcc->r", tables) / tables.sum((1, 2))
         return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
 
     return control
@@ -415,22 +258,22 @@ def weights_of(rule: Rule, distances: Array) -> Array:
     return np.where(zero.any(axis=2, keepdims=True), zero, weights)
 
 
-def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
+def outputs_of(request: Request, items: Array, weights: Array) -> Array:
     """Shares of the votes or means of the targets, (n_runs, n_items, n_classes or n_outputs).
 
     The classes of several outputs follow each other.
     """
-    if asked.rule.regression:
-        targets = asked.targets
+    if request.regression:
+        targets = request.targets
         summed = np.zeros((*items.shape[:2], targets.shape[1]))
         for place in range(items.shape[2]):
             summed += weights[:, :, place, None] * targets[items[:, :, place]]
     else:
-        n_classes = [len(labels.classes) for labels in asked.outputs]
+        n_classes = [len(labels.classes) for labels in request.outputs]
         starts = np.cumsum([0, *n_classes[:-1]])
         first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * sum(n_classes)
         summed = np.zeros((*items.shape[:2], sum(n_classes)))
-        for at, labels in zip(starts.tolist(), asked.outputs, strict=True):
+        for at, labels in zip(starts.tolist(), request.outputs, strict=True):
             for place in range(items.shape[2]):
                 summed.reshape(-1)[first + at + labels.codes[items[:, :, place]]] += weights[:, :, place]
         # Sums of the shares themselves, as scikit-learn's: so no share is larger than 1.
@@ -438,18 +281,18 @@ def outputs_of(asked: Question, items: Array, weights: Array) -> Array:
     return np.asarray(summed / weights.sum(axis=2)[..., None])
 
 
-def shares_of(asked: Question, outputs: Array) -> list[Array]:
+def shares_of(request: Request, outputs: Array) -> list[Array]:
     """The shares of the votes for every output, (..., n_classes) each."""
-    ends = np.cumsum([len(labels.classes) for labels in asked.outputs])
+    ends = np.cumsum([len(labels.classes) for labels in request.outputs])
     return np.split(outputs, ends[:-1], axis=-1)
 
 
-def errors_of(asked: Question, outputs: Array) -> Array:
+def errors_of(request: Request, outputs: Array) -> Array:
     """Errors of a regression, or whether predictions are right, (n_runs, n_items, n_outputs)."""
     n = outputs.shape[1]  # the tested ones come before a pool
-    if asked.rule.regression:
-        return np.asarray(outputs - asked.targets[:n])
-    pairs = zip(shares_of(asked, outputs), asked.outputs, strict=True)
+    if request.regression:
+        return np.asarray(outputs - request.targets[:n])
+    pairs = zip(shares_of(request, outputs), request.outputs, strict=True)
     return np.stack([shares.argmax(axis=2) == labels.codes[:n] for shares, labels in pairs], axis=2)
 
 
@@ -461,42 +304,43 @@ def fold_sums(folds: Array, values: Array, n_folds: int) -> Array:
     return np.stack(sums, axis=1).reshape(len(folds), n_folds, -1)
 
 
-def tables_of(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
+def tables_of(request: Request, folds: Array, outputs: Array, n_folds: int) -> Array:
     """Confusion tables (n_runs, n_folds, n_classes, n_classes), or sums by output, see `fold_sums`.
 
     The sums are of correct predictions, or of squared errors, and of the targets and their squares, less
     the mean of all targets.
     """
-    if asked.by_output:
-        values = errors_of(asked, outputs)
-        if asked.rule.regression:
-            targets = asked.targets[: values.shape[1]]
+    if request.by_output:
+        values = errors_of(request, outputs)
+        if request.regression:
+            targets = request.targets[: values.shape[1]]
             off = np.broadcast_to(targets - targets.mean(axis=0), values.shape)
             values = np.concatenate([values**2, off, off**2], axis=2)
         return fold_sums(folds, values, n_folds)
     n_runs, tested = len(folds), folds >= 0
     cell = (np.arange(n_runs)[:, None] * n_folds + folds)[tested]
-    true = np.broadcast_to(asked.labels.codes[: folds.shape[1]], folds.shape)[tested]
-    n_classes = len(asked.labels.classes)
+    true = np.broadcast_to(request.all_labels.codes[: folds.shape[1]], folds.shape)[tested]
+    n_classes = len(request.all_labels.classes)
     at = (cell * n_classes + true) * n_classes + outputs.argmax(axis=2)[tested]
     shape = (n_runs, n_folds, n_classes, n_classes)
     return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
+def score_outputs(request: Request, folds: Array, outputs: Array, n_folds: int) -> Array:
     """The mean score of the folds of every run: of tables, or by scikit-learn."""
-    if asked.scorer is not None and asked.scorer.needs != "votes":
-        return np.asarray(asked.scorer(tables_of(asked, folds, outputs, n_folds)).mean(axis=1))
-    scorer = asked.sklearn_scorer
-    if asked.formula is not None:
-        return np.asarray(scorer._sign * _by_formula(asked, folds, outputs, n_folds).mean(axis=(1, 2)))
-    if not hasattr(scorer, "_score_func"):
+    if request.scorer is not None and request.scorer.needs != "votes":
+        return np.asarray(request.scorer(tables_of(request, folds, outputs, n_folds)).mean(axis=1))
+    scorer = request.sklearn_scorer
+    made = read_scorer(scorer)
+    if made is not None and request.formula is not None:
+        return np.asarray(made.sign * _by_formula(request, folds, outputs, n_folds).mean(axis=(1, 2)))
+    if made is None:
         msg = "a scorer that make_scorer did not make may look at the estimator"
         raise InexactError(msg)
-    known, y = _known(asked), asked.request.y
+    known, y, codes = _known(request), request.y, request.all_labels.codes[: folds.shape[1]]
     found = np.full((len(folds), n_folds), np.nan)
-    if asked.scorer is not None:
-        found = asked.scorer.on_shares(outputs, asked.labels.codes[: folds.shape[1]], folds, n_folds)
+    if request.scorer is not None:
+        found = request.scorer.on_shares(outputs, codes, folds, n_folds)
     with warnings.catch_warnings(action="ignore"):  # of undefined scores, which are left out
         for run, fold in np.argwhere(np.isnan(found)):
             rows = np.flatnonzero(folds[run] == fold)
@@ -504,35 +348,35 @@ def score_outputs(asked: Question, folds: Array, outputs: Array, n_folds: int) -
             try:
                 found[run, fold] = scorer(known, rows[:, None], y[rows])
             except ValueError:
-                if not _lacks_class(asked, rows):
+                if not _lacks_class(request, rows):
                     raise
     return np.asarray(found.mean(axis=1))
 
 
-def _lacks_class(asked: Question, rows: Array) -> bool:
+def _lacks_class(request: Request, rows: Array) -> bool:
     """Whether a fold tests no sample of some class, of which scikit-learn's functions may not know then."""
-    sizes = [(len(np.unique(labels.codes[rows])), len(labels.classes)) for labels in asked.outputs]
-    return not asked.rule.regression and any(found < known for found, known in sizes)
+    sizes = [(len(np.unique(labels.codes[rows])), len(labels.classes)) for labels in request.outputs]
+    return not request.regression and any(found < known for found, known in sizes)
 
 
-def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> Array:
+def _by_formula(request: Request, folds: Array, outputs: Array, n_folds: int) -> Array:
     """The scores of every fold and output, (n_runs, n_folds, n_outputs), as scikit-learn defines them."""
 
     def means(values: Array) -> Array:
         sums = fold_sums(folds, values, n_folds)
         return np.asarray(sums[..., :-1] / sums[..., -1:])
 
-    errors = errors_of(asked, outputs)
-    if not asked.rule.regression:
-        together = ACCURACIES[str(asked.formula)] == "together"
+    errors = errors_of(request, outputs)
+    if not request.regression:
+        together = ACCURACIES[str(request.formula)] == "together"
         share = means(np.asarray(errors.all(axis=2, keepdims=True)) if together else errors)
-        return 1 - share if str(asked.formula).endswith("_loss") else share
-    if asked.formula == "mean_absolute_error":
+        return 1 - share if str(request.formula).endswith("_loss") else share
+    if request.formula == "mean_absolute_error":
         return means(np.abs(errors))
     squared = means(errors**2)
-    if asked.formula != "r2_score":
-        return squared if asked.formula == "mean_squared_error" else np.sqrt(squared)
-    y = asked.targets[: errors.shape[1]].astype(float)
+    if request.formula != "r2_score":
+        return squared if request.formula == "mean_squared_error" else np.sqrt(squared)
+    y = request.targets[: errors.shape[1]].astype(float)
     targets = np.broadcast_to(y, errors.shape)
     off = targets - means(targets)[np.arange(len(folds))[:, None], np.maximum(folds, 0)]
     spread = means(off**2)
@@ -542,12 +386,12 @@ def _by_formula(asked: Question, folds: Array, outputs: Array, n_folds: int) -> 
     return np.where(n_tested > 1, found, np.nan)
 
 
-def _known(asked: Question) -> Any:
+def _known(request: Request) -> Any:
     """An estimator whose predictions are known: set its ``outputs`` for the tested samples."""
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-    regression, one_output = asked.rule.regression, asked.request.y.ndim == 1
-    classes = [labels.classes for labels in asked.outputs]
+    regression, one_output = request.regression, request.y.ndim == 1
+    classes = [labels.classes for labels in request.outputs]
 
     class Known(RegressorMixin if regression else ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         outputs: Array
@@ -555,14 +399,14 @@ def _known(asked: Question) -> Any:
         def predict(self, X: Any) -> Array:  # noqa: ARG002
             if regression:
                 return self.outputs[:, 0] if one_output else self.outputs
-            shares = zip(classes, shares_of(asked, self.outputs), strict=True)
+            shares = zip(classes, shares_of(request, self.outputs), strict=True)
             found = np.stack([labels[each.argmax(axis=1)] for labels, each in shares], axis=1)
             return found[:, 0] if one_output else found
 
         if not regression:
 
             def predict_proba(self, X: Any) -> Any:  # noqa: ARG002
-                return self.outputs if one_output else shares_of(asked, self.outputs)
+                return self.outputs if one_output else shares_of(request, self.outputs)
 
     known = Known()
     known.classes_ = classes[0] if one_output else classes

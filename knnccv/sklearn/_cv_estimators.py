@@ -31,24 +31,26 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.compat import fitted_samples, fitted_targets
 from .._base.typing import Array
 from .._base.validation import as_reals, check_choice, check_integer
 from .._core.driver import InexactError
-from .._core.luck.inference import InferenceWarning
+from .._core.luck.inference import HalfScores, InferenceWarning
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
+from ._answer import ExpectedScore
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
-from ._expected_score import answer_of, ccv_scorer, expected_score, request_of
-from ._request import ExpectedScore, Request
-from ._runs import sample
+from ._expected_score import ccv_scorer, expected_score, request_of, ways_of
+from ._request import Request
+from ._runs import plain_runs
 from ._scoring import is_costs, several
+from ._ways import first_score
 
 CHOICES = ("best", "one-standard-error")
 MOST_NEIGHBORS = 30
 FOLDS = 5
-N_REPEATS = 20
 SLACK = 4e-12
 """Scores that differ by less, relative to the largest, are equal: the error of two of them."""
 
@@ -117,7 +119,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         best = int(ranks.argmin())
         self.best_estimator_ = self._estimator(**grid[best]).fit(X, y)
         if self.choose != "best":
-            best = self._simplest(grid, scores, scores[best] - slack)
+            best = self._simplest(grid, scores, best, X, y)
             self.best_estimator_ = self._estimator(**grid[best]).fit(X, y)
         self.best_index_, self.best_params_, self.best_score_ = best, grid[best], float(scores[best])
         self.n_neighbors_ = self.best_params_["n_neighbors"]
@@ -161,7 +163,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
                 rules = [self._estimator(metric, k, None, weight, p) for k in ks]
                 asked = [request_of(scorer, replace(prepared, estimator=one), X, target) for one in rules]
                 asked = [replace(one, searched=tuple(ks), drawn=asked[0].drawn) for one in asked]
-                at_once = scores_at_once(asked[int(np.argmax(ks))], scorer.scoring, ks)
+                at_once = scores_at_once(asked[int(np.argmax(ks))], ks)
                 if at_once is not None:
                     table[0, m, :, q, s, w] = at_once
                     continue
@@ -172,15 +174,29 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         scores, errors = table.reshape(2, -1)
         return list(ParameterGrid(axes)), scores, errors
 
-    def _simplest(self, grid: list[dict[str, Any]], scores: Array, best: float) -> int:
-        """Of the candidates within a standard error of the best, the largest K, the best score."""
+    def _simplest(self, grid: list[dict[str, Any]], scores: Array, best: int, X: Any, y: Array) -> int:
+        """Of the candidates within a standard error of their difference to the best, the largest K.
+
+        Of these the best score. Candidates that the halves are too small for are left out.
+        """
         try:
-            width = float(self._of_best("standard_error"))
+            of_best = self._expected(self.best_estimator_).half_scores(groups=self._units)
         except ValueError as error:
             msg = f"pass choose='best': there is no standard error of the best score, as {error}"
             raise ValueError(msg) from error
-        near = np.flatnonzero(scores >= best - width).tolist()
-        return int(max(near, key=lambda at: (grid[at]["n_neighbors"], scores[at])))
+        for text in of_best.warnings:
+            warnings.warn(text, InferenceWarning, stacklevel=3)
+        slack = SLACK * np.abs(scores).max()
+        by_k = sorted(range(len(grid)), key=lambda at: (grid[at]["n_neighbors"], scores[at]), reverse=True)
+        for at in by_k[: by_k.index(best)]:
+            candidate = self._expected(self._estimator(**grid[at]).fit(X, y))
+            try:
+                halves = candidate.half_scores(groups=self._units)
+            except ValueError:
+                continue
+            if scores[best] - scores[at] <= _error_of_difference(of_best, halves) + slack:
+                return at
+        return best
 
     @property
     def _scoring(self) -> Any:
@@ -214,21 +230,24 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         found = self.best_estimator_
         return found[-1] if isinstance(found, Pipeline) else found
 
-    def _of_best(self, question: str) -> Any:
-        """The luck of the data: a method of the expected score of the fitted rule, on its samples."""
-        last = self._last()
-        X, y = last._fit_X, last.classes_[last._y] if isinstance(self, ClassifierMixin) else last._y
+    def _expected(self, fitted: Any) -> ExpectedScore:
+        """The expected score of the rule of a fitted estimator, on its samples."""
+        last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        X, y = fitted_samples(last), fitted_targets(last)
         scorer = self._scorer(len(y))
-        found = _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
-        groups = None if isinstance(self.cv, LeaveGroupsOut) else self._groups  # these have groups
-        return getattr(found, question)(groups=groups)
+        return _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
+
+    @property
+    def _units(self) -> Any:
+        """The groups of whose samples halves are drawn; None for a design that has them."""
+        return None if isinstance(self.cv, LeaveGroupsOut) else self._groups
 
     @cached_property
     def best_score_interval_(self) -> tuple[float, float]:
         """The 95 % confidence interval of `best_score_`, computed when it is first asked for."""
         check_is_fitted(self, "best_estimator_")
         try:
-            low, high = self._of_best("confidence_interval")
+            low, high = self._expected(self.best_estimator_).confidence_interval(groups=self._units)
         except ValueError as error:
             warnings.warn(f"best_score_interval_ is nan: {error}", InferenceWarning, stacklevel=2)
             return float("nan"), float("nan")
@@ -357,9 +376,8 @@ class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[mis
     choose : {"best", "one-standard-error"}, default "best"
         "best": the best score, the first of equals. "one-standard-error": of all candidates whose score is
         within one standard error of the best, those with the largest K, which are the smoothest, and of
-        these the best score. It is the standard error of the best score (Breiman and others, 1984), its
-        `standard_error`: the luck of the data. `Surface.best` takes that of the difference to the best,
-        which is smaller.
+        these the best score. It is the standard error of the difference to the best, as of `Surface.best`:
+        the luck of the data, as far as it does not concern both alike.
     n_jobs : int, optional
         Threads of the search (default: all processors), and jobs of the chosen estimator (default: one).
         The scores do not depend on it.
@@ -467,12 +485,17 @@ def _column(values: list[Any]) -> Any:
     return column
 
 
+def _error_of_difference(one: HalfScores, other: HalfScores) -> float:
+    """The standard error of the difference of two scores of the same halves."""
+    resolution = one.resolution + other.resolution
+    halves = replace(one, scores=one.scores - other.scores, resolution=resolution, growth=1.0)
+    return float(np.sqrt(halves.variance))
+
+
 def _answer(scorer: ccv_scorer, request: Request) -> ExpectedScore:
     """The score that a scorer gives, or the mean of runs of scikit-learn where knnccv has none."""
     try:
-        return answer_of(scorer, request)
+        return first_score(request, (*ways_of(scorer), plain_runs))
     except InexactError as error:
-        if isinstance(request.cv, Design):
-            msg = f"pass a splitter of scikit-learn as cv: {request.cv!r} has no score, as {error}"
-            raise ValueError(msg) from error
-        return sample(request, scorer.scoring, N_REPEATS, str(error))
+        msg = f"pass a splitter of scikit-learn as cv: {request.cv!r} has no score, as {error}"
+        raise ValueError(msg) from error

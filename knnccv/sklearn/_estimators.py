@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.compat import at_rows, fitted_samples
 from .._base.labels import encode_labels, encode_together
 from .._base.refusals import need
 from .._base.typing import Array
@@ -247,10 +248,9 @@ class Prepared:
     n_tested: int = 0
     """The number of samples of a test set, which are the first."""
 
-    def inside(self, n_jobs: int | None) -> tuple[Rule, Callable[[Array], tuple[Array, Array]] | None]:
-        """The rule, and how its nearest training samples are found if columns are scaled within the folds.
-
-        The neighbors of the rule are then those of columns that are scaled once, by all samples.
+    @cached_property
+    def _scaled(self) -> tuple[RescaledSearch, Any] | None:
+        """Of columns that are scaled within the folds: a search, and columns scaled once by all samples.
 
         Raises
         ------
@@ -258,32 +258,32 @@ class Prepared:
             If the steps do more than scale columns.
         """
         if not self.reason:
-            return self.rule, None
-        if not self.steps or self.n_tested:
-            raise InexactError(self.reason)
-        *steps, last = self.steps
-        if not hasattr(last, "metric_params"):  # no rule of nearest neighbors, or one that chooses itself
+            return None
+        *steps, last = self.steps or (None,)
+        if not hasattr(last, "metric_params") or self.n_tested:  # no rule, or one that chooses itself
             raise InexactError(self.reason)
         metric, params = metric_of(last)
         p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
         scaling = None if p is None or not 1 <= p < np.inf else scaling_of(steps, self.X)
         if scaling is None:
             raise InexactError(self.reason)
-        search = RescaledSearch(scaling, p, params.get("w"))
         whole = scaling.weights(np.full((1, length_of(self.X)), -1))[0, 0]
-        rule = read_rule(last, scaling.table * whole)
+        return RescaledSearch(scaling, p, params.get("w")), scaling.table * whole
 
-        def nearest(folds: Array) -> tuple[Array, Array]:
-            return search.nearest(folds, rule.n_neighbors, n_jobs=n_jobs)
-
-        return rule, nearest
+    @property
+    def search(self) -> RescaledSearch | None:
+        """Finds the nearest training samples if columns are scaled within the folds; otherwise None."""
+        return None if self._scaled is None else self._scaled[0]
 
     @cached_property
     def rule(self) -> Rule:
-        """The estimator's rule; its neighbors are searched once for all scorings."""
-        if self.reason:
-            raise InexactError(self.reason)
-        return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
+        """The estimator's rule; its neighbors are searched once for all scorings.
+
+        If columns are scaled within the folds, they are those of columns that are scaled once.
+        """
+        if self._scaled is None:
+            return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
+        return read_rule(self.steps[-1], self._scaled[1])
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:
@@ -396,14 +396,13 @@ def _transformed(name: str, step: Any, X: Any) -> Any:
         If the output for a sample depends on the other samples, or the step fails for a part of them.
     """
     from sklearn.base import clone
-    from sklearn.utils import _safe_indexing
 
     whole_step = clone(step).fit(X)
     whole = whole_step.transform(X)
     whole = whole.tocsr() if hasattr(whole, "tocsr") else np.asarray(whole)
 
     def transform_part(rows: Array) -> Any:
-        part = _safe_indexing(X, rows)
+        part = at_rows(X, rows)
         try:
             # Some checks in `fit` refuse a single row; `transform` does not.
             return (whole_step if len(rows) == 1 else clone(step).fit(part)).transform(part)
@@ -463,7 +462,7 @@ def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     """
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
     fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
-    known: Any = getattr(last, "_fit_X", None)
+    known: Any = fitted_samples(last)
     hint = ""
     if not fitted_to and not any(each is None or hasattr(each, "tocsr") for each in (seen, known)):
         seen = np.asarray(seen)

@@ -1,6 +1,6 @@
-"""The exact expectation of a score over a splitter's random numbers, if it has a closed form.
+"""The exact expectation of a score over a splitter's random numbers: `closed_form`.
 
-What has none raises InexactError with the reason. `expected_score` turns it into another method.
+What has none raises InexactError with the reason.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .._base.labels import EncodedLabels, encode_labels
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import nearest_in_runs
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
-from ._by_runs import AT_ONCE, Question, errors_of, folds_of, outputs_of, weights_of
+from ._answer import INEXACT, ExpectedScore
+from ._by_runs import AT_ONCE, errors_of, folds_of, outputs_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
-from ._estimators import Rule, check_size
-from ._request import ExpectedScore, Request
-from ._runs import MAX_RUNS, MAX_SPLITS, run_all, run_listed
+from ._estimators import check_size
+from ._request import Request
+from ._runs import MAX_SPLITS, few_splits
 from ._scoring import Measure, read_scoring
 from ._splitters import FoldLaw, GroupLaw, in_words
 
@@ -48,45 +48,36 @@ LARGEST = 36.1
 """The largest log loss of a sample."""
 
 
-def exact_score(request: Request, scoring: Any) -> ExpectedScore:
-    """Compute the expectation over the splitter's random numbers.
+def closed_form(request: Request, _why: str) -> ExpectedScore | None:
+    """The expectation over the splitter's random numbers in closed form; none for splits that are listed.
 
     Raises
     ------
     InexactError
-        If there is no closed form and there are too many splits.
+        If there is no closed form.
     ValueError, TypeError
         If the arguments do not fit together.
     """
     law = request.law
     if isinstance(law, tuple):
-        return run_listed(request, scoring, law)
-    listed = not request.n_tested and 0 < law.n_splits <= (MAX_SPLITS if law.every else MAX_RUNS)
-    if listed:
+        return None
+    if few_splits(request):
         request = replace(request, n_draws=0)
-    try:
-        rule, measure = _read(request, scoring)
-        asked = request
-        if measure.kind == "together":  # the nearest sample has all labels or not
-            asked = replace(request, y=np.unique(request.y, axis=0, return_inverse=True)[1].reshape(-1))
-        if isinstance(law, GroupLaw):
-            return _by_groups(asked, rule, measure, law)
-        return _by_design(asked, rule, measure, law)
-    except InexactError:
-        if not listed:
-            raise
-        if isinstance(law, GroupLaw) and not law.every:
-            return run_all(request, scoring, law)
-        return run_listed(request, scoring, tuple(request.cv.split(request.X, request.y, request.groups)))
+    measure = _measure(request)
+    if measure.kind == "together":  # the nearest sample has all labels or not
+        request = replace(request, y=request.together)
+    if isinstance(law, FoldLaw):
+        return _by_design(request, measure, law)
+    return (_by_splits if _are_computed(request, law) else _by_groups)(request, measure, law)
 
 
-def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Array | None:
+def scores_at_once(request: Request, n_neighbors: list[int]) -> Array | None:
     """The exact scores of several K, of which the rule has the largest, from one pass over the lists.
 
     None if the splits, the scoring or the weights need one pass for each K.
     """
     with suppress(InexactError):
-        law, (rule, measure) = request.law, _read(request, scoring)
+        law, measure, rule = request.law, _measure(request), request.rule
         if not isinstance(law, FoldLaw) or rule.weights is not None or rule.by_distance or request.pooled:
             return None
         design, kinds = law.design, law.design.training_sets(request.labels)
@@ -95,15 +86,17 @@ def scores_at_once(request: Request, scoring: Any, n_neighbors: list[int]) -> Ar
         check_size(rule.n_neighbors, request.least_train)
         options: dict[str, Any] = {"ties": law.ties, "tol": request.tol, "n_jobs": request.n_jobs}
         options |= {"train_sizes": [kind.least_train for kind in kinds], **SURFACES[measure.kind]}
-        columns = request.y.reshape(len(request.y), -1).T
-        found = [surface(rule.neighbors, column, n_neighbors, **options).scores for column in columns]
+        found = [surface(rule.neighbors, y, n_neighbors, **options).scores for y in request.targets.T]
         means = np.mean(found, axis=0) @ [float(kind.probability) for kind in kinds]
         return np.array([measure(mean) for mean in means.tolist()])
     return None
 
 
-def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
-    rule = request.prepared.rule
+def _measure(request: Request) -> Measure:
+    """The scoring as a function of a mean that knnccv computes for the rule."""
+    if request.prepared.reason:
+        raise InexactError(request.prepared.reason)
+    rule, scoring = request.rule, request.scoring
     is_nearest = rule.n_neighbors == 1 and not request.pooled
     measure = read_scoring(scoring, regression=rule.regression, y=request.y, is_nearest=is_nearest)
     if rule.radius is not None and (
@@ -123,24 +116,24 @@ def _read(request: Request, scoring: Any) -> tuple[Rule, Measure]:
     if measure.kind == "brier" and rule.n_neighbors == 1:  # the share of the true class is 0 or 1
         costs = 2 * (1 - np.eye(len(np.unique(request.y))))
         measure = replace(measure, kind="cost", costs=costs)
-    return rule, measure
+    return measure
 
 
-def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> ExpectedScore:
-    """Compute the score over equally likely training sets of fixed sizes."""
+def _by_design(request: Request, measure: Measure, law: FoldLaw) -> ExpectedScore:
+    """The score over equally likely training sets of fixed sizes."""
     design, average = law.design, law.pooled if request.pooled else "pooled"
     tested = np.unique(request.y[: request.n_tested])
     if request.n_tested and measure.every_class and len(tested) < len(np.unique(request.y)):
         msg = f"{measure.name} is exact only if the test set has samples of every class"
         raise InexactError(msg)
-    if measure.kind == "balanced" and request.n_tested:
+    if measure.kind == "balanced" and (request.n_tested or request.pooled):
         average = "class"
     elif measure.kind == "balanced":
-        average = "class" if request.pooled else "pooled"
-        design = design if request.pooled else _balanced_design(request, measure, law)
-    labels = request.labels
-    check_size(rule.n_neighbors, min(kind.least_train for kind in design.training_sets(labels)))
-    undefined = _undefined(measure, law, labels, request)
+        design = _balanced_design(request, measure, law)
+    check_size(
+        request.rule.n_neighbors, min(kind.least_train for kind in design.training_sets(request.labels))
+    )
+    undefined = _undefined(request, measure, law)
     if undefined > request.tol:
         msg = (
             f"{measure.name} is exact only if every training set and every test set has samples of every "
@@ -148,13 +141,13 @@ def _by_design(request: Request, rule: Rule, measure: Measure, law: FoldLaw) -> 
             "score otherwise"
         )
         raise InexactError(msg)
-    results = _complete(request, rule, measure, design, ties=law.ties, average=average)
+    results = _complete(request, measure, design, average)
     how = "" if results[0].variant.startswith("weighted") else ", in closed form"
-    found = _combined(request, measure, law, results, [1 / len(results)] * len(results), how)
-    return found if found.error_bound is None else replace(found, error_bound=found.error_bound + undefined)
+    found = _combined(request, measure, [1.0], results, how)
+    return replace(found, error_bound=found.error_bound + undefined)
 
 
-def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels, request: Request) -> float:
+def _undefined(request: Request, measure: Measure, law: FoldLaw) -> float:
     """Bound how much the splits in which scikit-learn has no score change the mean over the others.
 
     It is the probability that a fold of a run does not train or does not test some class, times the largest
@@ -162,6 +155,7 @@ def _undefined(measure: Measure, law: FoldLaw, labels: EncodedLabels, request: R
     """
     if not measure.all_classes:
         return 0.0
+    labels = request.labels
     kinds, counts = (law.balanced or law.design).training_sets(labels), labels.counts
     is_pool, tested = request.n_tested > 0, np.unique(request.y[: request.n_tested])
     if is_pool and tested.tolist() != labels.classes.tolist():
@@ -213,27 +207,18 @@ def _tests_every_class(design: Design, labels: EncodedLabels) -> bool:
     return all(n < count for kind in kinds for n, count in zip(kind.n_train, kind.counts, strict=True))
 
 
-def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) -> ExpectedScore:
-    """Compute the score over splits of whole groups: of all of them, or in closed form for one neighbor."""
-    if measure.all_classes:
-        msg = f"{measure.name} needs every class in every fold, which groups may not have"
-        raise InexactError(msg)
-    few = law.n_splits <= MAX_SPLITS and not request.n_tested
-    weighted = rule.radius is not None or (rule.weights is not None and not (few and rule.by_distance))
-    if (weighted or (measure.kind == "absolute" and not few)) and (
-        few or rule.radius is not None or not request.n_draws
-    ):
-        msg = "votes by the distances and absolute errors have no closed form if whole groups are left out"
-        raise InexactError(msg)
-    if few:
-        means, bound = _score_splits(Question(request, None, rule, None), measure, law)
-        how = ", each of them computed"
-        return _answer(
-            request, measure, law, means.mean(), bound, how, **_by_output(request, measure, means)
-        )
-    equal = len(set(law.sizes.tolist())) == 1
-    is_pool = request.n_tested > 0  # all splits test the same samples
-    if not is_pool and not request.pooled and (not equal or measure.kind == "balanced"):
+def _are_computed(request: Request, law: GroupLaw) -> bool:
+    """Whether knnccv computes the score of every split of whole groups."""
+    return law.n_splits <= MAX_SPLITS and not request.n_tested
+
+
+def _by_groups(request: Request, measure: Measure, law: GroupLaw) -> ExpectedScore:
+    """The score over splits of whole groups, by the training sets of every number of groups."""
+    rule, is_pool = request.rule, request.n_tested > 0  # all splits of a pool test the same samples
+    needs_draws = rule.weights is not None or measure.kind == "absolute"
+    _refuse_groups(measure, rule.radius is not None or (needs_draws and not request.n_draws))
+    alike = is_pool or request.pooled or (len(set(law.sizes.tolist())) == 1 and measure.kind != "balanced")
+    if not alike:
         msg = (
             f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
             "one by one; there is a closed form with average='pooled' (all classifications have equal "
@@ -243,55 +228,122 @@ def _by_groups(request: Request, rule: Rule, measure: Measure, law: GroupLaw) ->
         raise InexactError(msg)
     check_size(rule.n_neighbors, request.least_train)
     average = "class" if measure.kind == "balanced" else "pooled"
-    whole = sum((p * tested for p, _, tested in law.parts), Fraction(0))
-    results, shares = [], []
+    n_tested = sum((probability * tested for probability, _, tested in law.parts), Fraction(0))
+    results: list[CompleteCV] = []
+    shares = []
     for probability, n_train, n_test in law.parts:
-        results += _complete(request, rule, measure, law.leaving(n_train), ties=law.ties, average=average)
-        share = float(probability * n_test / whole if request.pooled and not is_pool else probability)
-        shares += [share / n_outputs(request)] * n_outputs(request)
-    return _combined(request, measure, law, results, shares, ", in closed form")
+        results += _complete(request, measure, law.leaving(n_train), average)
+        by_size = request.pooled and not is_pool
+        shares.append(float(probability * n_test / n_tested if by_size else probability))
+    return _combined(request, measure, shares, results, ", in closed form")
 
 
-def _complete(
-    request: Request, rule: Rule, measure: Measure, design: Design, **options: Any
-) -> list[CompleteCV]:
-    """Run `complete_cv` with the variant of the rule; once per column of y."""
-    k, columns = rule.n_neighbors, request.y.reshape(len(request.y), -1).T
-    options |= {"cv": design, "tol": request.tol, "n_jobs": request.n_jobs}
-    if measure.costs is not None:
-        options["loss"] = measure.costs
-    # The nearest of two neighbors weighted by distance decides, unless differently labeled samples tie.
-    # With ties="index", a tie of the nearest neighbor with the next would not be counted.
-    nearest: Any = partial(complete_cv, rule.neighbors, variant="nn", **options | {"ties": "random"})
-    weighted = rule.weights is not None and (
-        not rule.by_distance or any(nearest(**request.data(column)).n_tied for column in columns)
-    )
-    by_weights = weighted or measure.kind == "absolute"
-    if isinstance(design, StratifiedShuffle) and (by_weights or rule.radius is not None):
-        options["cv"] = replace(design, one_by_one=True)
+def _refuse_groups(measure: Measure, has_no_form: bool) -> None:
+    """Raise InexactError if the score has no closed form where whole groups are left out."""
+    if measure.all_classes:
+        msg = f"{measure.name} needs every class in every fold, which groups may not have"
+        raise InexactError(msg)
+    if has_no_form:
+        msg = "votes by the distances and absolute errors have no closed form if whole groups are left out"
+        raise InexactError(msg)
+
+
+def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedScore:
+    """The score over all splits of whole groups, one by one.
+
+    It is the mean of their scores or, if these are pooled, that over all their classifications.
+    """
+    rule, codes, counts = request.rule, request.all_labels.codes, request.all_labels.counts
+    _refuse_groups(measure, rule.radius is not None or not (rule.weights is None or rule.by_distance))
+    check_size(rule.n_neighbors, request.least_train)
+    classes, splits = np.eye(len(counts)), law.splits()
+    total, weight = np.zeros(()), 0.0
+    step = max(1, AT_ONCE // (len(codes) * max(rule.n_neighbors, request.targets.shape[1], len(counts))))
+    starts = range(0, law.n_splits, step)
+    for _ in counted(starts, len(starts)):
+        probabilities, some = zip(*islice(splits, step), strict=True)
+        folds = folds_of(some, len(law.sizes))[:, law.codes]
+        items, distances = request.nearest(folds)
+        gaps = _gaps(request, measure, outputs_of(request, items, weights_of(rule, distances)))
+        is_tested = folds == 0
+        tested = (is_tested @ classes[codes]).astype(np.int64)
+        by_class = _class_weights(tested, measure, counts, request.pooled)
+        scores = ((gaps * is_tested[..., None]) * by_class[:, codes, None]).sum(axis=1)
+        shares = np.array(probabilities, dtype=float)
+        total = total + shares @ scores
+        weight += float(
+            shares @ (tested.sum(axis=1) / len(codes) if request.pooled else np.ones(len(shares)))
+        )
+    means = total / weight
+    n_roundings = len(codes) + rule.n_neighbors + 16
+    bound = float(n_roundings * np.finfo(float).eps * max(_largest_gap(request, measure), 1.0))
+    how, fields = ", each of them computed", _by_output(request, measure, means)
+    return _answer(request, measure, means.mean(), how, error_bound=abs(measure.factor) * bound, **fields)
+
+
+def _gaps(request: Request, measure: Measure, outputs: Array) -> Array:
+    """What is averaged over the tested samples of a split, shape (n_splits, n_items, n_outputs)."""
+    codes = request.all_labels.codes
+    if measure.kind == "brier":
+        return np.asarray(((outputs - np.eye(outputs.shape[2])[codes]) ** 2).sum(axis=2, keepdims=True))
+    if request.by_output:
+        errors = errors_of(request, outputs)
+        return np.asarray(errors**2 if measure.kind == "squared" else np.abs(errors))
+    costs = np.eye(outputs.shape[2]) if measure.costs is None else measure.costs
+    return np.asarray(costs[codes, outputs.argmax(axis=2)][..., None])
+
+
+def _largest_gap(request: Request, measure: Measure) -> float:
+    if request.regression:
+        return float(np.ptp(request.targets.astype(float), axis=0).max() ** 2)
+    if measure.kind == "brier":
+        return 2.0
+    return 1.0 if measure.costs is None else float(np.abs(measure.costs).max())
+
+
+def _complete(request: Request, measure: Measure, design: Design, average: str) -> list[CompleteCV]:
+    """The results of `complete_cv` by the variant of the rule, one for each column of y."""
+    rule, law = request.rule, request.law
+    assert not isinstance(law, tuple)
+    given: dict[str, Any] = {"cv": design, "ties": law.ties, "average": average, "tol": request.tol}
+    given |= {"n_jobs": request.n_jobs} | ({} if measure.costs is None else {"loss": measure.costs})
+    has_weights = measure.kind == "absolute" or _weights_decide(request, given)
+    if isinstance(design, StratifiedShuffle) and (has_weights or rule.radius is not None):
+        given["cv"] = replace(design, one_by_one=True)
     if rule.radius is not None:
-        return _within_radius(request, rule, columns, **options)
-    if by_weights:
-        variant = "weighted_regression" if rule.regression else "weighted"
-        options |= {"n_neighbors": k, "weights": rule.weights or "uniform"}
-        options |= _steps(request, k)
-        if measure.kind == "absolute":
-            options["score"] = "absolute_error"
-        ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
-        scores = [partial(ask, **request.data(column)) for column in columns]
-        return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]
-    variant = "nn"
+        return _within_radius(request, given)
+    variant, parameters = _variant(request, measure, has_weights)
+    score = partial(complete_cv, rule.neighbors, variant=variant, **given, **parameters)
+    if has_weights or isinstance(design, LeaveGroupsOut):
+        return [_exact_or_drawn(request, score, at, design) for at in range(n_outputs(request))]
+    return [score(**request.data(column)) for column in request.targets.T]
+
+
+def _weights_decide(request: Request, given: dict[str, Any]) -> bool:
+    """Whether the weights of the neighbors matter.
+
+    The nearest of two that are weighted by distance decides, unless differently labeled samples tie. With
+    ties="index", a tie of the nearest neighbor with the next would not be counted.
+    """
+    rule = request.rule
+    if rule.weights is None or not rule.by_distance:
+        return rule.weights is not None
+    score = partial(complete_cv, rule.neighbors, variant="nn", **given | {"ties": "random"})
+    return any(score(**request.data(column)).n_tied for column in request.targets.T)
+
+
+def _variant(request: Request, measure: Measure, has_weights: bool) -> tuple[str, dict[str, Any]]:
+    """The variant that scores the rule, and its parameters."""
+    rule, parameters = request.rule, {"n_neighbors": request.rule.n_neighbors}
+    if has_weights:
+        weights = {"weights": rule.weights or "uniform", **_steps(request, rule.n_neighbors)}
+        score = {"score": "absolute_error"} if measure.kind == "absolute" else {}
+        return "weighted_regression" if rule.regression else "weighted", parameters | weights | score
     if rule.regression:
-        variant, options = "regression", options | {"n_neighbors": k}
-    elif measure.kind in ("brier", "log_loss"):
-        variant, options = "confidence", options | {"n_neighbors": k, "score": measure.kind}
-    elif k > 1 and not rule.by_distance:
-        variant, options = "knn", options | {"n_neighbors": k}
-    ask = partial(complete_cv, rule.neighbors, variant=variant, **options)
-    scores = [partial(ask, **request.data(column)) for column in columns]
-    if isinstance(design, LeaveGroupsOut):
-        return [_weighted(request, rule, score, at, design) for at, score in enumerate(scores)]
-    return [score() for score in scores]
+        return "regression", parameters
+    if measure.kind in ("brier", "log_loss"):
+        return "confidence", parameters | {"score": measure.kind}
+    return ("nn", {}) if rule.n_neighbors == 1 or rule.by_distance else ("knn", parameters)
 
 
 def _steps(request: Request, n_neighbors: int) -> dict[str, int]:
@@ -300,9 +352,7 @@ def _steps(request: Request, n_neighbors: int) -> dict[str, int]:
     return {"max_steps": min(steps, MOST_STEPS)} if steps else {}
 
 
-def _within_radius(
-    request: Request, rule: Rule, columns: Any, loss: Any = None, **options: Any
-) -> list[CompleteCV]:
+def _within_radius(request: Request, given: dict[str, Any]) -> list[CompleteCV]:
     """Return the scores of the neighbors within a radius, once per column of y.
 
     Raises
@@ -310,7 +360,8 @@ def _within_radius(
     ValueError
         If samples may have no neighbors, and this cannot count as an error.
     """
-    ask: Any = partial(complete_cv, rule.neighbors, radius=rule.radius, **options)
+    rule, columns, loss = request.rule, request.targets.T, given.pop("loss", None)
+    ask: Any = partial(complete_cv, rule.neighbors, radius=rule.radius, **given)
     variant, label = ("radius_regression" if rule.regression else "radius"), rule.outlier_label
     if label is None:
         share = ask(**request.data(columns[0]), variant=variant, score="outliers").score
@@ -330,8 +381,8 @@ def _within_radius(
     return [ask(**request.data(columns[0]), variant=variant, outlier_label=label, loss=loss)]
 
 
-def _weighted(
-    request: Request, rule: Rule, score: Callable[..., CompleteCV], number: int, design: Design
+def _exact_or_drawn(
+    request: Request, ask: Callable[..., CompleteCV], number: int, design: Design
 ) -> CompleteCV:
     """Return the score by weights, or over groups, exact or drawn, of a column of y.
 
@@ -342,6 +393,7 @@ def _weighted(
     InexactError
         If there are too many training sets to enumerate, and none are to be drawn.
     """
+    rule, score = request.rule, partial(ask, **request.data(request.targets[:, number]))
     if request.n_draws:
         drawn = partial(score, n_draws=request.n_draws, random_state=request.seed + number)
         if not request.searched:
@@ -371,34 +423,34 @@ def _weighted(
 
 
 def _combined(
-    request: Request,
-    measure: Measure,
-    law: FoldLaw | GroupLaw,
-    results: Sequence[CompleteCV],
-    shares: Sequence[float],
-    how: str,
+    request: Request, measure: Measure, shares: list[float], results: Sequence[CompleteCV], how: str
 ) -> ExpectedScore:
-    """Return the sum of the scores of `results` times `shares` as a score of this measure."""
-    pairs = list(zip(shares, results, strict=True))
+    """The sum of `shares` of the means over the outputs; `results` has all outputs for each share."""
+    number = n_outputs(request)
+    pairs = [
+        (share / number, result)
+        for share, result in zip(np.repeat(shares, number).tolist(), results, strict=True)
+    ]
     mean = sum(share * result.score for share, result in pairs)
-    bound = sum(share * result.error_bound for share, result in pairs)
-    each = np.reshape([share * result.score for share, result in pairs], (-1, n_outputs(request)))
     fields: dict[str, Any] = {"result": results[0] if len(results) == 1 else tuple(results)}
-    fields |= _by_output(request, measure, each.sum(axis=0) * each.shape[1])
+    each = np.reshape([share * result.score for share, result in pairs], (-1, number))
+    fields |= _by_output(request, measure, each.sum(axis=0) * number)
     sampled = [(share, result) for share, result in pairs if isinstance(result, SampledCV)]
-    if not sampled:
-        fields |= {"_measure": measure, "_shares": tuple(shares)}
-        return _answer(request, measure, law, mean, bound, how, **fields)
-    n_draws = max(result.n_draws for _, result in sampled)
-    error = math.hypot(*(share * result.std_error for share, result in sampled))
-    how = f", from {n_draws} training sets drawn for every sample that has too many of them"
-    fields |= {"std_error": abs(measure.factor) * error, "is_exact": False, "n_draws": n_draws}
-    return _answer(request, measure, law, mean, None, how, **fields)
+    if sampled:
+        n_draws = max(result.n_draws for _, result in sampled)
+        error = math.hypot(*(share * result.std_error for share, result in sampled))
+        fields |= {"std_error": abs(measure.factor) * error, "n_draws": n_draws, **INEXACT}
+        how = f", from {n_draws} training sets drawn for every sample that has too many of them"
+    else:
+        bound = sum(share * result.error_bound for share, result in pairs)
+        fields |= {"_measure": measure, "_shares": tuple(share for share, _ in pairs)}
+        fields["error_bound"] = abs(measure.factor) * bound
+    return _answer(request, measure, mean, how, **fields)
 
 
 def n_outputs(request: Request) -> int:
     """The number of columns of y."""
-    return int(request.y.shape[1]) if request.y.ndim == 2 else 1
+    return int(request.targets.shape[1])
 
 
 def _by_output(request: Request, measure: Measure, means: Array) -> dict[str, Any]:
@@ -406,72 +458,13 @@ def _by_output(request: Request, measure: Measure, means: Array) -> dict[str, An
     return {"per_output": measure(means)} if request.y.ndim == 2 else {}
 
 
-def _answer(
-    request: Request,
-    measure: Measure,
-    law: FoldLaw | GroupLaw,
-    mean: float,
-    bound: float | None,
-    how: str,
-    **more: Any,
-) -> ExpectedScore:
+def _answer(request: Request, measure: Measure, mean: float, how: str, **fields: Any) -> ExpectedScore:
+    law = request.law
+    assert not isinstance(law, tuple)
     number = f" {magnitude(law.n_splits)}" if law.n_splits else ""
     which = "goes through" if law.every else "can make, whatever its seed"
-    return request.answer(
-        measure(mean),
-        f"the mean over all{number} splits that {in_words(request.cv)} {which}{how}",
-        error_bound=None if bound is None else abs(measure.factor) * bound,
-        deterministic=law.every,
-        ties=law.ties,
-        **more,
-    )
-
-
-def _score_splits(asked: Question, measure: Measure, law: GroupLaw) -> tuple[Array, float]:
-    """Compute the mean scores of the outputs over all splits of a law, and a bound of the rounding error.
-
-    The mean of the splits' scores or, if these are pooled, the mean over all their classifications.
-
-    Raises
-    ------
-    ValueError
-        If a training set is too small.
-    """
-    rule, y, labels, pooled = asked.rule, asked.request.y, asked.labels, asked.request.pooled
-    k, codes, each = rule.n_neighbors, labels.codes, np.eye(len(labels.classes))
-    by_costs = not asked.by_output and measure.kind != "brier"
-    costs = each if measure.costs is None else measure.costs
-    targets = y.reshape(len(y), -1).astype(float) if rule.regression else each[codes]
-    least = asked.request.least_train
-    check_size(k, least)
-    depth = 4 * k * len(y) // max(least, 1) + 16
-    splits, total, weight = law.splits(), np.zeros(()), 0.0
-    step = max(1, AT_ONCE // (len(y) * max(k, targets.shape[1])))
-    starts = range(0, law.n_splits, step)
-    for _ in counted(starts, len(starts)):
-        part = list(islice(splits, step))
-        folds = folds_of([split for _, split in part], len(law.sizes))[:, law.codes]
-        is_tested = folds == 0
-        tested = (is_tested @ each[codes]).astype(np.int64)
-        by_class = _class_weights(tested, measure, labels.counts, pooled)
-        items, distances = nearest_in_runs(rule.neighbors, folds, k, "index", depth, asked.request.n_jobs)
-        outputs = outputs_of(asked, items, weights_of(rule, distances))
-        if by_costs:
-            gaps = costs[codes, outputs.argmax(axis=2)][..., None]
-        elif measure.kind == "brier":
-            gaps = ((outputs - targets) ** 2).mean(axis=2, keepdims=True)
-        else:
-            errors = errors_of(asked, outputs)
-            gaps = errors**2 if measure.kind == "squared" else np.abs(errors)
-        scores = ((gaps * is_tested[..., None]) * by_class[:, codes, None]).sum(axis=1)
-        shares = np.array([float(probability) for probability, _ in part])
-        total = total + shares @ scores
-        weight += float(shares @ (tested.sum(axis=1) / len(y) if pooled else np.ones(len(shares))))
-    largest = float(np.ptp(targets, axis=0).max() ** 2 if rule.regression else np.abs(costs).max())
-    steps = len(y) + k + 16
-    # The squared errors of the shares of the votes are summed over the classes, not averaged.
-    factor = targets.shape[1] if measure.kind == "brier" else 1
-    return factor * (total / weight), float(factor * (steps * np.finfo(float).eps * max(largest, 1.0)))
+    how = f"the mean over all{number} splits that {in_words(request.cv)} {which}{how}"
+    return request.answer(measure(mean), how, deterministic=law.every, ties=law.ties, **fields)
 
 
 def _class_weights(tested: Array, measure: Measure, counts: Array, pooled: bool) -> Array:

@@ -6,7 +6,6 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
 from typing import Any, TypedDict, Unpack, overload
@@ -16,31 +15,21 @@ import numpy as np
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_choice, check_integer, check_tol
+from .._base.validation import check_bool, check_choice, check_integer, check_tol, fixed_seed
 from .._core.driver import TIES, InexactError, check_n_draws
-from .._core.scores.tuning import Inner, tuned_score
 from ..designs import Design, KFold, StratifiedKFold
-from ..neighbors import ALIASES, NAMES, Neighbors, warn_of_rows
-from ._by_runs import Question, control_once, outputs_of, score_by_runs, score_outputs, weights_of
-from ._estimators import (
-    Prepared,
-    as_target,
-    needs_sklearn,
-    prepare,
-    with_test_set,
-)
-from ._exact import exact_score
-from ._metrics import metric_of, missing_parameters
-from ._request import AVERAGES, INEXACT, ExpectedScore, Request, warn_of_ties
-from ._runs import sample
+from ..neighbors import Neighbors, warn_of_rows
+from ._answer import ExpectedScore
+from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
+from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
+from ._request import AVERAGES, Request, warn_of_ties
 from ._scoring import for_sklearn, is_costs, several
 from ._splitters import FromPool
+from ._ways import WAYS, Way, first_score
 
 METHODS = ("exact", "mc", "auto")
-N_FITS = 20
-"""The default number of runs of scikit-learn."""
-FEWEST_CONTROLLED = 10
-"""The number of runs of scikit-learn from which a control variate pays."""
+SCORER_WAYS = (*WAYS["exact"], random_runs)
+"""The ways of scorers, which do not run scikit-learn."""
 
 
 class _Options(TypedDict, total=False):
@@ -251,17 +240,28 @@ def expected_score(
     if groups is None and test is None:
         warn_of_rows(X, target)
     n_draws = int(n_draws) if method == "auto" else 0
-    request = Request(prepared, X, target, splitter, groups, average, tol, n_jobs, random_state, n_draws)
+    request = Request(
+        prepared, X, target, splitter, groups=groups, average=average, tol=tol, n_jobs=n_jobs,
+        seed=_seed_of(random_state), n_runs=n_runs, n_draws=n_draws,
+    )  # fmt: skip
     with one_bar(progress):
         if scorings is None:
-            found = _score(request, scoring, method, n_runs)
+            found = _score(replace(request, scoring=scoring), method)
             warn_of_ties([found], request)
             return found
         every = {
-            name: _score(request, one, method, n_runs, f" of {name!r}") for name, one in scorings.items()
+            name: _score(replace(request, scoring=one), method, f" of {name!r}")
+            for name, one in scorings.items()
         }
     warn_of_ties(every.values(), request)
     return every
+
+
+def _seed_of(random_state: Any) -> int:
+    """The seed of all random numbers, so that several scorings get the same ones."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return fixed_seed(random_state)
 
 
 def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transductive: Any) -> None:
@@ -274,43 +274,16 @@ def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transducti
     check_bool("transductive", transductive)
 
 
-def _score(
-    request: Request, scoring: Any, method: str, n_runs: int | None, which: str = ""
-) -> ExpectedScore:
-    """Compute the expected score by the `method`; `which` names the scoring if there are several.
-
-    Here, and nowhere else, a score without a closed form gets another method.
-    """
-    why_not = "method='mc' was requested"
-    if method != "mc":
-        try:
-            return exact_score(request, scoring)
-        except InexactError as error:
-            why_not = str(error)
-        if method == "exact":
-            msg = (
-                "pass method='auto', which draws random runs and gives a standard error: "
-                f"there is no exact expected score{which}: {why_not}"
-            )
-            raise ValueError(msg)
-        tuned = tuned_from_grid(request.prepared.estimator, request.cv)
-        if tuned is not None and scoring in (None, "accuracy") and not request.pooled:
-            seeds: dict[str, Any] = {"random_state": request.seed, "n_jobs": request.n_jobs}
-            found = tuned_score(request.X, request.y, n_runs=n_runs or 1000, **seeds, **tuned)
-            how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
-            options = {"std_error": found.std_error, "n_runs": found.n_runs, **INEXACT}
-            return request.answer(found.score, how, **options)
-        with suppress(InexactError):
-            return score_by_runs(request, scoring, n_runs, why_not)
-        if request.prepared.steps:
-            why_not = "steps are fitted to every training set"
-        elif type(request.prepared.estimator).__name__ == "GridSearchCV":
-            why_not = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
-        elif hasattr(request.prepared.estimator, "_as_grid_search"):
-            why_not = "the rule is chosen within every training set"
-    n_fits = n_runs or N_FITS
-    control = control_once(request) if method == "auto" and n_fits >= FEWEST_CONTROLLED else None
-    return sample(request, scoring, n_fits, why_not, control)
+def _score(request: Request, method: str, which: str = "") -> ExpectedScore:
+    """Compute the expected score by the `method`; `which` names the scoring if there are several."""
+    try:
+        return first_score(request, WAYS[method], "method='mc' was requested")
+    except InexactError as why_not:
+        msg = (
+            "pass method='auto', which draws random runs and gives a standard error: "
+            f"there is no exact expected score{which}: {why_not}"
+        )
+        raise ValueError(msg) from None
 
 
 def scores_of(
@@ -347,97 +320,22 @@ def scores_of(
     target = encode_labels(y) if is_classifier(estimator) else None
     y = np.asarray(y, float) if target is None else target.classes[target.codes]
     X = np.zeros((len(y), 1))
-    request = Request(
-        Prepared(estimator, X, neighbors=neighbors), X, y, cv, None, "folds", 1e-12, n_jobs, random_state
-    )
+    prepared = Prepared(estimator, X, neighbors=neighbors)
+    request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), n_runs=n_runs)
     found: dict[str, ExpectedScore | str] = {}
     for name, one in scoring.items():
+        asked = replace(request, scoring=one)
         try:
-            if nearest is not None:
-                asked = Question(request, one, request.prepared.rule, None)
-                items, distances = nearest
-                outputs = outputs_of(asked, items[None], weights_of(asked.rule, distances[None]))
-                (score,) = score_outputs(asked, np.zeros((1, len(y)), np.int32), outputs, 1)
-                found[name] = request.answer(score, "the score of all predictions together")
+            if nearest is None:
+                found[name] = first_score(asked, SCORER_WAYS)
                 continue
-            try:
-                found[name] = exact_score(request, one)
-            except InexactError as error:
-                found[name] = score_by_runs(request, one, n_runs, str(error))
+            items, distances = nearest
+            outputs = outputs_of(asked, items[None], weights_of(asked.rule, distances[None]))
+            (score,) = score_outputs(asked, np.zeros((1, len(y)), np.int32), outputs, 1)
+            found[name] = asked.answer(score, "the score of all predictions together")
         except ValueError as error:
             found[name] = str(error)
     return found
-
-
-def tuned_from_grid(search: Any, cv: Any) -> dict[str, Any] | None:
-    """Return the arguments of `tuned_score` for the expected score of a grid search under the splits `cv`.
-
-    Served are ``GridSearchCV(KNeighborsClassifier(...), {"n_neighbors": ..., "metric": ...})`` by accuracy,
-    with uniform weights, any named metric without parameters, and LeaveOneOut, KFold, StratifiedKFold or a
-    number of folds within the training sets; shuffled folds are drawn anew in each. `cv` must be (Repeated)
-    KFold or StratifiedKFold with ``shuffle=True``.
-
-    Parameters
-    ----------
-    search : estimator
-        Any estimator.
-    cv : splitter
-        Any splitter.
-
-    Returns
-    -------
-    dict or None
-        The arguments n_neighbors, metric, inner and cv; None if it is something else.
-    """
-    from sklearn.base import clone
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.neighbors import KNeighborsClassifier
-
-    if hasattr(search, "_as_grid_search"):
-        search = search._as_grid_search()
-    usual = type(search) is GridSearchCV and search.scoring in (None, "accuracy")
-    if not usual or search.refit is not True:
-        return None
-    rule, grid = search.estimator, search.param_grid
-    grid = grid[0] if isinstance(grid, list) and len(grid) == 1 else grid
-    plain = type(rule) is KNeighborsClassifier and rule.weights == "uniform"
-    if not plain or not isinstance(grid, dict) or not set(grid) <= {"n_neighbors", "metric"}:
-        return None
-    inner, outer = inner_of(search.cv), outer_of(cv)
-    named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
-    known = [name for name, params in named if isinstance(name, str) and not params]
-    metrics = [
-        name for name in known if ALIASES.get(name, name) in NAMES and not missing_parameters(name, {})
-    ]
-    ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
-    different = len(set(ks)) == len(ks) and len(set(metrics)) == len(named)
-    if inner is None or outer is None or not different:
-        return None
-    return {"n_neighbors": ks, "metric": metrics, "inner_cv": inner, "cv": outer}
-
-
-def inner_of(cv: Any) -> Inner | None:
-    """Return how a grid search splits a training set of classes; None if it is not served."""
-    from sklearn import model_selection as ms
-
-    if type(cv) is ms.LeaveOneOut:
-        return Inner()
-    if cv is None or (isinstance(cv, int) and not isinstance(cv, bool)):
-        return Inner(5 if cv is None else cv, stratified=True, shuffled=False)
-    if type(cv) in (ms.KFold, ms.StratifiedKFold):
-        return Inner(cv.n_splits, type(cv) is ms.StratifiedKFold, cv.shuffle)
-    return None
-
-
-def outer_of(cv: Any) -> Design | None:
-    """Return the design of shuffled folds; None if it is something else."""
-    from sklearn import model_selection as ms
-
-    if type(cv) in (ms.RepeatedKFold, ms.RepeatedStratifiedKFold):
-        cv = cv.cv(**cv.cvargs, shuffle=True)
-    if type(cv) not in (ms.KFold, ms.StratifiedKFold) or not cv.shuffle:
-        return None
-    return (KFold if type(cv) is ms.KFold else StratifiedKFold)(cv.n_splits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -568,7 +466,7 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
             self.__dict__["_looked"] = True
         prepared = prepare(estimator, X, target, self.transductive, fitted=True)
         try:
-            score = answer_of(self, request_of(self, prepared, X, target)).score
+            score = first_score(request_of(self, prepared, X, target), ways_of(self)).score
         except InexactError as error:
             msg = f"ccv_scorer has no exact score: {error}"
             raise ValueError(msg) from error
@@ -582,19 +480,13 @@ def request_of(scorer: ccv_scorer, prepared: Prepared, X: Any, y: Array) -> Requ
     cv = scorer.cv
     if isinstance(cv, Integral):
         cv = (KFold if is_regressor(prepared.estimator) else StratifiedKFold)(int(cv))
-    n_draws = scorer.n_draws if scorer.method == "auto" else 0
-    options = (scorer.groups, scorer.average, scorer.tol, scorer.n_jobs, scorer.random_state, n_draws)
-    return Request(prepared, X, y, cv, *options, scorer.ties)
+    return Request(
+        prepared, X, y, cv, scorer.scoring, scorer.groups, scorer.average, scorer.tol, scorer.n_jobs,
+        n_draws=scorer.n_draws if scorer.method == "auto" else 0, n_runs=scorer.n_runs,
+        seed=int(scorer.random_state), ties=scorer.ties,
+    )  # fmt: skip
 
 
-def answer_of(scorer: ccv_scorer, request: Request) -> ExpectedScore:
-    """The score that a scorer gives; InexactError, with the reason that there is no exact one, if none."""
-    try:
-        return exact_score(request, scorer.scoring)
-    except InexactError as why_not:
-        if scorer.method == "exact":
-            raise
-        try:
-            return score_by_runs(request, scorer.scoring, scorer.n_runs, str(why_not))
-        except InexactError:
-            raise why_not from None
+def ways_of(scorer: ccv_scorer) -> tuple[Way, ...]:
+    """The ways that a scorer takes to its score."""
+    return WAYS["exact"] if scorer.method == "exact" else SCORER_WAYS

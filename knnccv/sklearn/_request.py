@@ -1,8 +1,7 @@
-"""What is asked, `Request`, and the answer, `ExpectedScore`."""
+"""What is asked: `Request`, the rule, the splits and the scoring, and what follows from them."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,200 +10,40 @@ from typing import Any
 
 import numpy as np
 
-from .._base.formatting import Numeric
+from .._base.compat import read_scorer
 from .._base.labels import EncodedLabels, encode_labels, single_class
 from .._base.typing import Array
-from .._base.validation import fixed_seed
-from .._core.driver import InexactError, callers_level
-from .._core.luck.inference import HalfScores, ScoredHalves, Terms
-from .._core.scores.results import CompleteCV
-from ._estimators import Prepared
-from ._scoring import Measure
+from .._core.driver import (
+    InexactError,
+    Pool,
+    ScoringProblem,
+    all_lists,
+    block_scorer,
+    callers_level,
+    first_depth,
+    validate_problem,
+)
+from .._core.luck.runs import nearest_in_runs
+from .._core.luck.scorings import TableScorer, table_scorer
+from .._core.scores.results import CompleteCV, complete_cv
+from ..designs import Design
+from ._answer import ExpectedScore
+from ._estimators import Prepared, Rule
+from ._scoring import ACCURACIES, as_scorer, for_sklearn, metric_name
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
 
 AVERAGES = ("folds", "pooled")
-INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": None}
-"""Fields of estimates."""
 MANY_TIED = 0.05
 """The share of samples with tied neighbors from which `expected_score` warns."""
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ExpectedScore(Numeric, ScoredHalves):
-    """The expectation of a cross-validated score over the splitter's random numbers.
-
-    Exact scores in closed form have `standard_error` and `confidence_interval` for the population (the luck
-    of the data), and can be compared by `knnccv.compare` and `knnccv.compare_all`.
-
-    Attributes
-    ----------
-    score : float
-        The expectation; if `is_exact` is False, an estimate from random training sets or runs.
-    std_error : float
-        Standard error of the estimate (the luck of the draws or splits): 0 if `score` is exact, NaN for a
-        single run. The luck of the data is `standard_error`.
-    is_exact : bool
-        Whether `score` is the expectation, up to `error_bound`.
-    error_bound : float or None
-        Bound of ``|score - exact value|``, 0 for a score of scikit-learn; None if not `is_exact`.
-    deterministic : bool
-        Whether the splitter always makes the same splits. `score` is then the mean of
-        ``cross_val_score``.
-    average : str
-        "folds" or "pooled", the argument.
-    ties : str or None
-        The order of tied training samples, "index" or "random"; None if scikit-learn computed the score.
-    design : str
-        The splitter.
-    explanation : str
-        A sentence about the computation.
-    result : CompleteCV, tuple of CompleteCV, or None
-        The results of `knnccv.complete_cv`, if it was used (one per column of y in a regression).
-    n_draws : int
-        The number of training sets that were drawn for every sample with too many of them; 0 if none were.
-    n_runs : int
-        The number of random runs of which `score` is the mean, or of nested runs; 0 if there were none.
-    per_output : ndarray of shape (n_outputs,), or None
-        The scores of several outputs, of which `score` is the mean. None for a single one, for scores that
-        judge the outputs together, and if scikit-learn computed the score.
-
-    Examples
-    --------
-    >>> from knnccv.sklearn import expected_score
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> found = expected_score(KNeighborsClassifier(5), wine.X, wine.y, cv=5)
-    >>> round(found.score, 2)
-    0.69
-    """
-
-    _json = (
-        "score std_error is_exact error_bound deterministic average ties design explanation n_draws n_runs "
-        "per_output measure"
-    )
-    _shown = "score std_error error_bound n_tied explanation"
-
-    score: float
-    std_error: float = 0.0
-    is_exact: bool = True
-    error_bound: float | None = 0.0
-    deterministic: bool = False
-    average: str
-    ties: str | None = None
-    design: str
-    explanation: str
-    result: Any = None
-    n_draws: int = 0
-    n_runs: int = 0
-    per_output: Any = None
-    # In closed form, `score` is `_measure` of the sum of `_shares` of the results' scores.
-    _measure: Measure | None = None
-    _shares: tuple[float, ...] = ()
-    _n_tied: int = 0  # of runs
-
-    def with_data(self) -> ExpectedScore:
-        """Return this score, whose pickles and copies from now on take the data along."""
-        self._sum()
-        for result in self._results:
-            result.with_data()
-        return self
-
-    @property
-    def measure(self) -> str:
-        """The name of the score; "score" if there is no closed form."""
-        if self._measure is None:
-            return "score"
-        return self._measure.name if self._measure.changes else str(self._results[0].measure)
-
-    @property
-    def _results(self) -> tuple[CompleteCV, ...]:
-        return self.result if isinstance(self.result, tuple) else (self.result,)
-
-    def inference_terms(self) -> Terms:
-        """What two results must share to be compared; for `knnccv.compare`."""
-        _, parts = self._sum()
-        weights = np.array([weight for weight, _ in parts])
-        terms = [result.inference_terms() for _, result in parts]
-        labels, first = terms[0].labels, terms[0]
-        if any(each.labels is not labels and not np.array_equal(each.labels, labels) for each in terms):
-            labels = np.column_stack([each.labels for each in terms])
-        shares = weights / sum(weights)
-        return first._replace(
-            labels=labels,
-            weights=sum(share * each.weights for share, each in zip(shares, terms, strict=True)),
-            is_loss=first.is_loss != (parts[0][0] < 0),
-            error_bound=float(np.abs(weights) @ [each.error_bound for each in terms]),
-        )
-
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
-        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
-        offset, parts = self._sum()
-        seed = fixed_seed(random_state)
-        found = [(weight, result.half_scores(n_halvings, groups, seed)) for weight, result in parts]
-        larger = math.fsum(abs(weight * halves.mean) for weight, halves in found)
-        of_all = math.fsum(abs(weight * halves.mean) / halves.growth for weight, halves in found)
-        floors = [halves.floors * [weight, weight, 1 / len(found)] for weight, halves in found]
-        return replace(
-            found[0][1],
-            scores=offset + np.sum([weight * halves.scores for weight, halves in found], axis=0),
-            train_size=math.fsum(halves.train_size for _, halves in found) / len(found),
-            deviations=np.sum([weight * halves.deviations for weight, halves in found], axis=0),
-            resolution=sum(abs(weight) * halves.resolution for weight, halves in found),
-            warnings=tuple(dict.fromkeys(text for _, halves in found for text in halves.warnings)),
-            growth=larger / of_all if of_all else 1.0,
-            floors=np.sum(floors, axis=0) + np.array([offset, offset, 0.0]),
-        )
-
-    def target_in_words(self) -> str:
-        """What the score estimates."""
-        self._sum()
-        first, *more = self._results
-        name = "" if self.measure == first.measure else f"{self.measure}, from the "
-        return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
-
-    def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, or None."""
-        offset, parts = self._sum()
-        ranges = [(weight, result.score_range()) for weight, result in parts]
-        if any(limits is None for _, limits in ranges):
-            return None
-        ends = [sorted(weight * limit for limit in limits or ()) for weight, limits in ranges]
-        return offset + sum(low for low, _ in ends), offset + sum(high for _, high in ends)
-
-    def _sum(self) -> tuple[float, list[tuple[float, CompleteCV]]]:
-        """The closed form: an offset, and results with their weights; ValueError if there is none."""
-        if self._measure is not None:
-            weights = [self._measure.factor * share for share in self._shares]
-            return self._measure.offset, list(zip(weights, self._results, strict=True))
-        population = "a standard error or an interval for the population (the luck of the data) needs"
-        if not self.is_exact:
-            what = f"an estimate from drawn training sets, n_draws={self.n_draws}"
-            if not self.n_draws:
-                what = f"the mean of sampled runs, n_runs={self.n_runs}"
-            msg = (
-                f"{population} an exact score, but this is {what}: take method='exact' where it is "
-                "possible (scalers: with transductive=True), or knnccv.complete_cv; std_error is the luck "
-                "of the split"
-            )
-        else:
-            msg = (
-                f"{population} a closed form, but this score is {self.explanation}: take a splitter with "
-                "shuffle=True, or knnccv.complete_cv"
-            )
-        raise ValueError(msg)
-
-    @property
-    def n_tied(self) -> int:
-        """The number of samples whose tied neighbors are taken in row order, and may decide; else 0."""
-        if self.ties != "index":
-            return 0
-        return self._n_tied if self.result is None else max(result.n_tied for result in self._results)
+FORMULAS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2_score")
+"""Functions of the errors of a regression that are computed for many folds at once."""
+RUNS_TOL = 1e-6
+"""The probability that the lists of a run end too early, and are searched deeper."""
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The validated arguments of `expected_score` or of a scorer, except the scoring.
+    """The validated arguments of `expected_score` for one scoring, or of a scorer.
 
     Attributes
     ----------
@@ -214,6 +53,10 @@ class Request:
         The data for splitters, and labels or values of shape (n_items,) or (n_items, n_outputs).
     cv : splitter or Design
         What is averaged over.
+    seed : int
+        Of all random numbers, so that several scorings get the same ones.
+    n_runs : int, optional
+        The number of random runs, where the score is their mean.
     n_draws : int
         The number of training sets per sample that stand for too many of them; 0: these are an error.
     ties : {"index", "random"}, optional
@@ -228,11 +71,13 @@ class Request:
     X: Any
     y: Array
     cv: Any
-    groups: Any
-    average: str
-    tol: float
-    n_jobs: int | None
-    random_state: Any
+    scoring: Any = None
+    groups: Any = None
+    average: str = "folds"
+    tol: float = 1e-12
+    n_jobs: int | None = None
+    seed: int = 0
+    n_runs: int | None = None
     n_draws: int = 0
     ties: str | None = None
     searched: tuple[int, ...] = ()
@@ -246,6 +91,11 @@ class Request:
         return bool(is_regressor(self.prepared.estimator))
 
     @property
+    def rule(self) -> Rule:
+        """The nearest-neighbor rule; InexactError if the estimator is none."""
+        return self.prepared.rule
+
+    @property
     def pooled(self) -> bool:
         """Whether all classifications have equal weight, for all sizes of the folds."""
         return self.average == "pooled"
@@ -254,6 +104,16 @@ class Request:
     def n_tested(self) -> int:
         """The number of samples of a test set, which are the first; 0 if there is no test set."""
         return self.cv.n_tested if isinstance(self.cv, FromPool) else 0
+
+    @property
+    def targets(self) -> Array:
+        """The labels or values by output, (n_items, n_outputs)."""
+        return self.y.reshape(len(self.y), -1)
+
+    @property
+    def by_output(self) -> bool:
+        """Whether every output has a mean that says how good it is: all but votes for a single label."""
+        return self.regression or self.y.ndim == 2
 
     def data(self, y: Array) -> dict[str, Any]:
         """The arguments y and `test` of `complete_cv`, for the rule's neighbors."""
@@ -266,14 +126,9 @@ class Request:
         law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
         return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
 
-    @cached_property
-    def labels(self) -> EncodedLabels:
-        """The classes of the samples that are split."""
-        return self.classes_of(self.y[self.n_tested :])._replace(pool=self.n_tested > 0)
-
-    def classes_of(self, y: Array) -> EncodedLabels:
-        """The classes of some samples; one for a regression, and for several outputs."""
-        return single_class(len(y)) if self.regression or y.ndim == 2 else encode_labels(y)
+    def splits(self) -> Any:
+        """The splits of the splitter, with a fixed seed."""
+        return reseeded(self.cv, 0).split(np.zeros(len(self.y)), self.y, self.groups)
 
     @property
     def least_train(self) -> int:
@@ -281,18 +136,135 @@ class Request:
         try:
             law = self.law
         except InexactError:
-            law = tuple(reseeded(self.cv, 0).split(np.zeros(len(self.y)), self.y, self.groups))
+            law = tuple(self.splits())
         if isinstance(law, tuple):
             return min(len(train) for train, _ in law)
         if isinstance(law, GroupLaw):
             return min(int(np.sort(law.sizes)[:n_train].sum()) for _, n_train, _ in law.parts)
         return min(kind.least_train for kind in law.design.training_sets(self.labels))
 
+    def classes_of(self, y: Array) -> EncodedLabels:
+        """The classes of some samples; one for a regression, and for several outputs."""
+        return single_class(len(y)) if self.regression or y.ndim == 2 else encode_labels(y)
+
     @cached_property
-    def seed(self) -> int:
-        """The seed of all random numbers, so that several scorings get the same ones."""
-        given = self.random_state
-        return given.randint(2**31 - 1) if isinstance(given, np.random.RandomState) else fixed_seed(given)
+    def labels(self) -> EncodedLabels:
+        """The classes of the samples that are split."""
+        return self.classes_of(self.y[self.n_tested :])._replace(pool=self.n_tested > 0)
+
+    @cached_property
+    def all_labels(self) -> EncodedLabels:
+        """The classes of all samples, those of a test set included."""
+        return self.classes_of(self.y)
+
+    @cached_property
+    def outputs(self) -> tuple[EncodedLabels, ...]:
+        """The classes of every output; single ones for a regression."""
+        return tuple(map(self.classes_of, self.targets.T))
+
+    @cached_property
+    def together(self) -> Array:
+        """Labels that differ if any output does."""
+        codes = np.column_stack([labels.codes for labels in self.outputs])
+        return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
+
+    @cached_property
+    def sklearn_scorer(self) -> Any:
+        """The scorer of scikit-learn."""
+        scorer = as_scorer(for_sklearn(self.scoring, self.y), regression=self.regression)
+        if self.regression and getattr(read_scorer(scorer), "responses", ("predict",)) != ("predict",):
+            msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
+            raise ValueError(msg)
+        return scorer
+
+    @cached_property
+    def scorer(self) -> TableScorer | None:
+        """The scoring as a function of tables, if it is one."""
+        return (
+            None
+            if self.by_output
+            else table_scorer(for_sklearn(self.scoring, self.y), self.all_labels.classes)
+        )
+
+    @cached_property
+    def formula(self) -> str | None:
+        """The function of scikit-learn for which there is a formula by outputs."""
+        made = read_scorer(self.sklearn_scorer) if self.by_output else None
+        plain = made is not None and not made.options
+        names = FORMULAS if self.regression else ACCURACIES
+        return metric_name(made) if plain and metric_name(made) in names else None
+
+    @property
+    def votes_alike(self) -> bool:
+        """Whether the votes can be counted for many runs at once."""
+        return self.prepared.search is None and self.rule.weights is None and not self.rule.by_distance
+
+    @cached_property
+    def problem(self) -> ScoringProblem:
+        """The votes, or the means, of neighbors with equal weights."""
+        law, n = self.law, self.n_tested
+        assert not isinstance(law, tuple)
+        if self.regression:
+            values, variant = self.y.astype(float), "regression"
+        else:
+            values, variant = self.y if self.y.ndim == 1 else self.together, "knn"
+        design: Any = (
+            law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
+        )
+        pool = Pool(values[n:], len(values) - n) if n else None
+        parameters, n_scored = {"n_neighbors": self.rule.n_neighbors}, n or len(values)
+        return validate_problem(
+            values[:n_scored], n_scored, variant, design, law.ties, "pooled", parameters, pool=pool
+        )
+
+    @cached_property
+    def _depth(self) -> int:
+        return first_depth(self.problem, self.rule.neighbors, RUNS_TOL)
+
+    def nearest(self, folds: Array) -> tuple[Array, Array]:
+        """The nearest training samples in some runs, by the neighbors of the rule, and their distances."""
+        near, k, ties = self.rule.neighbors, self.rule.n_neighbors, self.problem.ties
+        return nearest_in_runs(near, folds, k, ties, self._depth, n_jobs=self.n_jobs, seed=self.seed)
+
+    def of_equal_weights(self, design: Design, column: Array) -> CompleteCV:
+        """The exact result of neighbors with equal weights; ValueError if there is none."""
+        variant, ties, near = self.problem.variant.name, self.problem.ties, self.rule.neighbors
+        given: dict[str, Any] = {
+            "n_neighbors": self.rule.n_neighbors,
+            "n_jobs": self.n_jobs,
+            **self.data(column),
+        }
+        return complete_cv(near, variant=variant, cv=design, ties=ties, method="exact", **given)
+
+    @cached_property
+    def expected(self) -> Array | None:
+        """The exact confusion table of equal weights, or the means by output; None if it is unknown."""
+
+        def means(design: Design) -> Array:
+            if not self.by_output:
+                return np.asarray(self.of_equal_weights(design, self.y).confusion(normalize="all"))
+            return np.array([self.of_equal_weights(design, column).score for column in self.targets.T])
+
+        try:
+            law = self.law
+            if not isinstance(law, GroupLaw):
+                return means(self.problem.design)
+            return np.asarray(sum(float(share) * means(law.leaving(n)) for share, n, _ in law.parts))
+        except ValueError:
+            return None
+
+    @property
+    def n_tied(self) -> int:
+        """The number of samples with tied neighbors that may decide; 0 if it is unknown."""
+        near, tol = self.rule.neighbors, 1e-12
+        try:
+            if self.problem.leaves_groups:
+                return self.of_equal_weights(self.problem.design, self.targets[:, 0]).n_tied
+            rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
+        except ValueError:
+            return 0
+        lists = all_lists(near, first_depth(self.problem, near, tol), self.n_jobs)
+        return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
 
     def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:
         """Return the score, `how` it was computed in words, and further `fields` of `ExpectedScore`."""

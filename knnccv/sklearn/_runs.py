@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._base.compat import read_scorer
 from .._base.formatting import magnitude
 from .._base.parallel import counted, shared_bar
 from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.scorings import controlled_mean
+from ..designs import Design
+from ._answer import INEXACT, ExpectedScore
+from ._by_runs import SplitControl, control_once
 from ._estimators import check_size
-from ._request import INEXACT, ExpectedScore, Request
+from ._request import Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
-from ._splitters import GroupLaw, Split, in_words, is_random, listed, reseeded
+from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded
 
 MAX_SPLITS = 20_000
 """The largest number of splits that are evaluated one by one."""
@@ -25,53 +29,82 @@ MAX_SPLITS = 20_000
 MAX_RUNS = 2_000
 """The largest number of splits of a random splitter for which scikit-learn runs one by one."""
 
-SplitControl = Callable[[Sequence[Sequence[Split]]], Array]
-"""From the splits of runs to a statistic of every run whose expectation is 0."""
-
+N_FITS = 20
+"""The number of random runs by default."""
+FEWEST_CONTROLLED = 10
+"""The number of random runs from which a control variate pays."""
 SPLITS_AT_ONCE = 50
 """Splits that scikit-learn scores for one step of a progress bar."""
 
 
-def run_listed(request: Request, scoring: Any, splits: Sequence[Split]) -> ExpectedScore:
+def few_splits(request: Request) -> bool:
+    """Whether scikit-learn scores all splits one by one, if there is no closed form."""
+    law = request.law
+    if isinstance(law, tuple) or request.n_tested:
+        return False
+    return 0 < law.n_splits <= (MAX_SPLITS if law.every else MAX_RUNS)
+
+
+def every_split(request: Request, _why: str) -> ExpectedScore | None:
+    """scikit-learn's own scores of all splits, where they are always the same, or few."""
+    law, cv = request.law, request.cv
+    if isinstance(law, tuple):
+        return run_listed(request, law)
+    if not few_splits(request):
+        return None
+    if isinstance(law, FoldLaw) or law.every:
+        return run_listed(request, tuple(cv.split(request.X, request.y, request.groups)))
+    probabilities, some = zip(*law.splits(), strict=True)
+    splits = [
+        (np.flatnonzero(np.isin(law.codes, train)), np.flatnonzero(np.isin(law.codes, test)))
+        for train, test in some
+    ]
+    how = f"scikit-learn's own scores of all {len(splits)} splits that {in_words(cv)} can make"
+    return request.answer(_mean(request, splits, probabilities), how)
+
+
+def run_listed(request: Request, splits: Sequence[Split]) -> ExpectedScore:
     """Run scikit-learn on the only splits that a deterministic splitter makes."""
     from sklearn import model_selection as ms
 
     cv = request.cv
-    scores, sizes = _run(request, scoring, splits)
-    mean = np.average(scores, weights=sizes) if request.pooled else scores.mean()
     how = f"scikit-learn's own score; {in_words(cv)} always makes the same splits: nothing was averaged"
     if isinstance(cv, (ms.KFold, ms.StratifiedKFold, ms.GroupKFold)):
         shuffled = f"{type(cv).__name__}({cv.get_n_splits()}, shuffle=True)"
         how += f"; {shuffled} would be averaged over all shuffles"
-    return request.answer(mean, how, deterministic=True)
+    return request.answer(_mean(request, splits), how, deterministic=True)
 
 
-def run_all(request: Request, scoring: Any, law: GroupLaw) -> ExpectedScore:
-    """Run scikit-learn on all splits that a random splitter can make."""
-    probabilities, parts = zip(*law.splits(), strict=True)
-    splits = [
-        (np.flatnonzero(np.isin(law.codes, train)), np.flatnonzero(np.isin(law.codes, test)))
-        for train, test in parts
-    ]
-    scores, sizes = _run(request, scoring, splits)
-    weights = sizes * [float(probability) for probability in probabilities]
-    how = f"scikit-learn's own scores of all {len(splits)} splits that {in_words(request.cv)} can make"
-    return request.answer(np.average(scores, weights=weights), how)
+def _mean(request: Request, splits: Sequence[Split], probabilities: Any = 1.0) -> float:
+    """The mean of scikit-learn's scores of splits with these probabilities."""
+    scores, sizes = _run(request, splits)
+    return float(np.average(scores, weights=sizes * np.asarray(probabilities, dtype=float)))
 
 
-def sample(
-    request: Request, scoring: Any, n_runs: int, why: str, control: SplitControl | None = None
-) -> ExpectedScore:
-    """Return the mean score of reseeded runs of scikit-learn, or its score if all runs are the same.
+def plain_runs(request: Request, why: str) -> ExpectedScore | None:
+    """The mean score of reseeded runs of scikit-learn, or its score if all runs are the same."""
+    return _sample(request, why)
 
-    `control` is a control variate of the runs.
+
+def corrected_runs(request: Request, why: str) -> ExpectedScore | None:
+    """The same, with the exact score of steps that are fitted once as control variate of the runs."""
+    if request.prepared.steps:
+        why = "steps are fitted to every training set"
+    is_many = (request.n_runs or N_FITS) >= FEWEST_CONTROLLED
+    return _sample(request, why, control_once(request) if is_many else None)
+
+
+def _sample(request: Request, why: str, control: SplitControl | None = None) -> ExpectedScore | None:
+    """Return the mean score of reseeded runs, of which `control` is a control variate; none for a design.
 
     Raises
     ------
     ValueError
-        If a splitter without random numbers makes too many splits, or as `run_listed`.
+        If a splitter without random numbers makes too many splits, or as `_run`.
     """
     cv, words = request.cv, in_words(request.cv)
+    if isinstance(cv, Design):
+        return None
     if not is_random(cv):
         n_splits = cv.get_n_splits(request.X, request.y, request.groups)
         if n_splits > max(MAX_SPLITS, len(request.y)):
@@ -81,16 +114,17 @@ def sample(
             )
             raise ValueError(msg)
         try:
-            return run_listed(request, scoring, listed(cv, request.X, request.y, request.groups))
+            return run_listed(request, listed(cv, request.X, request.y, request.groups))
         except InexactError:  # the splitter draws random numbers without a `random_state`
             cv = copy.deepcopy(cv)
+    n_runs = request.n_runs or N_FITS
     rng = np.random.default_rng(request.seed)
     sums, sizes = np.empty((2, n_runs))
     runs = []
     for run in counted(range(n_runs), n_runs):
         seed = int(rng.integers(2**31 - 1))
         splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
-        scores, weights = _run(request, scoring, splits)
+        scores, weights = _run(request, splits)
         sums[run], sizes[run] = scores @ weights, weights.sum()
         runs.append(splits)
     score = float(sums.sum() / sizes.sum())
@@ -104,7 +138,7 @@ def sample(
     return request.answer(score, how, std_error=error, n_runs=n_runs, **INEXACT)
 
 
-def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array, Array]:
+def _run(request: Request, splits: Sequence[Split]) -> tuple[Array, Array]:
     """Run ``cross_val_score`` on given splits; return the scores and their weights in the mean.
 
     Raises
@@ -115,7 +149,8 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     from sklearn.model_selection import cross_val_score
     from sklearn.utils.validation import has_fit_parameter
 
-    if request.pooled and not _is_mean(request, scoring):
+    scoring = request.scoring
+    if request.pooled and not _is_mean(request):
         msg = (
             "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested "
             f"samples, got scoring={scoring!r}; use average='folds'"
@@ -133,7 +168,8 @@ def _run(request: Request, scoring: Any, splits: Sequence[Split]) -> tuple[Array
     if request.n_tested and not request.regression and request.y.ndim == 1:
         tested, pool = request.y[: request.n_tested], request.y[request.n_tested :]
         strange = np.setdiff1d(tested, pool).tolist()
-        if strange and getattr(as_scorer(scorer), "_response_method", "predict") != "predict":
+        made = read_scorer(as_scorer(scorer))
+        if strange and made is not None and made.responses != ("predict",):
             msg = (
                 f"leave out the tested samples of the classes {strange}, of which the pool has none: "
                 f"scoring={scoring!r} compares shares of votes class by class"
@@ -170,9 +206,10 @@ def _refuse_one_class(request: Request, splits: Any, error: Exception | None = N
                 raise ValueError(msg) from error
 
 
-def _is_mean(request: Request, scoring: Any) -> bool:
+def _is_mean(request: Request) -> bool:
     """Check whether the score is a mean over the tested samples."""
     try:
-        return read_scoring(scoring, regression=request.regression, y=request.y).kind != "balanced"
+        measure = read_scoring(request.scoring, regression=request.regression, y=request.y)
     except InexactError:
         return False
+    return measure.kind != "balanced"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.compat import MadeScorer, read_scorer
 from .._base.typing import Array
 from .._base.validation import as_reals
 from .._core.driver import InexactError
@@ -109,16 +110,22 @@ def as_scorer(scorer: Any, *, regression: bool = False) -> Any:
     return scorer
 
 
+def metric_name(made: MadeScorer | None) -> str:
+    """The name of a scorer's function if ``sklearn.metrics`` has it, or if `mean_accuracy`; else ""."""
+    if made is None:
+        return ""
+    return "mean_accuracy" if made.function is mean_accuracy else made.metric
+
+
 def for_outputs(scorer: Any) -> Any:
     """The scorer of predictions of several outputs; scikit-learn's own refuse three classes and more."""
-    from sklearn import metrics
+    from sklearn.metrics import make_scorer
 
-    given = as_scorer(scorer)
-    name = getattr(function := getattr(given, "_score_func", None), "__name__", "")
-    if name not in ACCURACIES or function is not getattr(metrics, name, None) or given._kwargs:
+    made = read_scorer(as_scorer(scorer))
+    if made is None or made.metric not in ACCURACIES or made.options:
         return scorer
-    options = {"together": ACCURACIES[name] == "together", "is_loss": name.endswith("_loss")}
-    return metrics.make_scorer(_share, greater_is_better=given._sign > 0, **options)
+    options = {"together": ACCURACIES[made.metric] == "together", "is_loss": made.metric.endswith("_loss")}
+    return make_scorer(_share, greater_is_better=made.sign > 0, **options)
 
 
 def is_costs(scoring: Any) -> bool:
@@ -204,9 +211,10 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
         or (1 in classes.tolist() and not always)
     ):
         return name, name
-    scorer = get_scorer(name)
-    options = {"response_method": scorer._response_method, "greater_is_better": scorer._sign > 0}
-    return f"{name} of {rarer}", make_scorer(scorer._score_func, **options, pos_label=rarer)
+    made = read_scorer(get_scorer(name))
+    assert made is not None
+    options = {"response_method": made.responses, "greater_is_better": made.sign > 0}
+    return f"{name} of {rarer}", make_scorer(made.function, **options, pos_label=rarer)
 
 
 def neighbors_rule(regression: bool, **how: Any) -> Any:
@@ -265,8 +273,6 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
     ValueError, TypeError
         If it does not fit the estimator, or is not a scoring.
     """
-    from sklearn import metrics
-
     if is_costs(scoring):
         if regression:
             msg = (
@@ -284,37 +290,27 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
             msg = f"scoring=None means R² for a regressor, which {_inexact('r2_score')}"
             raise InexactError(msg)
         return Measure("accuracy", "accuracy" if y.ndim == 1 else "together")
-    if isinstance(scorer, str):
-        scorer = metrics.get_scorer(scorer)
-    given = getattr(scorer, "_score_func", None)
-    if given is None:  # not by `make_scorer`
+    made = read_scorer(as_scorer(scorer))
+    if made is None:
         msg = f"the function of the scorer {scoring!r} is unknown"
         raise InexactError(msg)
-    if regression and given is mean_accuracy:
+    name = scoring if isinstance(scoring, str) else made.name or repr(scoring)
+    metric, found = metric_name(made), None
+    if regression and metric == "mean_accuracy":
         msg = f"take an error of values for a regressor, such as 'neg_mean_squared_error', not {scoring!r}"
         raise ValueError(msg)
-    sign, options = float(scorer._sign), dict(scorer._kwargs)
-    function = getattr(given, "__name__", "")
-    name = scoring if isinstance(scoring, str) else function or repr(scoring)
-    found = None
-    if given is getattr(metrics, function, None) or given is mean_accuracy:
-        response = getattr(scorer, "_response_method", None)
-        if response == "predict":
-            found = _of_predictions(function, options, name, sign, regression, y)
-        elif "predict_proba" in (response if isinstance(response, (list, tuple)) else [response]):
-            found = (
-                None
-                if regression or y.ndim == 2
-                else _of_shares(function, options, name, sign, y, is_nearest)
-            )
+    if metric and made.responses == ("predict",):
+        found = _of_predictions(metric, made.options, name, made.sign, regression, y)
+    elif metric and "predict_proba" in made.responses and not regression and y.ndim == 1:
+        found = _of_shares(metric, made.options, name, made.sign, y, is_nearest)
     if found is not None:
         return found
     what = name
     if regression:
         what += " of a regressor"
-    elif options and name is not scoring:
-        what += f"({', '.join(f'{key}={value!r}' for key, value in options.items())})"
-    msg = f"{what} {_inexact(function)}"
+    elif made.options and name is not scoring:
+        what += f"({', '.join(f'{key}={value!r}' for key, value in made.options.items())})"
+    msg = f"{what} {_inexact(made.name)}"
     raise InexactError(msg)
 
 

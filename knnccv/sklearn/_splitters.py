@@ -10,15 +10,15 @@ import copy
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from types import FrameType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from .._base.compat import is_sklearns_scorer, scorer_of_splits
 from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver import InexactError
@@ -55,18 +55,13 @@ class WholeData:
             If scikit-learn would score these splits by a scorer of its own, or predict from them.
         """
         # A splitter is not told the scorer, so it is looked up in the function of scikit-learn that calls.
-        caller: FrameType | None = sys._getframe(1)
-        while caller is not None and caller.f_globals.get("__name__", "").startswith("sklearn."):
-            scorer = caller.f_locals.get("scorers", caller.f_locals.get("scorer"))
-            if caller.f_code.co_name == "cross_val_predict" or _is_ordinary(scorer):
-                msg = (
-                    "pass scoring=ccv_scorer(...) with cv=WholeData(), or folds such as cv=5: an ordinary "
-                    "scorer would test the samples that the estimator was fitted to"
-                )
-                raise ValueError(msg)
-            if scorer is not None:
-                break
-            caller = caller.f_back
+        scorer = scorer_of_splits(sys._getframe(1))
+        if scorer is True or is_sklearns_scorer(scorer):
+            msg = (
+                "pass scoring=ccv_scorer(...) with cv=WholeData(), or folds such as cv=5: an ordinary "
+                "scorer would test the samples that the estimator was fitted to"
+            )
+            raise ValueError(msg)
         rows = np.arange(length_of(X))
         return iter([(rows, rows.copy())])
 
@@ -95,14 +90,6 @@ class FromPool:
     def get_n_splits(self, X: Any, y: Array, groups: Any = None) -> int:  # noqa: ARG002
         """Return the number of splits."""
         return int(self.cv.get_n_splits(np.zeros(len(y) - self.n_tested), y[self.n_tested :], groups))
-
-
-def _is_ordinary(scorer: Any) -> bool:
-    """Return True for a scorer of scikit-learn's, and for several if there is one among them."""
-    scorers = getattr(scorer, "_scorers", scorer)
-    if isinstance(scorers, Mapping):
-        return any(map(_is_ordinary, scorers.values()))
-    return type(scorer).__module__.startswith("sklearn.")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, make_scorer
 from sklearn.neighbors import KNeighborsClassifier as KNN
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 import knnccv
@@ -197,6 +197,15 @@ def test_grid_searches_are_tuned_scores():
         wanted = tuned_score(SMALL, CLASSES, ks, design, **asked)
         assert (found.score, found.std_error) == (wanted.score, wanted.std_error), given
         assert (found.n_runs, found.is_exact) == (100, False)
+
+
+def test_searches_behind_steps_of_single_rows_and_by_costs():
+    asked = {"cv": FOLDS, "n_runs": 40, "random_state": 3}
+    search = grid_search(cv=ms.LeaveOneOut())
+    found = expected_score(make_pipeline(Normalizer(), search), SMALL, CLASSES, **asked)
+    assert found.score == expected_score(search, Normalizer().transform(SMALL), CLASSES, **asked).score
+    costs = expected_score(search, SMALL, CLASSES, scoring=1 - np.eye(3), **asked | {"n_runs": 1})
+    assert "only searches of a KNeighborsClassifier by accuracy" in costs.explanation
 
 
 def searched(rule=None, grid=KS, **settings):

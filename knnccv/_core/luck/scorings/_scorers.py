@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...._base.compat import read_scorer
 from ...._base.typing import Array
 
 Form = Callable[[Array], Array]
@@ -194,28 +195,25 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     """
     from sklearn import metrics
 
-    scorer = metrics.get_scorer("accuracy" if scoring is None else scoring)
-    function = getattr(scorer, "_score_func", None)
-    given = getattr(scorer, "_response_method", None)
-    responses = [given] if isinstance(given, str) else list(given or ())
-    needs = next((_NEEDS[response] for response in responses if response in _NEEDS), None)
-    if function is None or needs is None:
+    made = read_scorer(metrics.get_scorer("accuracy" if scoring is None else scoring))
+    if made is None:
         return None
-    labels, metric = np.asarray(classes), getattr(function, "__name__", "")
-    name = scoring if isinstance(scoring, str) else metric or repr(function)
-    defaults = {key: each.default for key, each in inspect.signature(function).parameters.items()}
-    options = {**defaults, **scorer._kwargs}
+    needs = next((_NEEDS[response] for response in made.responses if response in _NEEDS), None)
+    if needs is None:
+        return None
+    labels = np.asarray(classes)
+    name = scoring if isinstance(scoring, str) else made.name or repr(made.function)
+    defaults = {key: each.default for key, each in inspect.signature(made.function).parameters.items()}
+    options = {**defaults, **made.options}
     position = _positive(options.get("pos_label"), labels, name)
-    weighs = "sample_weight" in defaults and metric not in MEDIANS
-    sign = float(scorer._sign)
-    found = TableScorer(name, needs, function, dict(scorer._kwargs), sign, labels, position, weighs)
+    weighs = "sample_weight" in defaults and made.name not in MEDIANS
+    found = TableScorer(name, needs, made.function, made.options, made.sign, labels, position, weighs)
     found.check()
     form: Form | VoteForm | None = None
-    if function is getattr(metrics, metric, None):
-        if needs == PREDICTS:
-            form = confusion_form(metric, options, labels)
-        elif len(labels) > 1:
-            form = votes_form(metric, options, len(labels), position)
+    if made.metric and needs == PREDICTS:
+        form = confusion_form(made.metric, options, labels)
+    elif made.metric and len(labels) > 1:
+        form = votes_form(made.metric, options, len(labels), position)
     return replace(found, _form=form) if form or needs == PREDICTS or len(labels) == 2 else None
 
 
