@@ -6,12 +6,10 @@ groups `_group_members` has rules of one nearest sample, and `_group_sets` goes 
 
 from __future__ import annotations
 
-from ._group_scores import GroupScorer, Outside, exact_group_scores, group_scorer, outside_of
+from ._group_scores import GroupScorer, exact_group_scores, group_scorer
 
 __all__ = [
     "GroupScorer",
-    "Outside",
     "exact_group_scores",
     "group_scorer",
-    "outside_of",
 ]

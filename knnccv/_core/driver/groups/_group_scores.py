@@ -1,63 +1,30 @@
 # mypy: allow-untyped-defs
 """Scores of designs that leave whole groups out.
 
-- One group left out: the training set is known, and holds all samples outside the tested sample's group.
-  The kernel gets these samples in order, and a task that puts all of them into the training set.
+- One group left out, or several samples decide: `_group_sets` goes through the sets of groups. If one
+  group is left out there is a single one for each sample.
 - Several groups left out, one nearest training sample decides: `_group_members`.
-- Several groups left out, several samples decide: the sets of groups are enumerated by `_group_sets`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
 import numpy as np
 
-from ...._base.parallel import stop_flag
 from ...._base.typing import Array, Kernel
 from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Constraints, Labels, as_python, compile_driver, compile_kernel
 from ....kernel.sampling import fixed_tail
 from ....neighbors import NeighborLists, Neighbors
 from .._exact import as_objects, exact_labels, rational
-from .._lists import within
 from .._problem import ScoringProblem
-from .._rows import FIRST_MIXED_GROUPS, SCORE_ROWS, Rows, first_mixed_groups, score_rows, usable_lengths
+from .._rows import Rows, usable_lengths
 from .._summary import Scores
 from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
 from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, most_cases, score_group_sets, sizes_to_score
-
-
-@dataclass(frozen=True)
-class Outside:
-    """The known training sets of a design that leaves out one group: the samples of the other groups.
-
-    ``groups`` (n_items,) are the groups; ``size_of`` (n_items,) is the index of the size of a tested
-    sample's training set; ``nearest`` (n_sizes,) are the numbers of nearest samples that decide.
-    """
-
-    groups: Array
-    size_of: Array
-    nearest: Array
-
-    def cut(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[NeighborLists, Array]:
-        """The lists of training samples, as far as they decide; and how many decide, (n_rows,)."""
-        nearest = self.nearest[self.size_of[rows]]
-        known = replace(lists, lengths=lengths)
-        every, first = np.arange(len(rows)), np.zeros(len(rows), np.int64)
-        own = self.groups[rows]
-        return within(known, every, self.groups[None], first, own, nearest, equal=False), nearest
-
-
-def outside_of(problem: ScoringProblem, n_nearest: int, groups: Array | None = None) -> Outside:
-    """The known training sets of a problem that leaves out one group, by the `groups` of the samples."""
-    kind = cast(GroupTrainingSets, problem.training_sets[0])
-    if groups is None:
-        groups = cast(LeaveGroupsOut, problem.design).codes
-    size_of = np.searchsorted(kind.train_sizes, sum(kind.sizes) - np.array(kind.sizes)[groups])
-    return Outside(groups, size_of, np.array([min(n_nearest, size) for size in kind.train_sizes]))
 
 
 @dataclass(frozen=True)
@@ -66,9 +33,8 @@ class GroupScorer:
 
     ``constraints`` has an entry for each
 
-    - size of training sets, if one group is left out; `outside` knows them;
-    - training set of one sample, if several groups are left out and one nearest sample decides;
-    - size of training sets in ``nearest``: those below K, and one for all larger ones, otherwise.
+    - size of training sets in ``nearest``: those below K, and one for all larger ones;
+    - training set of one sample, if several groups are left out and one nearest sample decides.
 
     A sample with more than ``most_cases`` sets of groups to go through is left out, its score NaN.
     ``group_tail[m]`` is the probability that none of m groups is in the training set; in exact mode 1
@@ -80,7 +46,6 @@ class GroupScorer:
     labels: Labels
     kernel: Kernel
     constraints: tuple[Constraints, ...]
-    outside: Outside | None
     drawn: DrawnGroups
     nearest: tuple[int, ...]
     most_cases: int
@@ -93,11 +58,10 @@ class GroupScorer:
     def compile(self) -> None:
         """Compile the functions that blocks call, or load them from the cache; once per process."""
         compile_kernel(self.kernel, "the scorer", now=False)
-        compile_driver(score_rows, SCORE_ROWS)
-        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
-        compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
         if self.nearest:
             compile_driver(score_group_sets, SCORE_GROUP_SETS)
+        else:
+            compile_driver(score_nearest_members, SCORE_NEAREST_MEMBERS)
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
         """Return scores and tails (1, n_rows) and a mask of tied rows; and a mask of open rows."""
@@ -113,35 +77,12 @@ class GroupScorer:
         scores = np.zeros(len(rows), object if self.exact else float)
         targets = as_objects(rows) if self.exact else rows
         given = Rows(lists.items, lists.values, lengths, targets, self.average_ties)
-        if self.outside is not None:
-            tails, tied = self._score_outside(self.outside, lists, lengths, rows, scores)
-        else:
-            tails, tied = (self._score_sets if self.nearest else self._score_members)(given, scores)
+        tails, tied = (self._score_sets if self.nearest else self._score_members)(given, scores)
         return scores[None], tails[None], tied
 
     def _python(self, function: Kernel) -> Kernel:
         """One of the passes over rows, unjitted in exact mode."""
         return as_python(function) if self.exact else function
-
-    def _score_outside(
-        self, outside: Outside, lists: NeighborLists, lengths: Array, rows: Array, scores: Array
-    ) -> tuple[Array, Array]:
-        """Fill in the scores if T holds all samples outside the group; return tails and ties."""
-        lists, nearest = outside.cut(lists, lengths, rows)
-        size_of = outside.size_of[rows]
-        for size in np.unique(size_of):
-            at = np.flatnonzero(size_of == size)
-            part, some = scores[at], lists.cut(at, lists.items.shape[1])
-            targets = as_objects(rows[at]) if self.exact else rows[at]
-            given = some.items, some.values, some.lengths, targets, self.average_ties, self.labels
-            self._python(score_rows)(self.kernel, *given, self.constraints[size], part, stop_flag())
-            scores[at] = part
-        tied = np.zeros(len(rows), bool)
-        if not self.exact:
-            mixed = np.empty(len(rows), np.int64)
-            first_mixed_groups(lists.items, lists.values, lists.lengths, self.labels, mixed)
-            tied = (mixed >= 0) & (mixed < nearest)
-        return (lists.lengths < nearest).astype(float), tied
 
     def _score_members(self, rows: Rows, scores: Array) -> tuple[Array, Array]:
         """Fill in the scores if T is random groups and one sample decides; return tails and ties."""
@@ -192,17 +133,14 @@ def group_scorer(
         groups[rows] = of_rows
     n_nearest = problem.nearest(kind)
     sizes: tuple[int, ...] = (1,)
-    outside, nearest, most = None, [], 0
+    nearest, most = [], 0
     n_groups, n_train, n_test = kind.counts[0], kind.n_train[0], kind.n_test_groups
     if problem.pool is not None:  # the samples tested are a group of their own, which never trains
         groups = np.concatenate([np.full(neighbors.n_items, n_groups), groups])
         n_groups, n_test = n_groups + 1, n_test + 1
-    if n_test == 1:
-        sizes = kind.train_sizes
-        outside = outside_of(problem, n_nearest, groups)
-    elif n_nearest > 1:
+    if n_nearest > 1 or n_test == 1:
         most = most_cases(problem, kind, exact)
-        nearest = sizes_to_score(kind.sizes, n_train, n_nearest)
+        nearest = sizes_to_score(kind, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
     kernel = kernel or problem.variant.kernel_for(tasks[0])
@@ -214,7 +152,6 @@ def group_scorer(
         exact_labels(problem) if exact else problem.kernel_labels(),
         as_python(kernel) if exact else kernel,
         tuple(problem.constraints(task) for task in tasks),
-        outside,
         DrawnGroups(groups, n_groups, n_train, kind.n_available),
         tuple(nearest),
         most,

@@ -66,6 +66,8 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
     n_nearest, size, most, slack = cases
     unit = constraints.unit
     depth = items.shape[1]
+    # If one group is left out, its ties with the last are counted in the order of the rows as well.
+    lists_ties = average_ties or n_groups - n_train == 1
     kept = np.empty(depth, labels.classes.dtype)
     kept_values = np.empty(depth)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
@@ -91,7 +93,7 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
             is_rare = probability * RARER <= slack and probability <= spare
             while position < length and not is_rare:
                 if n_kept >= n_nearest and not (
-                    average_ties and values[r, position] == kept_values[n_kept - 1]
+                    lists_ties and values[r, position] == kept_values[n_kept - 1]
                 ):
                     break
                 group = groups[items[r, position]]
@@ -167,10 +169,13 @@ SCORE_GROUP_SETS = types.void(
 )
 
 
-def sizes_to_score(sizes: tuple[int, ...], n_train: int, n_nearest: int) -> list[int]:
-    """The sizes of training sets of so many groups below `n_nearest`, ascending, and `n_nearest`."""
+def sizes_to_score(kind: GroupTrainingSets, n_nearest: int) -> list[int]:
+    """The sizes of training sets below `n_nearest`, ascending, and `n_nearest`."""
+    if kind.n_test_groups == 1:
+        return [*(size for size in kind.train_sizes if size < n_nearest), n_nearest]
+    n_train = kind.n_train[0]
     found: list[set[int]] = [{0}, *(set() for _ in range(n_train))]
-    for size in sizes:
+    for size in kind.sizes:
         for n in range(n_train, 0, -1):
             found[n] |= {size + other for other in found[n - 1] if size + other < n_nearest}
     return [*sorted(found[n_train]), n_nearest]
@@ -179,7 +184,7 @@ def sizes_to_score(sizes: tuple[int, ...], n_train: int, n_nearest: int) -> list
 def most_cases(problem: ScoringProblem, kind: GroupTrainingSets, exact: bool) -> int:
     """The largest number of cases of a sample; ValueError if rational numbers would need more."""
     number = kind.number
-    if number <= MAX_SETS:
+    if number <= MAX_SETS or kind.n_test_groups == 1:
         return np.iinfo(np.int64).max // 2
     if exact:
         shown = f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -10,15 +10,15 @@ import numpy as np
 from ...._base.formatting import Result, item_frame
 from ...._base.typing import Array
 from ...._base.validation import lowest
-from ....designs import GroupTrainingSets
+from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Labels, Variant, compile_driver
 from ....neighbors import NeighborLists, Neighbors
 from .._deepen import Jobs, alike_samples, deepen, first_depth
+from .._lists import within
 from .._part import Block, Step
 from .._problem import ScoringProblem
 from .._rows import usable_lengths
 from .._summary import Scored
-from ..groups import Outside, outside_of
 from ._removal_rows import ADD_ROWS, Copies, Found, Totals, add_rows
 from ._removals import ReducedKind, ReducedProblem, Removal, reduced_kinds, reduced_problems, removals
 
@@ -115,6 +115,35 @@ class Influence(Result):
         return item_frame(
             self.labels, total=self.per_item, as_tested=self.as_tested, as_training=self.as_training
         )
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The known training sets of a design that leaves out one group: the samples of the other groups.
+
+    ``groups`` (n_items,) are the groups; ``size_of`` (n_items,) is the index of the size of a tested
+    sample's training set; ``nearest`` (n_sizes,) are the numbers of nearest samples that decide.
+    """
+
+    groups: Array
+    size_of: Array
+    nearest: Array
+
+    def cut(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[NeighborLists, Array]:
+        """The lists of training samples, as far as they decide; and how many decide, (n_rows,)."""
+        nearest = self.nearest[self.size_of[rows]]
+        known = replace(lists, lengths=lengths)
+        every, first = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        own = self.groups[rows]
+        return within(known, every, self.groups[None], first, own, nearest, equal=False), nearest
+
+
+def outside_of(problem: ScoringProblem, n_nearest: int) -> Outside:
+    """The known training sets of a problem that leaves out one group."""
+    kind = cast(GroupTrainingSets, problem.training_sets[0])
+    groups = cast(LeaveGroupsOut, problem.design).codes
+    size_of = np.searchsorted(kind.train_sizes, sum(kind.sizes) - np.array(kind.sizes)[groups])
+    return Outside(groups, size_of, np.array([min(n_nearest, size) for size in kind.train_sizes]))
 
 
 @dataclass(frozen=True)

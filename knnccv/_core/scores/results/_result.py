@@ -439,7 +439,7 @@ class CompleteCV(Numeric, ScoredHalves, RandomSplits):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledCV(CompleteCV, Estimated):
+class SampledCV(CompleteCV):
     """An estimate of the mean score of a rule over all admissible training sets.
 
     For each sample, random training sets were drawn for this sample alone (decoupled sampling). The
@@ -488,6 +488,10 @@ class SampledCV(CompleteCV, Estimated):
 
     is_exact: ClassVar[bool] = False
     certified: bool = False
+    std_error: float = 0.0
+    per_item_std_error: Array = field(default_factory=lambda: np.empty(0))
+    n_draws: int = 0
+    n_sampled: int = 0
 
     def _reference(self) -> Any:
         """Nothing more can be computed from drawn training sets."""
