@@ -223,7 +223,7 @@ def test_the_rule_of_one_standard_error_and_the_interval():
     simple = KNeighborsClassifierCV(ks, choose="one-standard-error").fit(X, y)
     exact = [complete_cv(X, y, "knn", KFold(5), n_neighbors=k) for k in ks]
     top = max(exact, key=float)
-    near = [top, *(one for one in exact if top.score - one.score <= compare(top, one).standard_error)]
+    near = [top, *(one for one in exact if top.score - one.score <= compare(top, one).standard_error())]
     chosen = max(k for k, one in zip(ks, exact, strict=True) if one in near)
     assert best.n_neighbors_ == ks[exact.index(top)] < simple.n_neighbors_ == chosen
     assert simple.best_score_ == pytest.approx(exact[ks.index(chosen)].score, abs=1e-12)
