@@ -25,6 +25,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
+from .._base.typing import Array
 from ._compile import jit
 
 LANES = 8
@@ -240,7 +241,11 @@ def raw_rows(n_rows):
     return aligned_rows(np.empty((n_rows + 1) * LANES))
 
 
-@jit
-def new_rows(n_rows):
-    """Zeros of shape (n_rows, LANES), aligned as those of `raw_rows`."""
-    return aligned_rows(np.zeros((n_rows + 1) * LANES))
+def lane_rows(n_rows: int, dtype: Any = float) -> Array:
+    """Zeros of shape (n_rows, LANES), aligned as those of `raw_rows`.
+
+    Not compiled: the functions that fill such rows are given them, and compile faster.
+    """
+    numbers = np.zeros((n_rows + 1) * LANES, dtype)
+    skip = -(numbers.ctypes.data // 8) % LANES
+    return numbers[skip : skip + n_rows * LANES].reshape(n_rows, LANES)

@@ -17,7 +17,7 @@ from numba import types
 
 from .._base.typing import Array
 from ._compile import inner, jit
-from .simd import LANES, VectorType, load_and_store, vector_function
+from .simd import LANES, VectorType, lane_rows, load_and_store, vector_function
 
 WORDS = LANES
 BITS = 64 * WORDS
@@ -48,13 +48,8 @@ any_bit: Any = _function(_emit_any_bit, lambda a: bool(a.any()), 1, types.boolea
 
 
 def word_rows(n_rows: int) -> Array:
-    """Zeros of shape (n_rows, 8), uint64, aligned to cache lines.
-
-    Not compiled: the functions that fill such rows are given them, and compile faster.
-    """
-    numbers = np.zeros((n_rows + 1) * WORDS, np.uint64)
-    skip = -(numbers.ctypes.data // 8) % WORDS
-    return numbers[skip : skip + n_rows * WORDS].reshape(n_rows, WORDS)
+    """Zeros of shape (n_rows, 8), uint64, aligned to cache lines."""
+    return lane_rows(n_rows, np.uint64)
 
 
 @inner

@@ -150,7 +150,7 @@ def test_every_lane_is_numpys():
 def test_rows_are_aligned():
     for n_rows in (0, 1, 5):
         assert simd.raw_rows(n_rows).shape == (n_rows, LANES)
-        rows = simd.new_rows(n_rows)
+        rows = simd.lane_rows(n_rows)
         assert rows.shape == (n_rows, LANES)
         assert not rows.any()
         assert n_rows == 0 or rows.ctypes.data % 64 == 0

@@ -35,9 +35,9 @@ import numpy as np
 
 from ...._base.parallel import stop_flag
 from ...._base.typing import Array
-from ....kernel import inner, jit
+from ....kernel import ZERO, inner, jit
 from ....kernel.sampling import step_without_replacement, total_of
-from ....kernel.simd import LANES, add_product, everywhere, load, new_rows, store, sum_of_products
+from ....kernel.simd import LANES, add_product, everywhere, lane_rows, load, store, sum_of_products
 from ._profile_ties import add_ties
 
 # C(i, K) rho^K must stay within the range of a double: below e^K, and above 2^-K.
@@ -100,12 +100,17 @@ class ProfileSpec(NamedTuple):
     def add_tied(self, listed: Listed, average_ties: bool, inside: Array, out: Array) -> None:
         """Add what depends on the order of tied samples; tied groups are listed to their end."""
         if average_ties:
-            add_ties(listed, self, inside, out, stop_flag())
+            add_ties(listed, self, inside, out)
 
     def add_all(self, listed: Listed, inside: Array, out: Array) -> None:
         """Add the rest, for rows of one class after the other."""
         lengths = np.minimum(listed.lengths, len(self.rates) - 1)
-        add_profile(listed._replace(lengths=lengths), inside, self, out)
+        width, length = self.max_k + 1, self.max_k // 2 + 1
+        n_others = self.n_classes if self.n_classes > 3 else 2
+        batch = BATCH if self.n_classes <= 3 else 1
+        rows = lane_rows(batch * (2 * width + n_others * length) + 6 + (2 + SPAN) * width)
+        numbers = np.zeros((n_others + 1) * (LANES + 2), np.int64)
+        add_profile(listed._replace(lengths=lengths), inside, self, rows, numbers, out)
 
 
 def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
@@ -126,41 +131,76 @@ def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
     return rates, scales
 
 
-@inner
-def _group_ends(rows, classes):
-    """Ends of the groups of at most LANES rows of one class; the first entry is 0."""
-    ends = np.empty(len(rows) + 1, np.int64)
-    ends[0] = 0
-    n_groups = 0
-    for r in range(len(rows)):
-        start = ends[n_groups]
-        if r > start and (r == start + LANES or classes[rows[r]] != classes[rows[r - 1]]):
-            n_groups += 1
-            ends[n_groups] = r
-    ends[n_groups + 1] = len(rows)
-    return ends[: n_groups + 2]
-
-
 class LaneRows(NamedTuple):
-    """Working arrays of one group of eight samples, and those that all groups share.
+    """Working arrays of a batch of groups: of at most eight rows of one class, the lanes.
 
     ``own``, ``rest``, ``others``
-        Rows of Pascal's triangle: the tested class, all other classes together, each other class by itself.
-    ``counts``, ``lane_counts``
-        int64 (n_others,) and (n_others, LANES): samples of the other classes so far, at most and by lane.
+        Rows of Pascal's triangle for every group: the tested class, all other classes together, and each by
+        itself: two other classes, or all classes if there are more.
+    ``hits``, ``going``
+        At one position, rho where the sample is of the tested class, of any other, of the first and of the
+        second other; weights of the lists that go on, and of those that end there.
     ``wins``, ``work``, ``sums``
         Ways for every K at one position, space for products, and sums over the lanes of a span of
         positions.
+    ``counts``, ``seen``, ``lane_counts``, ``codes``
+        int64: samples of the other classes so far, at most; those classes of which there are some; samples
+        by class and lane; the classes of the samples at one position, -1 at the end of a list.
     """
 
     own: Array
     rest: Array
     others: Array
-    counts: Array
-    lane_counts: Array
+    hits: Array
+    going: Array
     wins: Array
     work: Array
     sums: Array
+    counts: Array
+    seen: Array
+    lane_counts: Array
+    codes: Array
+
+
+@inner
+def _arrays_in(rows, numbers, batch, n_others, width, length):
+    """The working arrays in the room that `ProfileSpec.add_all` gives."""
+    rest = batch * width
+    others = 2 * rest
+    hits = others + batch * n_others * length
+    wins = hits + 6
+    return LaneRows(
+        rows[:rest],
+        rows[rest:others],
+        rows[others:hits],
+        rows[hits : hits + 4],
+        rows[hits + 4 : wins],
+        rows[wins : wins + width],
+        rows[wins + width : wins + 2 * width],
+        rows[wins + 2 * width :],
+        numbers[:n_others],
+        numbers[n_others : 2 * n_others],
+        numbers[2 * n_others : (2 + LANES) * n_others],
+        numbers[(2 + LANES) * n_others :],
+    )
+
+
+@inner
+def _end_of_group(listed, first_row, classes):
+    """One past the last of the rows of one class, at most eight, from this row on."""
+    end = first_row
+    last = min(first_row + LANES, len(listed.rows))
+    while end < last and classes[listed.rows[end]] == classes[listed.rows[first_row]]:
+        end += 1
+    return end
+
+
+@inner
+def start(rows, first, length):
+    """Set the row of Pascal's triangle for no samples."""
+    store(rows, first, everywhere(1.0))
+    for b in range(1, length):
+        store(rows, first + b, everywhere(0.0))
 
 
 @inner
@@ -206,14 +246,14 @@ def fill_unbeatable(own, rest, margin, low, high, i, rate, wins):
 
 
 @inner
-def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins):
+def add_beaten_by_neither(own, others, length, own_class, low, high, ways, wins):
     """Add to ``wins[K]`` the ways in which two other classes have enough votes to win, but neither does.
 
     ``ways[s]`` = F_t(s): every t adds the choices in which one or both of them reach t votes (t - 1 for a
-    class that wins ties).
+    class that wins ties, as it has the smaller label).
     """
-    ties_a, ties_b = wins_ties[0], wins_ties[1]
-    margin, both = max(ties_a, ties_b), ties_a + ties_b
+    ties_a, ties_b = min(own_class, 1), max(own_class - 1, 0)
+    margin, both = ties_a, ties_a + ties_b
     for s in range(high + 1):
         store(ways, s, everywhere(0.0))
     for t in range(1, (high + margin - 1) // 2 + 1):
@@ -233,15 +273,22 @@ def add_beaten_by_neither(own, others, length, wins_ties, low, high, ways, wins)
 
 
 @inner
-def add_beaten_by_none(arrays, length, wins_ties, seen_classes, margin, low, high):
+def add_beaten_by_none(arrays, length, own_class, low, high):
     """The same for any number of other classes, by a truncated product for every number of own votes."""
     own, others, work, wins = arrays.own, arrays.others, arrays.work, arrays.wins
+    margin = min(own_class, 1)
+    n_seen = 0
+    for j in range(len(arrays.counts)):
+        if arrays.counts[j] > 0:
+            arrays.seen[n_seen] = j
+            n_seen += 1
     for t in range(1, (high + margin - 1) // 2 + 1):
         max_others = high - t
         top = 0
         store(work, 0, everywhere(1.0))
-        for j in seen_classes:
-            limit = min(t - wins_ties[j], arrays.counts[j])
+        for m in range(n_seen):
+            j = arrays.seen[m]
+            limit = min(t - 1 if j < own_class else t, arrays.counts[j])
             reached = min(top + limit, max_others)
             for degree in range(reached, -1, -1):
                 ways = load(work, degree) if degree <= top else everywhere(0.0)
@@ -254,24 +301,26 @@ def add_beaten_by_none(arrays, length, wins_ties, seen_classes, margin, low, hig
 
 
 @inner
-def advance_many(others, length, codes, rate, counts, lane_counts):
+def advance_many(others, length, own_class, codes, rate, counts, lane_counts):
     """Move the rows of the samples' classes on by one sample, lane by lane."""
     for lane in range(LANES):
         j = codes[lane]
-        if j >= len(counts):  # tested class, or no sample
+        if j < 0 or j == own_class:
             continue
-        lane_counts[j, lane] += 1
-        counts[j] = max(counts[j], lane_counts[j, lane])
-        for b in range(min(length - 1, lane_counts[j, lane]), 0, -1):
+        at = j * LANES + lane
+        lane_counts[at] += 1
+        counts[j] = max(counts[j], lane_counts[at])
+        for b in range(min(length - 1, lane_counts[at]), 0, -1):
             others[j * length + b, lane] += others[j * length + b - 1, lane] * rate
 
 
 @jit
-def add_profile(listed, inside, spec, out):
+def add_profile(listed, inside, spec, rows, numbers, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
-    O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). Several
-    groups go through a span of positions one after the other, so that the sums stay in the cache.
+    O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). The
+    groups of a batch go through a span of positions one after the other, so that the sums stay in the
+    cache.
 
     Parameters
     ----------
@@ -280,96 +329,80 @@ def add_profile(listed, inside, spec, out):
     inside : bool (n_rows, depth + 1), or (n_rows, 0)
         Positions that a row leaves out.
     spec : ProfileSpec
+    rows, numbers : float64 (any, LANES), int64 (any,)
+        Zeros: room for `LaneRows`. It is not made here, as functions that make arrays compile longer.
     out : float64 (2, depth + 1, max_k + 1)
         At ``[0, i, K]`` rows whose list goes on for this K, at ``[1, i, K]`` rows where it ends at i.
     """
-    width = spec.max_k + 1
-    batch = BATCH if spec.n_classes <= 3 else 1
-    length = spec.max_k // 2 + 1
-    n_others = max(spec.n_classes - 1, 2)
-    own, rest, others = (
-        new_rows(batch * width),
-        new_rows(batch * width),
-        new_rows(batch * n_others * length),
-    )
-    lane_counts = np.zeros((n_others, LANES), np.int64)
-    counts = np.zeros(n_others, np.int64)
-    sums, wins, work = new_rows(SPAN * width), new_rows(width), new_rows(width)
-    ends = _group_ends(listed.rows, spec.classes)
-    for first_group in range(0, len(ends) - 1, batch):
-        groups = ends[first_group : first_group + batch + 1]
-        own[:] = 0.0
-        rest[:] = 0.0
-        for g in range(batch):
-            own[g * width] = 1.0
-            rest[g * width] = 1.0
-        if spec.n_classes == 3:
-            others[:] = 0.0
+    few = spec.n_classes <= 3
+    batch, n_others = (BATCH, 2) if few else (1, spec.n_classes)
+    width, length = spec.max_k + 1, spec.max_k // 2 + 1
+    arrays = _arrays_in(rows, numbers, batch, n_others, width, length)
+    sums, counts = arrays.sums, arrays.counts
+    first_row = ZERO
+    while first_row < len(listed.rows):
+        for place in range(batch):
+            start(arrays.own, place * width, width)
+            start(arrays.rest, place * width, width)
         for j in range(batch * n_others):
-            others[j * length] = 1.0
-        for seen in np.flatnonzero(counts):
-            others[seen * length + 1 : (seen + 1) * length] = 0.0
-            lane_counts[seen] = 0
-            counts[seen] = 0
-        longest = listed.lengths[groups[0] : groups[-1]].max()
-        for start in range(1, longest + 1, SPAN):
-            end = min(start + SPAN, longest + 1)
-            sums[:] = 0.0
-            for g in range(len(groups) - 1):
-                rows = slice(groups[g], groups[g + 1])
-                arrays = LaneRows(
-                    own[g * width : (g + 1) * width],
-                    rest[g * width : (g + 1) * width],
-                    others[g * n_others * length : (g + 1) * n_others * length],
-                    counts,
-                    lane_counts,
-                    wins,
-                    work,
-                    sums,
-                )
-                some = Listed(
-                    listed.items[rows],
-                    listed.values[rows],
-                    listed.lengths[rows],
-                    listed.rows[rows],
-                    listed.weights[rows],
-                )
-                _add_span(some, inside[rows], start, end, spec, arrays, out)
-            for i in range(start, end):
-                all_going = sum_of_products(load(sums, (i - start) * width), everywhere(1.0))
+            if few or first_row == 0 or counts[j] > 0:
+                start(arrays.others, j * length, length)
+        for j in range(n_others):
+            if counts[j] > 0:
+                counts[j] = 0
+                arrays.lane_counts[j * LANES : (j + 1) * LANES] = 0
+        begin, longest, end_row = ZERO + 1, ZERO + 1, first_row
+        while begin <= longest:
+            end = begin + SPAN
+            for row in range(SPAN * width):
+                store(sums, row, everywhere(0.0))
+            row, place = first_row, ZERO
+            while row < len(listed.rows) and place < batch:
+                end_row = _end_of_group(listed, row, spec.classes)
+                for r in range(row, end_row):
+                    longest = max(longest, listed.lengths[r])
+                _add_span(listed, inside, (row, end_row, place), (begin, end), spec, arrays, out)
+                row = end_row
+                place += 1
+            for i in range(begin, min(end, longest + 1)):
+                row = (i - begin) * width
+                all_going = sum_of_products(load(sums, row), everywhere(1.0))
                 for k in range(spec.first[i], min(spec.max_k, i) + 1):
-                    part = sum_of_products(
-                        load(sums, (i - start) * width + k), everywhere(spec.scales[i, k])
-                    )
+                    part = sum_of_products(load(sums, row + k), everywhere(spec.scales[i, k]))
                     ends_here = 1 if spec.first[i + 1] > k else 0
                     out[ends_here, i, k] += all_going - part if spec.ranked else part
+            begin = end
+        first_row = end_row
 
 
 @inner
-def _add_span(listed, inside, start, end, spec, arrays, out):
-    """One group from position `start` to before `end`; rows whose lists go on are added to the sums."""
-    items, lengths, weights = listed.items, listed.lengths, listed.weights
-    own_class = spec.classes[listed.rows[0]]
-    own, rest, others, counts = arrays.own, arrays.rest, arrays.others, arrays.counts
-    wins, work, sums = arrays.wins, arrays.work, arrays.sums
+def _add_span(listed, inside, group, span, spec, arrays, out):
+    """One group at a span of positions; rows whose lists go on are added to the sums.
+
+    The group is its first row, its end, and its place in the batch.
+    """
+    first_row, end_row, place = group
+    begin, end = span
+    n_rows = end_row - first_row
+    shortest = longest = listed.lengths[first_row]
+    for r in range(first_row, end_row):
+        shortest, longest = min(shortest, listed.lengths[r]), max(longest, listed.lengths[r])
+    items, classes, own_class = listed.items, spec.classes, spec.classes[listed.rows[first_row]]
+    first_other, second_other = 0 if own_class > 0 else 1, 1 if own_class > 1 else 2
     max_k, n_classes = spec.max_k, spec.n_classes
-    width = max_k + 1
-    length = max_k // 2 + 1
+    width, length, n_others = max_k + 1, max_k // 2 + 1, len(arrays.counts)
     rest_length = width if spec.ranked else length
-    n_others = max(n_classes - 1, 2)
-    n_rows = len(lengths)
-    shortest, longest = lengths.min(), lengths.max()
-    wins_ties = np.zeros(n_others, np.int64)  # 1 for a class that wins a tied vote by its smaller label
-    wins_ties[:own_class] = 1
-    margin = 1 if own_class > 0 else 0
-    hits, going = new_rows(4), new_rows(2)  # hits: tested class, any other, first and second other
-    codes = np.full(LANES, n_others + 1)
-    code_of = np.arange(n_classes)
-    code_of[own_class:] -= 1
-    code_of[own_class] = n_others
+    own = arrays.own[place * width : (place + 1) * width]
+    rest = arrays.rest[place * width : (place + 1) * width]
+    others = arrays.others[place * n_others * length : (place + 1) * n_others * length]
+    counts, codes, hits, going = arrays.counts, arrays.codes, arrays.hits, arrays.going
+    wins, work, sums = arrays.wins, arrays.work, arrays.sums
+    going[:] = 0.0
     for lane in range(n_rows):
-        going[0, lane] = weights[lane]
-    for i in range(start, min(end, longest + 1)):
+        going[0, lane] = listed.weights[first_row + lane]
+    hits[:] = 0.0
+    codes[:] = -1
+    for i in range(begin, min(end, longest + 1)):
         low, high = spec.first[i], min(max_k, i)
         rate = spec.rates[i]
         if rate != spec.rates[i - 1]:
@@ -379,43 +412,44 @@ def _add_span(listed, inside, start, end, spec, arrays, out):
                 if counts[j] > 0 or n_classes == 3:
                     halve(others, j * length, length)
         for lane in range(n_rows):
-            code = n_others + 1
-            if i <= lengths[lane]:
-                code = code_of[spec.classes[items[lane, i - 1]]]
-            codes[lane] = code
-            hits[0, lane] = rate * (code == n_others)
-            hits[1, lane] = rate * (code < n_others)
-            hits[2, lane] = rate * (code == 0)
-            hits[3, lane] = rate * (code == 1)
+            r = first_row + lane
+            c = -1
+            if i <= listed.lengths[r]:
+                c = classes[items[r, i - 1]]
+            codes[lane] = c
+            hits[0, lane] = rate * (c == own_class)
+            hits[1, lane] = rate * (c >= 0) - hits[0, lane]
+            hits[2, lane] = rate * (c == first_other)
+            hits[3, lane] = rate * (c == second_other)
         counted = True
         if i >= shortest or inside.shape[1] > 0:
             counted = False
             for lane in range(n_rows):
-                here = inside.shape[1] == 0 or not inside[lane, i]
-                going[0, lane] = weights[lane] if here and i < lengths[lane] else 0.0
-                going[1, lane] = weights[lane] if here and i == lengths[lane] else 0.0
-                counted = counted or (here and i <= lengths[lane])
+                r = first_row + lane
+                here = inside.shape[1] == 0 or not inside[r, i]
+                going[0, lane] = listed.weights[r] if here and i < listed.lengths[r] else 0.0
+                going[1, lane] = listed.weights[r] if here and i == listed.lengths[r] else 0.0
+                counted = counted or (here and i <= listed.lengths[r])
         advance(own, 0, high + 1, load(hits, 0))
         advance(rest, 0, min(rest_length, i + 1), load(hits, 1))
         if n_classes == 3:
             advance(others, 0, min(length, i + 1), load(hits, 2))
             advance(others, length, min(length, i + 1), load(hits, 3))
         elif n_classes > 3:
-            advance_many(others, length, codes, rate, counts, arrays.lane_counts)
+            advance_many(others, length, own_class, codes, rate, counts, arrays.lane_counts)
         if low > high or not counted:
             continue
         if spec.ranked:
             for k in range(low, high + 1):
                 store(wins, k, load(rest, k))
         else:
-            fill_unbeatable(own, rest, margin, low, high, i, rate, wins)
+            fill_unbeatable(own, rest, min(own_class, 1), low, high, i, rate, wins)
             if n_classes == 3:
-                add_beaten_by_neither(own, others, length, wins_ties, low, high, work, wins)
+                add_beaten_by_neither(own, others, length, own_class, low, high, work, wins)
             elif n_classes > 3:
-                seen = np.flatnonzero(counts)
-                add_beaten_by_none(arrays, length, wins_ties, seen, margin, low, high)
+                add_beaten_by_none(arrays, length, own_class, low, high)
         goes = load(going, 0)
-        row = (i - start) * width
+        row = (i - begin) * width
         store(sums, row, add_product(load(sums, row), goes, everywhere(1.0)))
         for k in range(low, high + 1):
             store(sums, row + k, add_product(load(sums, row + k), goes, load(wins, k)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...._base.parallel import stop_flag
 from ....kernel import ZERO, inner, jit
 from ....kernel.sampling import step_by_thinning
 from ....kernel.voting import group_rate, is_mixed
@@ -16,8 +17,7 @@ from ....kernel.voting import group_rate, is_mixed
 NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
 
-@jit
-def add_ties(listed, spec, inside, out, stop):
+def add_ties(listed, spec, inside, out):
     """Add the change of the rows' weighted P_x(K, i) by the mean over all orders of tied samples.
 
     O(depth), and O(b^1.5 K) for b tied samples if each sample is only right or wrong. For a vote of several
@@ -31,29 +31,51 @@ def add_ties(listed, spec, inside, out, stop):
         must be listed to its end.
     inside : bool (n_rows, depth + 1)
         Filled for a vote of several classes: the positions that cut a group of several classes.
-    stop : bool (1,)
-        Once set, the pass ends early.
     """
-    right = np.zeros(out.shape[2])
-    for r in range(len(listed.rows)):
+    first_row = _first_mixed_row(listed.items, listed.values, listed.lengths, spec.classes)
+    if first_row == len(listed.rows):  # most tables have no such ties, and do not wait for code about them
+        return
+    if spec.ranked or spec.n_classes == 2:
+        _add_groups(listed, first_row, spec, np.zeros(out.shape[2]), out, stop_flag())
+    else:
+        _add_votes(listed, first_row, spec, inside, out, stop_flag())
+
+
+@jit
+def _first_mixed_row(items, values, lengths, classes):
+    """The first row in which tied samples have different classes; the number of rows if none."""
+    for r in range(len(lengths)):
+        if _has_mixed_tie(items[r], values[r], lengths[r], classes):
+            return r
+    return len(lengths)
+
+
+@inner
+def _has_mixed_tie(items, values, length, classes):
+    """Return True if tied samples have different classes."""
+    for i in range(1, length):
+        if values[i] == values[i - 1] and classes[items[i]] != classes[items[i - 1]]:
+            return True
+    return False
+
+
+@jit
+def _add_groups(listed, first_row, spec, right, out, stop):
+    """Add the change of rows whose samples are each right or wrong; ends early at ``stop[0]``."""
+    for r in range(first_row, len(listed.rows)):
         if stop[0]:
             return
         items, values = listed.items[r], listed.values[r]
         known = listed.lengths[r]
         length = min(known, out.shape[1] - 1)
-        tied = False
         start = ZERO
         while start < length:
             end = start + 1
             while end < known and values[end] == values[start]:
                 end += 1
             if end > start + 1 and is_mixed(items, spec.classes, start, end):
-                tied = True
-                if spec.ranked or spec.n_classes == 2:
-                    _add_group(listed, r, start, end, spec, right, out)
+                _add_group(listed, r, start, end, spec, right, out)
             start = end
-        if tied and not spec.ranked and spec.n_classes > 2:
-            _add_votes(listed, r, spec, inside[r], out)
 
 
 @inner
@@ -140,8 +162,18 @@ def _fill_right(right, i, g, own_class, ranked):
             h += 1
 
 
+@jit
+def _add_votes(listed, first_row, spec, inside, out, stop):
+    """Add the change of rows for a vote of several classes; ends early at ``stop[0]``."""
+    for r in range(first_row, len(listed.rows)):
+        if stop[0]:
+            return
+        if _has_mixed_tie(listed.items[r], listed.values[r], listed.lengths[r], spec.classes):
+            _add_votes_of(listed, r, spec, inside[r], out)
+
+
 @inner
-def _add_votes(listed, r, spec, inside, out):
+def _add_votes_of(listed, r, spec, inside, out):
     """Add a row's P_x(K, i) at the positions within its mixed groups, for a vote of several classes.
 
     If j samples of a mixed group are among the first i, h of the K voters belong to the group with a
