@@ -12,15 +12,14 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from .._base.labels import EncodedLabels
 from .._base.parallel import for_each
 from .._base.typing import Array
-from .._core.driver import DISTANCES, INTEGERS, ITEMS, SCORES, Block, ScoringProblem, usable_lengths, within
+from .._core.driver import Block, ScoringProblem, usable_lengths, within
 from .._core.driver.influence import ReducedKind, reduced_kind
 from ..designs import GroupTrainingSets, TrainingSets
-from ..kernel import compile_driver, jit
+from ..kernel import jit
 from ..neighbors import NeighborLists, Neighbors
 
 SPARE = 4
@@ -196,9 +195,6 @@ def add_changes(items, lengths, changes, weights, totals):
             totals[items[r, i]] += weights[r] * changes[r, i]
 
 
-ADD_CHANGES = types.void(ITEMS, INTEGERS, DISTANCES, SCORES, SCORES)
-
-
 class PoolScorer:
     """Scores pools of candidates that shrink.
 
@@ -270,8 +266,9 @@ class PoolScorer:
                 again.append(some[~done])
                 at = some[done]
                 table[:, at] = found[:, done]
-                add = compile_driver(add_changes, ADD_CHANGES)
-                add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
+                add_changes(
+                    lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals
+                )
             rows = np.concatenate(again)
             most, wanted = self._next_depth(rows, kept, needed, most, wanted)
         weights, (per_item, tails) = self._weights, table[:2]
