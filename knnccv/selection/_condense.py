@@ -388,6 +388,7 @@ def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits
     codes, sign = problem.labels.codes, -1.0 if problem.is_loss else 1.0
     kept = np.ones(len(codes), bool)
     now = scorer.score(kept)
+    assert now is not None  # as `pool_problem` has checked
     removed: list[Array] = []
     n_kept, scores = [len(codes)], [now.score]
     best = sign * now.score
@@ -406,7 +407,7 @@ def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits
             break
         chosen = batch[:n].copy()
         kept[chosen] = False
-        trial = scorer.score(kept) if scorer.allows(kept) else None
+        trial = scorer.score(kept)
         if trial is None or sign * trial.score < best - limits.max_loss - SAME:
             kept[chosen] = True
             if n == 1:

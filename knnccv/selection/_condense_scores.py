@@ -226,11 +226,6 @@ class PoolScorer:
         """Declare that all later pools are parts of this one, a bool array of shape (n_items,)."""
         self._pool = kept
 
-    def allows(self, kept: Array) -> bool:
-        """Return True if the design can draw training sets from the pool."""
-        codes, n_classes = self._codes[kept], len(self._problem.labels.classes)
-        return try_kinds(self._problem, np.bincount(codes, minlength=n_classes)) is not None
-
     def nearest(self, kept: Array, n: int) -> Array:
         """The n nearest listed candidates of every sample, int32 (n_items, n); -1 where there are fewer."""
         lists = self._lists.of(np.arange(len(kept)), kept, n)
@@ -240,18 +235,14 @@ class PoolScorer:
         near[:, :width] = np.where(known, lists.items[:, :width], -1)
         return near
 
-    def score(self, kept: Array) -> PoolScore:
-        """Score a pool, a bool array of shape (n_items,).
-
-        Raises
-        ------
-        ValueError
-            If the design cannot draw training sets from it.
-        """
+    def score(self, kept: Array) -> PoolScore | None:
+        """Score a pool, a bool array of shape (n_items,); None if it has no training sets of the design."""
         problem, codes = self._problem, self._codes
         n_items = len(codes)
         counts = np.bincount(codes[kept], minlength=len(problem.labels.classes))
-        kinds = kinds_within(problem, counts)
+        kinds = try_kinds(problem, counts)
+        if kinds is None:
+            return None
         whole = laws_of(problem, kinds, np.full(n_items, -1))
         parts = tuple(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
         table, totals = np.zeros((2 + 2 * len(parts), n_items)), np.zeros(n_items)
