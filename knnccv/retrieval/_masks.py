@@ -281,7 +281,8 @@ def as_names(name: str, values: Any, n_items: int, of: str) -> Array:
             raise ValueError(msg)
         return found.astype(np.int64)
     if found.dtype.kind not in KINDS:
-        msg = f"{must}, none missing, got dtype {found.dtype}"
+        beyond = ", or integers beyond 64 bits" if found.dtype == object else ""
+        msg = f"{must}, none missing, got dtype {found.dtype}{beyond}"
         raise TypeError(msg)
     if found.dtype.kind in "iu" and (found.dtype != np.uint64 or int(found.max()) < 2**63):
         return found.astype(np.int64, copy=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -153,18 +153,20 @@ def expected_retrieval(
     problem = check_problem(near, query_ids, gallery_ids, gallery, cameras, asked, n_jobs, progress)
     most_groups = check_groups(problem, jackknife, n_groups)
     with one_bar(progress):
-        parts = [_scored(Draw(problem, *part), most_groups, n_jobs) for part in problem.parts]
-    found = {name: score for part in parts for name, score in part.scores.items()}
-    shown = parts[0]  # of the drawn gallery, which the words describe
-    if ties == "index" and shown.tied:
+        draws = [Draw(problem, *part) for part in problem.parts]
+        parts = [_scored(draw, most_groups, n_jobs) for draw in draws]
+    scored = {name: score for scores, _ in parts for name, score in scores.items()}
+    draw, found = draws[0], parts[0][1]  # of the drawn gallery, which the words describe
+    valid, n_tied = found.relevant > 0, int((found.ties > 0).sum())
+    if ties == "index" and n_tied:
         msg = (
-            f"{shown.tied} of {len(shown.valid)} queries have right and wrong items at equal distances; "
+            f"{n_tied} of {len(valid)} queries have right and wrong items at equal distances; "
             "ties='index' ranks them by their place in the gallery, ties='random' gives the mean of orders"
         )
         warnings.warn(msg, UserWarning, stacklevel=callers_level())
     return Retrieval(
-        scores={score.name: found[score.name] for score in problem.asked.scores},
-        valid=shown.valid,
+        scores={score.name: scored[score.name] for score in problem.asked.scores},
+        valid=valid,
         query_ids=problem.query_ids,
         protocol=problem.protocol,
         gallery=problem.drawn,
@@ -173,27 +175,16 @@ def expected_retrieval(
         ap=problem.asked.ap,
         ties=ties,
         average="queries" if average == "pooled" else "identities of their queries' means",
-        n_tied=shown.tied,
-        truncated=shown.truncated,
-        per_query=shown.draw.gallery.random and bool(shown.draw.gallery.per_query),
-        draws=shown.draw.what_is_drawn(),
-        paired_by=(problem.items, shown.draw.pool.stratum, shown.relevant),
+        n_tied=n_tied,
+        truncated=int((draw.open & valid).sum()),
+        per_query=draw.gallery.random and bool(draw.gallery.per_query),
+        draws=draw.what_is_drawn(),
+        paired_by=(problem.items, draw.pool.stratum, found.relevant),
     )
 
 
-class _Scored(NamedTuple):
-    """Scores of one draw."""
-
-    draw: Draw
-    scores: dict[str, RetrievalScore]
-    valid: Array  # queries with a right item
-    relevant: Array  # number of right items that are drawn for every query
-    tied: int  # queries with ties
-    truncated: int  # queries with right items that are not listed
-
-
-def _scored(draw: Draw, most_groups: int, n_jobs: int | None) -> _Scored:
-    """Scores of one draw.
+def _scored(draw: Draw, most_groups: int, n_jobs: int | None) -> tuple[dict[str, RetrievalScore], Found]:
+    """Scores of one draw, and what was found of its queries.
 
     Of lists of the nearest, they are the smallest that agree with the list, and the bounds reach to the
     largest.
@@ -236,7 +227,7 @@ def _scored(draw: Draw, most_groups: int, n_jobs: int | None) -> _Scored:
             score_without=without.get(score.name),
             groups=groups,
         )
-    return _Scored(draw, result, valid, low.relevant, tied, int((draw.open & valid).sum()))
+    return result, low
 
 
 def _refuse_similarities(found: Found, valid: Array) -> None:

@@ -20,8 +20,8 @@ from .._base.validation import check_choice, check_integer
 from ..designs import Subsample
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..neighbors.hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
-from ._search import DIGITS, Evaluator, Setting, greedy, grid
-from ._votes import VOTE_WEIGHTINGS, VoteLists, check_votes, decide
+from ._search import DIGITS, Evaluator, greedy, grid
+from ._votes import VOTE_WEIGHTINGS, Setting, VoteLists, check_votes, decide
 
 METRICS = ("hvdm", "heom", "euclidean")
 FITNESSES = ("cvc", "lcv", "ccv")
@@ -298,18 +298,9 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _decide(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
-        chosen = self.best_params_
-        items, distances = self._nearest(X, chosen["n_neighbors"])
-        lists = VoteLists.of(items, distances, self._codes_)
-        return decide(
-            lists,
-            len(self.classes_),
-            chosen["n_neighbors"],
-            chosen["kernel"],
-            chosen["w_k"],
-            bool(chosen["avgk"]),
-            self.vote_ties == "nearest",
-        )
+        chosen = Setting(**self.best_params_)
+        lists = VoteLists.of(*self._nearest(X, chosen.n_neighbors), self._codes_)
+        return decide(lists, len(self.classes_), chosen, self.vote_ties == "nearest")
 
     def predict(self, X: Any) -> Array:
         """Predict the class with most votes for every row.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.typing import Array
 from ._sweep import sweep
-from ._votes import MAJORITY, VOTE_WEIGHTINGS, Fitness, VoteLists
+from ._votes import MAJORITY, VOTE_WEIGHTINGS, Fitness, Setting, VoteLists
 
 WEIGHTED = np.arange(1, len(VOTE_WEIGHTINGS))
 BOTH = np.array([False, True])
@@ -19,16 +19,6 @@ THOUSANDTHS = 1000
 
 DIGITS = 12
 """Decimals of mean confidences that are compared: sums of floats differ in their last bits."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The parameters of the votes; w_k and avgk are None for majority votes."""
-
-    n_neighbors: int
-    kernel: str
-    w_k: float | None
-    avgk: bool | None
 
 
 class Grid(NamedTuple):

@@ -7,6 +7,7 @@ weights vanish (w_k = 0), they are replaced by the limit of their ratios, so a c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,16 @@ EQUAL = 1e-12
 
 LARGEST = 1e300
 """The largest allowed distance: sums of distances must not overflow."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The parameters of the votes; w_k and avgk are None for majority votes."""
+
+    n_neighbors: int
+    kernel: str
+    w_k: float | None
+    avgk: bool | None
 
 
 class Fitness(NamedTuple):
@@ -209,20 +220,14 @@ def _decide(lists, k, kernel, w_k, avgk, nearest_first, shares, chosen):
 
 
 def decide(
-    lists: VoteLists,
-    n_classes: int,
-    k: int,
-    kernel: str,
-    w_k: float | None,
-    avgk: bool,
-    nearest_first: bool = True,
+    lists: VoteLists, n_classes: int, setting: Setting, nearest_first: bool = True
 ) -> tuple[Array, Array]:
     """Return the classes' shares of the votes (n_rows, n_classes), and the chosen classes (n_rows,)."""
     shares = np.zeros((len(lists.distances), n_classes))
     chosen = np.empty(len(lists.distances), np.int64)
-    weight = 1.0 if w_k is None else float(w_k)
-    number = VOTE_WEIGHTINGS.index(kernel)
-    _decide(lists, k, number, weight, avgk, nearest_first, shares, chosen)
+    weight = 1.0 if setting.w_k is None else float(setting.w_k)
+    kernel, avgk = VOTE_WEIGHTINGS.index(setting.kernel), bool(setting.avgk)
+    _decide(lists, setting.n_neighbors, kernel, weight, avgk, nearest_first, shares, chosen)
     return shares, chosen
 
 
@@ -440,4 +445,4 @@ def loo_votes(
     if kernel != "majority":
         _check_distances(distances)
     lists = VoteLists.of(items, distances, labels.codes, labels.codes)
-    return decide(lists, len(labels.classes), k, kernel, weight, bool(avgk))[0]
+    return decide(lists, len(labels.classes), Setting(k, kernel, weight, avgk))[0]

@@ -10,17 +10,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from .._base.formatting import Result
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
 from .._base.validation import check_choice, check_integer, check_real
-from .._core.driver import AVERAGES, INTEGERS, ITEMS, SCORES, ScoringProblem, validate_problem
+from .._core.driver import AVERAGES, ScoringProblem, validate_problem
 from .._core.driver.influence import check_linear
 from ..designs import Subsample
-from ..kernel import Variant, compile_driver, jit
+from ..kernel import Variant, jit
 from ..kernel.registry import get_variant
 from ..neighbors import as_neighbors, warn_label_leakage
 from ._condense_scores import PoolScore, PoolScorer, kinds_within
@@ -384,16 +383,12 @@ def choose_batch(by_value, gains, near, codes, codes_room, budget, size, batch):
     return n_chosen
 
 
-CHOOSE_BATCH = types.int64(
-    INTEGERS, SCORES, ITEMS, INTEGERS, INTEGERS, types.float64, types.int64, INTEGERS
-)
-
-
 def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits: Limits) -> Path:
     """Remove samples from the pool of all samples."""
     codes, sign = problem.labels.codes, -1.0 if problem.is_loss else 1.0
     kept = np.ones(len(codes), bool)
     now = scorer.score(kept)
+    assert now is not None  # as `pool_problem` has checked
     removed: list[Array] = []
     n_kept, scores = [len(codes)], [now.score]
     best = sign * now.score
@@ -407,13 +402,12 @@ def remove_while_score_holds(scorer: PoolScorer, problem: ScoringProblem, limits
         room = int(kept.sum()) - limits.n_prototypes
         budget = sign * now.score - best + limits.max_loss + SAME
         near = scorer.nearest(kept, APART)
-        choose = compile_driver(choose_batch, CHOOSE_BATCH)
-        n = choose(by_value, gains, near, codes, left, budget, min(size, room), batch)
+        n = choose_batch(by_value, gains, near, codes, left, budget, min(size, room), batch)
         if n == 0:
             break
         chosen = batch[:n].copy()
         kept[chosen] = False
-        trial = scorer.score(kept) if scorer.allows(kept) else None
+        trial = scorer.score(kept)
         if trial is None or sign * trial.score < best - limits.max_loss - SAME:
             kept[chosen] = True
             if n == 1:

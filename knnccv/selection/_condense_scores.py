@@ -12,15 +12,14 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from .._base.labels import EncodedLabels
 from .._base.parallel import for_each
 from .._base.typing import Array
-from .._core.driver import DISTANCES, INTEGERS, ITEMS, SCORES, Block, ScoringProblem, usable_lengths, within
+from .._core.driver import Block, ScoringProblem, usable_lengths, within
 from .._core.driver.influence import ReducedKind, reduced_kind
 from ..designs import GroupTrainingSets, TrainingSets
-from ..kernel import compile_driver, jit
+from ..kernel import jit
 from ..neighbors import NeighborLists, Neighbors
 
 SPARE = 4
@@ -196,9 +195,6 @@ def add_changes(items, lengths, changes, weights, totals):
             totals[items[r, i]] += weights[r] * changes[r, i]
 
 
-ADD_CHANGES = types.void(ITEMS, INTEGERS, DISTANCES, SCORES, SCORES)
-
-
 class PoolScorer:
     """Scores pools of candidates that shrink.
 
@@ -230,11 +226,6 @@ class PoolScorer:
         """Declare that all later pools are parts of this one, a bool array of shape (n_items,)."""
         self._pool = kept
 
-    def allows(self, kept: Array) -> bool:
-        """Return True if the design can draw training sets from the pool."""
-        codes, n_classes = self._codes[kept], len(self._problem.labels.classes)
-        return try_kinds(self._problem, np.bincount(codes, minlength=n_classes)) is not None
-
     def nearest(self, kept: Array, n: int) -> Array:
         """The n nearest listed candidates of every sample, int32 (n_items, n); -1 where there are fewer."""
         lists = self._lists.of(np.arange(len(kept)), kept, n)
@@ -244,18 +235,14 @@ class PoolScorer:
         near[:, :width] = np.where(known, lists.items[:, :width], -1)
         return near
 
-    def score(self, kept: Array) -> PoolScore:
-        """Score a pool, a bool array of shape (n_items,).
-
-        Raises
-        ------
-        ValueError
-            If the design cannot draw training sets from it.
-        """
+    def score(self, kept: Array) -> PoolScore | None:
+        """Score a pool, a bool array of shape (n_items,); None if it has no training sets of the design."""
         problem, codes = self._problem, self._codes
         n_items = len(codes)
         counts = np.bincount(codes[kept], minlength=len(problem.labels.classes))
-        kinds = kinds_within(problem, counts)
+        kinds = try_kinds(problem, counts)
+        if kinds is None:
+            return None
         whole = laws_of(problem, kinds, np.full(n_items, -1))
         parts = tuple(self._parts(kept, counts, stratified=any(kind.stratified for kind in kinds)))
         table, totals = np.zeros((2 + 2 * len(parts), n_items)), np.zeros(n_items)
@@ -270,8 +257,9 @@ class PoolScorer:
                 again.append(some[~done])
                 at = some[done]
                 table[:, at] = found[:, done]
-                add = compile_driver(add_changes, ADD_CHANGES)
-                add(lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals)
+                add_changes(
+                    lists.items[done], lists.lengths[done], changes[done], self._weights[at], totals
+                )
             rows = np.concatenate(again)
             most, wanted = self._next_depth(rows, kept, needed, most, wanted)
         weights, (per_item, tails) = self._weights, table[:2]

@@ -62,9 +62,6 @@ class _BySearch(BaseEstimator):  # type: ignore[misc]
             If the data or a parameter is not allowed.
         """
         rule = get_variant(self.variant)
-        if y is None:
-            msg = f"{type(self).__name__} requires y to be passed, but the target y is None"
-            raise ValueError(msg)
         real = rule.target == "values"
         options = {"multi_output": real, "y_numeric": real}
         data, targets = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **options)

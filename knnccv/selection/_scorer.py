@@ -18,13 +18,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from .._base.parallel import for_each
 from .._base.typing import Array
 from .._core.driver import (
-    DISTANCES,
-    INTEGERS,
     ScoringProblem,
     alike_samples,
     block_scorer,
@@ -33,7 +30,7 @@ from .._core.driver import (
     validate_problem,
 )
 from .._core.driver.influence import check_linear
-from ..kernel import compile_driver, inner, jit
+from ..kernel import inner, jit
 from ..neighbors import FAST_BYTES, NeighborLists, Neighbors, check_features, nearest_of, ranking
 
 
@@ -69,11 +66,6 @@ def fill_values(columns, shared, start, candidates, which, rows, squared, values
         add_columns(columns, candidates[which[i]], rows[i], squared, values[i])
 
 
-FILL_SHARED = types.void(DISTANCES, INTEGERS, types.int64, types.boolean, DISTANCES)
-FILL_VALUES = types.void(
-    DISTANCES, DISTANCES, types.int64, types.Array(types.int64, 2, "C"), INTEGERS, INTEGERS, types.boolean,
-    DISTANCES,
-)  # fmt: skip
 METRICS = ("euclidean", "sqeuclidean", "manhattan")
 TOLERANCE = 1e-12
 """Admissible error of a score, relative to the largest one: the default of `complete_cv`."""
@@ -158,8 +150,6 @@ class ColumnScorer:
         self._n_values = [len(np.unique(column)) for column in columns]
         weights = np.array([[float(w) for w in row] for row in problem.item_weights])
         self._weights = weights[:, problem.labels.codes]
-        compile_driver(fill_shared, FILL_SHARED)
-        compile_driver(fill_values, FILL_VALUES)
 
     @property
     def sign(self) -> int:
