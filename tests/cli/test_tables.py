@@ -49,14 +49,6 @@ DECIMALS = FRAME.assign(
     b=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
     price=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
 )
-DATES = (
-    "2020-01-31,2020/1/2,31.01.2020,1/31/2020,1/31/20,31-Jan-20,2 March 2020,2020-01-31T12:00:00Z,"
-    "2020-01-31 12:00,2020-01-31 12:00:05.123+01:00,1/2/2020 3:04 PM,12:30:05"
-)
-NO_DATES = (
-    "1-2,1/2,1.2.3,2020-01,03-2020,12/2020,12:30,1-2-3,192.168.1.1,12-34-5678,555-12-3456,2020-13-45,"
-    "99/99/9999,5-10 years,May 5,may,1.2.20,a 2020-01-31"
-)
 
 
 def text(frame=FRAME, **options):
@@ -87,22 +79,6 @@ def test_delimiters_headers_encodings_and_line_ends():
     read = table('"größe","a, b",c\n"n ""1""", 1.5 ,"x, y"\n\nn2,-2e1,"z\nz"\n', "--target c --drop größe")
     assert (read.X.tolist(), read.y.tolist(), read.names) == ([[1.5], [-20.0]], ["x, y", "z\nz"], ("a, b",))
     assert table(b"x,c\n1,a\n2,\xff\n", "--target c").y.tolist() == ["a", "ÿ"]
-
-
-def test_labels_are_numbers_where_all_are_and_columns_have_names_or_numbers():
-    large = ["9007199254740993", "9007199254740992"]
-    for cells, kind, values in (
-        (("1", "2.0"), "i", [1, 2]),
-        (("1", "x"), "U", ["1", "x"]),
-        (("1.5", "2"), "f", [1.5, 2.0]),
-        (large, "U", large),
-    ):
-        read = table(csv("", range(2), cells), "--target 1")
-        assert (read.y.dtype.kind, read.y.tolist()) == (kind, values)
-    for target in ("label", "2", "-1"):
-        assert table(PLAIN, f"--target {target}").y.tolist() == LABEL
-    read = table("1,0,c\n5,6,3\n7,8,4\n", "--target 1 --header")  # the name goes before the number
-    assert (read.y.tolist(), read.names) == ([5, 7], ("0", "c"))
 
 
 def test_every_format_gives_the_same_answer():
@@ -188,19 +164,6 @@ def test_types_decide_what_is_categorical():
     assert read.X[0] == read.X[1] != read.X[2]
     read = table(csv("ward c", ["none", "?", "NA", "n", "none"], "ababa"), "--target c")
     assert read.X[:, 0].tolist() == ["none", None, None, "n", "none"]
-
-
-def test_dates_in_text_are_refused_and_what_resembles_them_is_not():
-    for date in DATES.split(","):
-        for gap, command in (("", "score t.csv --metric heom --variant nn"), ("NA", "report t.csv --json")):
-            content = csv("x day c", range(4), [date, gap, date, date], "abab")
-            with pytest.raises(Refused, match="column 'day' holds dates or times; write numbers"):
-                knnccv(f"{command} --target c", content)
-    assert table(content, "--target c --categorical day").categorical == [1]
-    assert table(content, "--target c --drop day").names == ("x",)
-    for cell in NO_DATES.split(","):
-        for cells in ([cell] * 4, ["2020-01-31", cell] * 2):
-            assert table(csv("x kind c", range(4), cells, "abab"), "--target c").categorical == [1], cell
 
 
 @pytest.mark.slow
