@@ -36,7 +36,7 @@ from command_line import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import LeaveOut, complete_cv
+from knnccv import complete_cv
 from knnccv.reporting import read_table
 
 N = 24
@@ -109,61 +109,6 @@ def test_numbers_keep_every_bit():
         read = table(blob, "--target c")
         assert read.X[:, 0].tolist() == expected
         assert read.y.dtype == np.int64
-
-
-def test_types_of_parquet_columns():
-    frame = pd.DataFrame(
-        {
-            "single": np.array([0.1, 0.2, 0.3], np.float32),
-            "nullable": pd.array([1, 2, 3], dtype="Int64"),
-            "huge": [2**53, 2**53 + 1, 2**53 + 2],
-        },
-        index=pd.Index([7, 8, 9], name="id"),  # no column
-    )
-    read = table(parquet(frame), "--target huge")
-    single = frame["single"].astype(float).tolist()
-    np.testing.assert_array_equal(read.X.T, [single, [1, 2, 3]])
-    assert read.y.tolist() == ["9007199254740992", "9007199254740993", "9007199254740994"]
-    assert table(parquet(frame), "--target single").y.tolist() == single
-    texts = frame.assign(text=["1.5", "2.5", "3.5"]).drop(columns="huge")
-    question = "score t.csv --target single --repeats 0 --n-neighbors 1 --leave-out 1"
-    features = [[1, 1.5], [2, 2.5], [3, 3.5]]
-    expected = complete_cv(features, single, "regression", LeaveOut(1), n_neighbors=1).score
-    assert numbers(question, parquet(texts))["score"] == expected
-
-
-def test_a_sheet_may_begin_anywhere_and_have_blank_rows():
-    rows = [[], [], [None, None, "x", None, "c"], [None, None, 1, None, "a"], []]
-    rows.append([None, None, 2.5, None, "b"])
-    read = table(excel(Data=rows), "--target c")
-    assert (read.X.tolist(), read.names) == ([[1.0], [2.5]], ("x",))
-    rows[-1][2] = "?"
-    with pytest.raises(Refused, match="row 6, column 'x': the value is missing"):
-        knnccv("score t.csv --target c", excel(Data=rows))
-    read = table(excel(Data=ROWS), "--target -1")
-    assert (read.names, read.X.tolist()) == (("0", "1"), X.tolist())
-
-
-def test_types_decide_what_is_categorical():
-    frame = pd.DataFrame(
-        {
-            "number": range(4),
-            "text": ["01", "02", "01", "02"],
-            "flag": [True, False, None, True],
-            "level": pd.Categorical(["1", "2", "1", "2"]),
-            "day": pd.date_range("2020-01-01", periods=4),
-            "c": list("abab"),
-        }
-    )
-    for blob in (parquet(frame), excel(Data=frame)):
-        read = table(blob, "--target c --drop day")
-        assert read.categorical == [1, 2, 3]
-        assert read.X[:, 2].tolist() == ["True", "False", None, "True"]
-        assert table(blob, "--target c --categorical day").categorical == [1, 2, 3, 4]
-    read = table("x,c\n1,a\n1.0,a\n2,b\n", "--target c --categorical x")
-    assert read.X[0] == read.X[1] != read.X[2]
-    read = table(csv("ward c", ["none", "?", "NA", "n", "none"], "ababa"), "--target c")
-    assert read.X[:, 0].tolist() == ["none", None, None, "n", "none"]
 
 
 @pytest.mark.slow
