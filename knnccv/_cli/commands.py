@@ -1,19 +1,30 @@
-"""The commands, and those of a few lines; heavy packages are imported only when a command runs."""
+"""The commands and their options, as `help.toml` describes them, the values of options, and short commands.
+
+Heavy packages are imported only when a command runs.
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import json
-from typing import Any
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
 
-from . import options
+from .._base.refusals import refuse
 from .output import shows_progress
+
+LONGEST_RANGE = 10_000
+"""More numbers than any table needs; a range is checked before it is made."""
 
 
 def add_commands(commands: Any) -> None:
     """Add all commands to the result of ``add_subparsers``."""
-    described = options.read_commands()
+    described = read_commands()
     shared = described.pop("shared")
     for name, command in described.items():
         parser = commands.add_parser(
@@ -23,7 +34,7 @@ def add_commands(commands: Any) -> None:
             epilog=command.get("epilog"),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        options.add_options(parser, command["groups"], shared)
+        add_options(parser, command["groups"], shared)
         parser.set_defaults(command=name, parser=parser)
 
 
@@ -31,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a command, and return its exit status."""
     if "progress" in args:
         args.progress = shows_progress(args.progress)
-    options.check_values(args)
+    check_values(args)
     if own := {"datasets": run_datasets, "warm": run_warm}.get(args.command):
         return own(args)
     module = args.command.replace("-", "_")
@@ -73,3 +84,135 @@ def run_warm(args: argparse.Namespace) -> int:
         print("nothing to compile: all kernels are in the cache")
     print(f"kept in {cache_folder()}")
     return 0
+
+
+def read_commands() -> dict[str, Any]:
+    """What `help.toml` says of the commands, by name; and of ``shared`` options."""
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+
+
+def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
+    """Add the options of groups, the first ones without a title to `last`; return the last group."""
+    for group in groups:
+        if "title" in group:
+            last = parser.add_argument_group(group["title"])
+        if "shared" in group:
+            last = add_options(parser, shared[group["shared"]], shared, last)
+        for name, given in group.get("options", {}).items():
+            how = given | {"help": " ".join(given["help"].split())}
+            if how.get("action") == "boolean":
+                how["action"] = argparse.BooleanOptionalAction
+            if "type" in how:
+                how["type"] = TYPES[how["type"]]
+            (last or parser).add_argument(name, **how)
+    return last
+
+
+def option(name: str) -> str:
+    """The option of that name among the arguments, for messages."""
+    return "a file" if name == "file" else "--" + name.replace("_", "-")
+
+
+def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """The names of the options that were given."""
+    return [name for name in names if getattr(args, name, None) not in (None, [])]
+
+
+def refuse_both(args: argparse.Namespace, what: str, *names: str) -> None:
+    """Raise ValueError if several of these options, each of which chooses the same thing, were given."""
+    several = " and ".join(map(option, given(args, names)))
+    refuse(" and " in several, f"{several} are different {what}; give one of them")
+
+
+def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str) -> None:
+    """Raise ValueError if one of these options was given without what it belongs to."""
+    for name in given(args, names):
+        refuse(not is_there, f"{option(name)} belongs to {to}")
+
+
+def check_values(args: argparse.Namespace) -> None:
+    """Raise the library's errors for a seed or a level now, before a file is read."""
+    if "seed" in args:
+        from .._base.validation import check_random_state
+
+        check_random_state(args.seed)
+    if getattr(args, "interval", None) is not None:
+        from .._core.luck.inference import check_level
+
+        check_level(args.interval)
+
+
+def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:
+    """The converted values of ``NAME=VALUE``, by name; each name once.
+
+    Raises
+    ------
+    ValueError
+        If one is something else; the message begins with what they must be.
+    """
+    found: dict[str, Any] = {}
+    for pair in listed:
+        name, equals, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            refuse(not equals or name in found, must)
+            found[name] = convert(value)
+        except ValueError:
+            msg = f"{must}, each given once, got {pair!r}"
+            raise ValueError(msg) from None
+    return found
+
+
+def parameters(args: argparse.Namespace, *options: str) -> dict[str, Any]:
+    """The parameters of the variant, by name; some have options of their own."""
+    own = [f"{name}={getattr(args, name)}" for name in given(args, options)]
+    return pairs("--parameter must be NAME=VALUE", own + args.parameter, python)
+
+
+def other_rule(text: str) -> tuple[str, dict[str, Any]]:
+    """The name in NAME or NAME:PARAMETER=VALUE,..., and the parameters; ValueError if it is neither."""
+    variant, colon, listed = text.partition(":")
+    parts = re.split(r",(?=\s*[^\W\d]\w*\s*=)", listed) if colon else []
+    return variant, pairs("--compare must be NAME or NAME:PARAMETER=VALUE,...", parts, python)
+
+
+def python(text: str) -> Any:
+    """What Python reads, or the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def size(text: str) -> int | float:
+    """A training size: a number of samples, or a fraction."""
+    try:
+        return int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else float(text)
+    except ValueError:
+        _refuse("a number of samples or a fraction in (0, 1)", text)
+
+
+def sizes(text: str) -> list[int | float]:
+    """The training sizes of ``0.1,0.5,100``."""
+    return [size(part.strip()) for part in text.split(",")]
+
+
+def counts(text: str) -> list[int]:
+    """The numbers of ``1,3,5``, ``1-30`` or both, ascending, each once."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", part)
+        first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
+        if not 1 <= first <= last or last - first >= LONGEST_RANGE:
+            most = f"ranges of at most {LONGEST_RANGE:,} numbers"
+            _refuse(f"numbers of at least 1, such as 5, 2-10 or 1,3,5, and {most}", text)
+        found.update(range(first, last + 1))
+    return sorted(found)
+
+
+def _refuse(what: str, text: str) -> NoReturn:
+    msg = f"must be {what}, got {text!r}"
+    raise argparse.ArgumentTypeError(msg)
+
+
+TYPES = {one.__name__: one for one in (int, float, size, sizes, counts)}
+"""Functions of the types that `help.toml` names."""

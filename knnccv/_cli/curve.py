@@ -19,8 +19,8 @@ from .._core.luck.inference import InferenceWarning
 from .._core.scores.curves import Surface, surface
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
+from .commands import parameters
 from .data import check_options, metric_in_words, read_problem
-from .options import parameters
 from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 

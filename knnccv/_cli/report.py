@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import reporting
 from .._base.refusals import refuse
+from .commands import refuse_both
 from .data import check_options, table_of
-from .options import refuse_both
 from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100

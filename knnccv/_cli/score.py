@@ -28,8 +28,8 @@ from ..kernel import Variant
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
 from . import data, scorings
+from .commands import other_rule, pairs, parameters, refuse_both, refuse_without
 from .data import Problem
-from .options import other_rule, pairs, parameters, refuse_both, refuse_without
 from .output import TIES, Lines, as_text, computing, output_path, print_notes, show, span, table_lines
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"

@@ -8,8 +8,8 @@ Two environment variables are read at every call: ``KNNCCV_DATA_DIR``, the cache
 ``KNNCCV_DATA_URL``, a mirror that is tried before the public addresses.
 
 - `_tables` defines `Dataset`, and has and lists the data sets.
-- `_manifest` reads the manifests (``datasets/*.toml``).
-- `_download` fetches, verifies, unpacks and caches files. Only verified bytes are parsed.
+- `_download` reads the manifests (``datasets/*.toml``), and fetches, verifies, unpacks and caches files.
+  Only verified bytes are parsed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The cache folder and downloads: the verified bytes of a data set, or one clear error.
+"""What the manifests (``datasets/*.toml``) say of the data sets, and the verified bytes of their files.
 
-A manifest gives the addresses of a file and its hash. The cache folder and a mirror have the same layout,
-so that a folder filled by hand serves as either.
+A manifest gives the addresses of a file and its hash, its columns and a description. The cache folder and a
+mirror have the same layout, so that a folder filled by hand serves as either.
 
 pooch's downloader transfers a file into memory: the files have a few megabytes, and only verified bytes
 reach the disk, in one rename. pooch's own registry does not fit, because a file may have several addresses,
@@ -19,15 +19,21 @@ import re
 import tarfile
 import threading
 import time
+import tomllib
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base.files import check_writable, written_whole
-from ._manifest import Manifest, Source, manifest_folder
+
+_HERE = Path(__file__).resolve().parent
 
 CONNECT_TIMEOUT = 10.0
 """Seconds that a server may take to accept a connection."""
@@ -48,6 +54,97 @@ PAUSE = 1.0
 
 MAX_BYTES = 64 * 2**20
 """Far more than any file of a manifest; larger content is wrong or a decompression bomb."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One public address of a file, or of a zip archive that has it as `member`."""
+
+    url: str
+    member: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The columns of a text file, and how to read them; ``datasets/README.md`` explains the fields."""
+
+    fields: tuple[str, ...] = ()
+    target: str = ""
+    omit: tuple[str, ...] = ()
+    skip_lines: int = 0
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def rows(self, blob: bytes) -> Iterator[list[str]]:
+        """The texts of every line."""
+        for line in blob.decode().splitlines()[self.skip_lines :]:
+            if line.strip():
+                yield [text.strip() for text in line.split(",")]
+
+    def numbers(self, name: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The numbers of a column; NaN for a question mark."""
+        codes = {"?": np.nan, **self.codes.get(name, {})}
+        return np.array([codes[text] if text in codes else float(text) for text in texts], dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """The manifest of a data set; ``datasets/README.md`` explains the fields."""
+
+    name: str
+    title: str
+    citation: str
+    path: str
+    sha256: str | None = None
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    bundled: bool = False
+    n_items: int = 0
+    n_features: int = 0
+    n_classes: int | None = None
+    target_names: tuple[str, ...] = ()
+    licence: str = "CC BY 4.0"
+    homepage: str = ""
+    description: str = ""
+    quirks: tuple[str, ...] = ()
+    table: Table = field(default_factory=Table)
+    sources: tuple[Source, ...] = ()
+
+    def describe(self, note: str) -> str:
+        """The description for users, with a note on how the data were coded."""
+        parts = [self.title, self.description, note, *self.quirks]
+        return "\n\n".join(part for part in parts if part)
+
+
+def manifest_folder() -> Path:
+    """The folder of the manifests: beside this file in an installed package, otherwise in the clone."""
+    installed = _HERE / "_manifests"
+    return installed if installed.is_dir() else _HERE.parents[1] / "datasets"
+
+
+def manifest_names() -> list[str]:
+    """The names of all data sets, sorted."""
+    return sorted(path.stem for path in manifest_folder().glob("*.toml"))
+
+
+@cache
+def load_manifest(name: str) -> Manifest:
+    """Read the manifest of data set `name`."""
+    path = manifest_folder() / f"{name}.toml"
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        msg = f"there is no data set {name!r}; choose from: {', '.join(manifest_names()) or 'none'}"
+        raise ValueError(msg) from None
+    raw |= {"name": name, "table": Table(**with_tuples(raw.get("table", {})))} | raw.pop("file")
+    if "checksums" in raw:
+        lines = path.with_name(raw["checksums"]).read_text(encoding="ascii").splitlines()
+        raw["checksums"] = {name: sha256 for sha256, name in (line.split(maxsplit=1) for line in lines)}
+    sources = tuple(Source(**source) for source in raw.get("sources", ()))
+    return Manifest(**with_tuples(raw) | {"sources": sources})
+
+
+def with_tuples(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a table of TOML, with tuples in place of its lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
 
 
 class DatasetError(OSError):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.validation import check_choice
-from ._download import fetch, file_path, is_cached
-from ._manifest import Manifest, load_manifest, manifest_names
+from ._download import Manifest, fetch, file_path, is_cached, load_manifest, manifest_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from .._core.driver import all_lists, search_lists
+from .._core.driver import all_lists, search_lists, within
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.results import CompleteCV, complete_cv
@@ -279,7 +279,7 @@ class OtherGroups:
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """The nearest `depth` samples of other groups for each of the rows."""
         lists = search_lists(self._near, rows, self._deep(depth), 1)
-        inside = self._groups[lists.items] == self._groups[rows][:, None]
-        kept = np.argsort(inside, axis=1, kind="stable")[:, :depth]
-        items, values = (np.take_along_axis(one, kept, axis=1) for one in (lists.items, lists.values))
-        return NeighborLists(items, values, np.full(len(rows), depth), np.ones(len(rows), bool))
+        every, first = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        own = self._groups[rows]
+        outside = within(lists, every, self._groups[None], first, own, depth, equal=False)
+        return outside.cut(slice(None), depth)

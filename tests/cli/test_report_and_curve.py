@@ -42,34 +42,6 @@ MIXED = csv(
 )
 
 
-def test_the_arguments_of_report():
-    options = "--target label --n-neighbors 1,2 --train-size 6 --max-items 9"
-    options += " --seed 4 --average class --scoring f1_macro,roc_auc"
-    read = table(PLAIN, options)
-    np.testing.assert_array_equal(read.X, X)
-    assert (read.y.tolist(), read.notes) == (LABEL, "")
-    assert read.read.lines.tolist() == list(range(2, 14))
-    assert (read.title, read.read.target_name, read.read.groups) == ("t.csv", "label", None)
-    assert (read.names, read.categorical) == (("x", "y"), [])
-    assert read.question == {
-        "task": None,
-        "train_size": 6,
-        "n_neighbors": [1, 2],
-        "average": "class",
-        "scoring": ["f1_macro", "roc_auc"],
-        "max_items": 9,
-        "n_jobs": None,
-        "random_state": 4,
-    }
-    assert not table("1,2,a\n2,1,b\n3,4,a\n", "--target 2").read.has_header
-    read, wine = table(None, "--task classification --jobs 1"), load_wine()
-    np.testing.assert_array_equal(read.X, wine.X)
-    assert (read.title, read.names) == ("wine", wine.feature_names)
-    assert [read.question[name] for name in ("task", "n_jobs", "train_size")] == ["classification", 1, None]
-    np.testing.assert_array_equal(read.again[0], wine.X)
-    np.testing.assert_array_equal(read.again[1], wine.y)
-
-
 def test_mixed_tables_are_read_with_their_categories():
 
     read = table(MIXED, "--target label --categorical code")

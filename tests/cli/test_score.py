@@ -283,17 +283,6 @@ def test_both_kinds_of_luck_and_a_comparison():
     assert numbers("score --variant nn --repeats 0")["comparison"] is None
 
 
-def test_losses_have_no_probabilities_without_a_rope():
-    question = "score t.csv --target price --variant regression --n-neighbors 1 --repeats 0"
-    question += " --interval --compare regression:n_neighbors=2"
-    answer = numbers(question, PRICES)
-    assert answer["score"] == complete_cv(X, PRICE, "regression", n_neighbors=1).score
-    assert answer["interval"]["method"] == "hall"
-    assert (answer["comparison"]["rope"], answer["comparison"]["probability"]) == (None, None)
-    assert "posterior" not in knnccv(question, PRICES)
-    assert "better by more than 0.5  (posterior" in knnccv(f"{question} --rope 0.5", PRICES)
-
-
 def test_the_other_rule_may_have_a_matrix_of_losses():
     other = "nn:loss=[[0,1],[5,0]]"
     rule = "--variant knn --n-neighbors 3 --parameter loss=[[0,1],[5,0]] --parameter vote_ties=random"

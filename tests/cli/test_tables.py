@@ -36,7 +36,7 @@ from command_line import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import LeaveOut, complete_cv
+from knnccv import complete_cv
 from knnccv.reporting import read_table
 
 N = 24
@@ -48,14 +48,6 @@ MIXED.loc[::5, "a"] = np.nan
 DECIMALS = FRAME.assign(
     b=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
     price=[Decimal(f"{value:.3f}") for value in RNG.normal(size=N)],
-)
-DATES = (
-    "2020-01-31,2020/1/2,31.01.2020,1/31/2020,1/31/20,31-Jan-20,2 March 2020,2020-01-31T12:00:00Z,"
-    "2020-01-31 12:00,2020-01-31 12:00:05.123+01:00,1/2/2020 3:04 PM,12:30:05"
-)
-NO_DATES = (
-    "1-2,1/2,1.2.3,2020-01,03-2020,12/2020,12:30,1-2-3,192.168.1.1,12-34-5678,555-12-3456,2020-13-45,"
-    "99/99/9999,5-10 years,May 5,may,1.2.20,a 2020-01-31"
 )
 
 
@@ -89,22 +81,6 @@ def test_delimiters_headers_encodings_and_line_ends():
     assert table(b"x,c\n1,a\n2,\xff\n", "--target c").y.tolist() == ["a", "ÿ"]
 
 
-def test_labels_are_numbers_where_all_are_and_columns_have_names_or_numbers():
-    large = ["9007199254740993", "9007199254740992"]
-    for cells, kind, values in (
-        (("1", "2.0"), "i", [1, 2]),
-        (("1", "x"), "U", ["1", "x"]),
-        (("1.5", "2"), "f", [1.5, 2.0]),
-        (large, "U", large),
-    ):
-        read = table(csv("", range(2), cells), "--target 1")
-        assert (read.y.dtype.kind, read.y.tolist()) == (kind, values)
-    for target in ("label", "2", "-1"):
-        assert table(PLAIN, f"--target {target}").y.tolist() == LABEL
-    read = table("1,0,c\n5,6,3\n7,8,4\n", "--target 1 --header")  # the name goes before the number
-    assert (read.y.tolist(), read.names) == ([5, 7], ("0", "c"))
-
-
 def test_every_format_gives_the_same_answer():
     expected = complete_cv(X, LABEL, "nn").score
     for blob in (
@@ -133,74 +109,6 @@ def test_numbers_keep_every_bit():
         read = table(blob, "--target c")
         assert read.X[:, 0].tolist() == expected
         assert read.y.dtype == np.int64
-
-
-def test_types_of_parquet_columns():
-    frame = pd.DataFrame(
-        {
-            "single": np.array([0.1, 0.2, 0.3], np.float32),
-            "nullable": pd.array([1, 2, 3], dtype="Int64"),
-            "huge": [2**53, 2**53 + 1, 2**53 + 2],
-        },
-        index=pd.Index([7, 8, 9], name="id"),  # no column
-    )
-    read = table(parquet(frame), "--target huge")
-    single = frame["single"].astype(float).tolist()
-    np.testing.assert_array_equal(read.X.T, [single, [1, 2, 3]])
-    assert read.y.tolist() == ["9007199254740992", "9007199254740993", "9007199254740994"]
-    assert table(parquet(frame), "--target single").y.tolist() == single
-    texts = frame.assign(text=["1.5", "2.5", "3.5"]).drop(columns="huge")
-    question = "score t.csv --target single --repeats 0 --n-neighbors 1 --leave-out 1"
-    features = [[1, 1.5], [2, 2.5], [3, 3.5]]
-    expected = complete_cv(features, single, "regression", LeaveOut(1), n_neighbors=1).score
-    assert numbers(question, parquet(texts))["score"] == expected
-
-
-def test_a_sheet_may_begin_anywhere_and_have_blank_rows():
-    rows = [[], [], [None, None, "x", None, "c"], [None, None, 1, None, "a"], []]
-    rows.append([None, None, 2.5, None, "b"])
-    read = table(excel(Data=rows), "--target c")
-    assert (read.X.tolist(), read.names) == ([[1.0], [2.5]], ("x",))
-    rows[-1][2] = "?"
-    with pytest.raises(Refused, match="row 6, column 'x': the value is missing"):
-        knnccv("score t.csv --target c", excel(Data=rows))
-    read = table(excel(Data=ROWS), "--target -1")
-    assert (read.names, read.X.tolist()) == (("0", "1"), X.tolist())
-
-
-def test_types_decide_what_is_categorical():
-    frame = pd.DataFrame(
-        {
-            "number": range(4),
-            "text": ["01", "02", "01", "02"],
-            "flag": [True, False, None, True],
-            "level": pd.Categorical(["1", "2", "1", "2"]),
-            "day": pd.date_range("2020-01-01", periods=4),
-            "c": list("abab"),
-        }
-    )
-    for blob in (parquet(frame), excel(Data=frame)):
-        read = table(blob, "--target c --drop day")
-        assert read.categorical == [1, 2, 3]
-        assert read.X[:, 2].tolist() == ["True", "False", None, "True"]
-        assert table(blob, "--target c --categorical day").categorical == [1, 2, 3, 4]
-    read = table("x,c\n1,a\n1.0,a\n2,b\n", "--target c --categorical x")
-    assert read.X[0] == read.X[1] != read.X[2]
-    read = table(csv("ward c", ["none", "?", "NA", "n", "none"], "ababa"), "--target c")
-    assert read.X[:, 0].tolist() == ["none", None, None, "n", "none"]
-
-
-def test_dates_in_text_are_refused_and_what_resembles_them_is_not():
-    for date in DATES.split(","):
-        for gap, command in (("", "score t.csv --metric heom --variant nn"), ("NA", "report t.csv --json")):
-            content = csv("x day c", range(4), [date, gap, date, date], "abab")
-            with pytest.raises(Refused, match="column 'day' holds dates or times; write numbers"):
-                knnccv(f"{command} --target c", content)
-    assert table(content, "--target c --categorical day").categorical == [1]
-    assert table(content, "--target c --drop day").names == ("x",)
-    for cell in NO_DATES.split(","):
-        for cells in ([cell] * 4, ["2020-01-31", cell] * 2):
-            assert table(csv("x kind c", range(4), cells, "abab"), "--target c").categorical == [1], cell
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 from mirror import files_in, pack_tar, pack_zip
 
 from knnccv import datasets
-from knnccv.datasets import _download, _manifest
+from knnccv.datasets import _download
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVER = "liver-disorders/bupa.data"
@@ -49,7 +49,7 @@ def flipped(blob, at):
 def public(monkeypatch):
     """Set the public addresses of every file: pairs of URL and member of an archive."""
     return lambda *pairs: monkeypatch.setattr(
-        _download, "public_sources", lambda _: [_manifest.Source(*pair) for pair in pairs]
+        _download, "public_sources", lambda _: [_download.Source(*pair) for pair in pairs]
     )
 
 
@@ -339,22 +339,22 @@ class TestManifests:
             assert info.citation
             assert info.licence
             assert info.address.startswith("https://")
-            assert bool(_manifest.load_manifest(name).sources) == (name in FETCHERS)
+            assert bool(_download.load_manifest(name).sources) == (name in FETCHERS)
 
     def test_bundled_files_are_the_recorded_ones(self):
         for name in BUNDLED:
-            blob, manifest = listed()[name].path.read_bytes(), _manifest.load_manifest(name)
+            blob, manifest = listed()[name].path.read_bytes(), _download.load_manifest(name)
             assert hashlib.sha256(blob).hexdigest() == manifest.sha256
             assert blob.splitlines()[0].decode().split(",") == list(manifest.table.fields)
 
     def test_an_unknown_one_names_the_others(self):
         with pytest.raises(ValueError, match="there is no data set 'iris'; choose from: abalone"):
-            _manifest.load_manifest("iris")
+            _download.load_manifest("iris")
 
     def test_installed_manifests_are_preferred(self, monkeypatch, tmp_path):
         package = tmp_path / "site" / "knnccv" / "datasets"
         package.mkdir(parents=True)
-        monkeypatch.setattr(_manifest, "_HERE", package)
-        assert _manifest.manifest_folder() == tmp_path / "site" / "datasets"
+        monkeypatch.setattr(_download, "_HERE", package)
+        assert _download.manifest_folder() == tmp_path / "site" / "datasets"
         (package / "_manifests").mkdir()
-        assert _manifest.manifest_folder() == package / "_manifests"
+        assert _download.manifest_folder() == package / "_manifests"

@@ -111,6 +111,7 @@ class Check:
         self.found, self.X, self.y, self.nominal, self.rows = found, X, y, nominal, rows
         self.scores, self.best = found["scores"], found["scores"]["best"]
         self.is_regression = found["task"] == "regression"
+        self.what = "target" if self.is_regression else "label"
         self.rule = "regression" if self.is_regression else "knn"
         self.size, self.average = self.scores["train_size"], self.scores["average"]
         self.k = self.best["n_neighbors"]
@@ -264,18 +265,14 @@ class Check:
     def check_settings(self):
         settings = self.found["settings"]
         assert settings["subsample"] is None
-        scores = []
         for curve in settings["curves"]:
             if self.named is not None:
-                direct = [self.score(curve, k) for k in curve["n_neighbors"]]
-                assert curve["scores"] == [each.score for each in direct]
-                scores += curve["scores"]
+                assert curve["scores"] == [self.score(curve, k).score for k in curve["n_neighbors"]]
                 continue
             direct = self.surface(curve, self.average)
             assert curve["error_bound"] == pytest.approx(direct.error_bound[:, 0].tolist(), rel=1e-9)
             assert curve["n_items"] == len(self.y)
-            scores += curve["scores"] if curve["metric"] != "hvdm" else []
-        best = min(scores) if self.is_regression else max(scores)
+        best = (min if self.is_regression else max)(self.scores_to_choose_from(settings))
         assert settings["best"]["score"] == pytest.approx(best, rel=1e-5)  # the first within their bounds
         assert settings["best"]["metric"] != "hvdm" or self.named is not None
         assert settings["best"].items() - {("score", settings["best"]["score"])} <= self.best.items()
@@ -286,21 +283,22 @@ class Check:
         if unequal:
             self.check_other(settings["other"])
 
+    def eligible(self, settings):
+        """The curves from which the best setting is chosen."""
+        return [each for each in settings["curves"] if each["metric"] != "hvdm" or self.named is not None]
+
+    def scores_to_choose_from(self, settings):
+        return [score for curve in self.eligible(settings) for score in curve["scores"]]
+
     def check_other(self, other):
         """Accuracy if balanced accuracy chose the best, or the other way round."""
-        average, curves = "pooled" if self.average == "class" else "class", {}
-        for curve in self.found["settings"]["curves"]:
-            curves[curve["scaling"], curve["metric"]] = curve
-        for curve in other["curves"]:
+        average = "pooled" if self.average == "class" else "class"
+        for curve, chosen_by in zip(other["curves"], self.found["settings"]["curves"], strict=True):
             self.surface(curve, average)
             at = curve["n_neighbors"].index(other["n_neighbors"])
             if (curve["scaling"], curve["metric"]) == (other["scaling"], other["metric"]):
-                assert other["score"] == curve["scores"][at]
-                assert other["instead"] == curves[curve["scaling"], curve["metric"]]["scores"][at]
-        allowed = [
-            curve for curve in other["curves"] if curve["metric"] != "hvdm" or self.named is not None
-        ]
-        assert other["score"] == pytest.approx(max(max(curve["scores"]) for curve in allowed), rel=1e-12)
+                assert (other["score"], other["instead"]) == (curve["scores"][at], chosen_by["scores"][at])
+        assert other["score"] == pytest.approx(max(self.scores_to_choose_from(other)), rel=1e-12)
         # Curves are exact to 1e-6, and as one number to 1e-12.
         assert other["of_best"] == pytest.approx(self.score(self.best, average=average).score, abs=1e-6)
         measures = [self.scores["measure"], other["measure"]]
@@ -316,14 +314,13 @@ class Check:
             for each in settings["not_worse"]
             for k in each["n_neighbors"]
         }
-        expected = set()
-        for curve in settings["curves"]:
-            for k in curve["n_neighbors"] if curve["metric"] != "hvdm" or self.named is not None else ():
-                setting = curve["scaling"], curve["metric"], k
-                is_best = setting == (self.best["scaling"], self.best["metric"], self.k)
-                if is_best or self.is_near(self.score(curve, k)):
-                    expected.add(setting)
-        assert kept == expected
+        best = self.best["scaling"], self.best["metric"], self.k
+        assert kept == {
+            (curve["scaling"], curve["metric"], k)
+            for curve in self.eligible(settings)
+            for k in curve["n_neighbors"]
+            if (curve["scaling"], curve["metric"], k) == best or self.is_near(self.score(curve, k))
+        }
 
     def is_near(self, other):
         gap, slack = abs(self.result.score - other.score), self.result.error_bound + other.error_bound
@@ -457,16 +454,14 @@ class Check:
         assert items["shown"] == len(items["items"]) == min(500, len(everything))
         place = {int(row): at for at, row in enumerate(self.rows)}
         # The worst first: by score, then by influence, then by number.
-        bad = [-item["score"] if self.is_regression else item["score"] for item in items["items"]]
-        harm = [item["influence"] or 0 for item in items["items"]]
-        order = list(zip(bad, harm, [item["index"] for item in items["items"]], strict=True))
+        sign = -1 if self.is_regression else 1
+        order = [(sign * each["score"], each["influence"] or 0, each["index"]) for each in items["items"]]
         assert order == sorted(order)
         neighbors, distances = self.near(self.best).kneighbors(len(y) - 1)
         for item in items["items"]:
             at = place[item["index"]]
-            words = [WORDS[reason] for reason in WORDS if at in sets.get(reason, ())]
-            words = [each.replace("label", "target") for each in words] if self.is_regression else words
-            assert item["reasons"] == words
+            words = [words for reason, words in WORDS.items() if at in sets.get(reason, ())]
+            assert item["reasons"] == [each.replace("label", self.what) for each in words]
             assert (item["label"], item["score"]) == (str(y[at]), scores[at])
             assert item["influence"] == (None if total is None else total[at])
             if self.is_regression:

@@ -11,14 +11,12 @@ from itertools import pairwise
 
 import altair
 import numpy as np
-import pandas as pd
 import pytest
 from report_check import check_report, clouds, quick_report
 from report_example import HOSTILE, Page, answer
 
 from knnccv import Neighbors, Report, Subsample, complete_cv, surface
 from knnccv.reporting import _effort, _settings, _study, scaled
-from knnccv.reporting._facts import copies_of_target
 from knnccv.reporting._table import read_input
 
 LARGEST = 5_900_000
@@ -354,58 +352,6 @@ class TestTable:
     def test_ties_of_huge_values(self):
         X = np.random.default_rng(0).integers(0, 3, (40, 2)).astype(float)
         assert _effort.tie_size(X * 2.0**1000, 0) == _effort.tie_size(X, 0) > 2
-
-
-class TestColumnsThatSayTheSameAsTheTarget:
-    """Asked without a report, which would compute everything else for each of the tables."""
-
-    def copies(self, X, y):
-        return copies_of_target(read_input(X, y, None, None).with_task(None))
-
-    def test_of_classes(self):
-        y = np.array(["b", "a", "c"] * 20)
-        table = pd.DataFrame(
-            {
-                "text": np.array(["yes", "no", "?"] * 20),
-                "number": [7.0, -1.0, 0.5] * 20,
-                "gaps": [None, 1.0, 2.0] * 2 + [5.0, 1.0, 2.0] * 18,
-                "mostly missing": [7.0, -1.0, 0.5] * 5 + [None] * 45,
-                "two classes alike": [1, 1, 2] * 20,
-                "two values of a class": [1, 2, 3] * 10 + [4, 2, 3] * 10,
-                "one error": [1, 2, 3] * 19 + [1, 2, 1],
-                "one value": 3,
-            }
-        )
-        assert self.copies(table, y) == ["text", "number", "gaps"]
-        # Beyond the first thousand rows as well.
-        y = np.arange(4000) % 3
-        late = np.where(np.arange(4000) < 1500, np.nan, 2.0 * y)
-        wrong = np.where(np.arange(4000) == 3999, 9.0, y)
-        assert self.copies(np.column_stack([late, wrong]), y) == ["x0"]
-        # A number of the sample says nothing about classes, even if each has one sample only.
-        assert self.copies(np.arange(6.0)[:, None], list("abcdef")) == []
-
-    def test_of_targets(self):
-        rng = np.random.default_rng(0)
-        y = rng.normal(size=50)
-        gaps = np.where(np.arange(50) % 7, -y, np.nan)
-        noisy = y + 1e-3 * rng.normal(size=50)
-        X = np.column_stack([y, 3 - 1e6 * y, gaps, noisy, np.sign(y), np.ones(50)])
-        assert self.copies(X, y) == ["x0", "x1", "x2"]
-        assert self.copies(1e300 * X, y) == ["x0", "x1", "x2"]
-        large = 1 + rng.random(50)
-        assert self.copies(np.column_stack([8e307 * large, 1e-300 * large]), large) == ["x0", "x1"]
-
-    def test_a_few_extreme_rows_make_no_multiple(self):
-        """The correlation of unrelated columns is nearly 1 where both have extreme values in a row."""
-        rng = np.random.default_rng(0)
-        x, y = rng.normal(size=(2, 40))
-        x[3], y[3] = -3e6, 1e6
-        assert self.copies(np.column_stack([x, 0.1 * y]), y) == ["x1"]
-        y = np.where(np.arange(50) % 3, 0.5, rng.lognormal(9, size=50))
-        rare = np.where(np.arange(50) == 7, 1.5, 0)
-        assert self.copies(np.column_stack([np.round(1.17 * y, 2), rare]), y) == ["x0"]
-        assert self.copies(np.column_stack([y, 2 - rare]), rare) == ["x1"]
 
 
 def test_lists_are_searched_once(monkeypatch):
