@@ -19,6 +19,7 @@ from ..designs import Design
 from ._answer import INEXACT, ExpectedScore
 from ._by_runs import SplitControl, control_once
 from ._estimators import check_size
+from ._metrics import check_metric
 from ._request import Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
 from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded
@@ -157,7 +158,10 @@ def _run(request: Request, splits: Sequence[Split]) -> tuple[Array, Array]:
         )
         raise ValueError(msg)
     estimator = request.prepared.estimator
-    k = getattr(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator, "n_neighbors", None)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if hasattr(last, "metric_params"):
+        check_metric(last)
+    k = getattr(last, "n_neighbors", None)
     if isinstance(k, (int, np.integer)):
         check_size(int(k), min(len(train) for train, _ in splits))
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
