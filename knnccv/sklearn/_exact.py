@@ -130,9 +130,7 @@ def _by_design(request: Request, measure: Measure, law: FoldLaw) -> ExpectedScor
         average = "class"
     elif measure.kind == "balanced":
         design = _balanced_design(request, measure, law)
-    check_size(
-        request.rule.n_neighbors, min(kind.least_train for kind in design.training_sets(request.labels))
-    )
+    check_size(request.rule.n_neighbors, request.least_train)
     undefined = _undefined(request, measure, law)
     if undefined > request.tol:
         msg = (
