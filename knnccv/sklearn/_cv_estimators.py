@@ -42,11 +42,11 @@ from ..designs import Design, KFold, LeaveGroupsOut
 from ._answer import ExpectedScore
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
-from ._expected_score import ccv_scorer, expected_score, request_of, ways_of
+from ._expected_score import ccv_scorer, expected_score, first_score, request_of, ways_of
+from ._metrics import check_metric
 from ._request import Request
 from ._runs import plain_runs
 from ._scoring import is_costs, several
-from ._ways import first_score
 
 CHOICES = ("best", "one-standard-error")
 MOST_NEIGHBORS = 30
@@ -218,6 +218,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _estimator(self, metric: Any, n_neighbors: int, scaling: Any, weights: Any, p: Any = 2) -> Any:
         """An estimator of scikit-learn with these parameters, not fitted."""
         rule = self._rule(n_neighbors, weights=weights, metric=metric, p=p, n_jobs=self.n_jobs)
+        check_metric(rule)
         if scaling is None:
             return rule
         named = isinstance(read_scaling(scaling), str)

@@ -26,7 +26,7 @@ from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
 from ._answer import INEXACT, ExpectedScore
-from ._by_runs import AT_ONCE, errors_of, folds_of, outputs_of, weights_of
+from ._by_runs import AT_ONCE, errors_of, fold_sums, folds_of, outputs_of, tables_of, weights_of
 from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import check_size
 from ._request import Request
@@ -130,9 +130,7 @@ def _by_design(request: Request, measure: Measure, law: FoldLaw) -> ExpectedScor
         average = "class"
     elif measure.kind == "balanced":
         design = _balanced_design(request, measure, law)
-    check_size(
-        request.rule.n_neighbors, min(kind.least_train for kind in design.training_sets(request.labels))
-    )
+    check_size(request.rule.n_neighbors, request.least_train)
     undefined = _undefined(request, measure, law)
     if undefined > request.tol:
         msg = (
@@ -253,44 +251,51 @@ def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedSco
 
     It is the mean of their scores or, if these are pooled, that over all their classifications.
     """
-    rule, codes, counts = request.rule, request.all_labels.codes, request.all_labels.counts
+    rule, n_items = request.rule, len(request.y)
     _refuse_groups(measure, rule.radius is not None or not (rule.weights is None or rule.by_distance))
     check_size(rule.n_neighbors, request.least_train)
-    classes, splits = np.eye(len(counts)), law.splits()
-    total, weight = np.zeros(()), 0.0
-    step = max(1, AT_ONCE // (len(codes) * max(rule.n_neighbors, request.targets.shape[1], len(counts))))
+    splits, total = law.splits(), np.zeros(())
+    width = max(rule.n_neighbors, request.targets.shape[1], len(request.all_labels.classes))
+    step = max(1, AT_ONCE // (n_items * width))
     starts = range(0, law.n_splits, step)
     for _ in counted(starts, len(starts)):
         probabilities, some = zip(*islice(splits, step), strict=True)
         folds = folds_of(some, len(law.sizes))[:, law.codes]
         items, distances = request.nearest(folds)
-        gaps = _gaps(request, measure, outputs_of(request, items, weights_of(rule, distances)))
-        is_tested = folds == 0
-        tested = (is_tested @ classes[codes]).astype(np.int64)
-        by_class = _class_weights(tested, measure, counts, request.pooled)
-        scores = ((gaps * is_tested[..., None]) * by_class[:, codes, None]).sum(axis=1)
+        sums = _sums(request, measure, folds, outputs_of(request, items, weights_of(rule, distances)))
         shares = np.array(probabilities, dtype=float)
-        total = total + shares @ scores
-        weight += float(
-            shares @ (tested.sum(axis=1) / len(codes) if request.pooled else np.ones(len(shares)))
-        )
-    means = total / weight
-    n_roundings = len(codes) + rule.n_neighbors + 16
+        total = total + np.tensordot(shares, sums if request.pooled else _means(measure, sums), 1)
+    means = _means(measure, total[None])[0] if request.pooled else total
+    n_roundings = n_items + rule.n_neighbors + 16
     bound = float(n_roundings * np.finfo(float).eps * max(_largest_gap(request, measure), 1.0))
     how, fields = ", each of them computed", _by_output(request, measure, means)
     return _answer(request, measure, means.mean(), how, error_bound=abs(measure.factor) * bound, **fields)
 
 
-def _gaps(request: Request, measure: Measure, outputs: Array) -> Array:
-    """What is averaged over the tested samples of a split, shape (n_splits, n_items, n_outputs)."""
-    codes = request.all_labels.codes
+def _sums(request: Request, measure: Measure, folds: Array, outputs: Array) -> Array:
+    """Confusion tables of splits, or sums over their tested samples and the number of these by output."""
     if measure.kind == "brier":
-        return np.asarray(((outputs - np.eye(outputs.shape[2])[codes]) ** 2).sum(axis=2, keepdims=True))
-    if request.by_output:
-        errors = errors_of(request, outputs)
-        return np.asarray(errors**2 if measure.kind == "squared" else np.abs(errors))
-    costs = np.eye(outputs.shape[2]) if measure.costs is None else measure.costs
-    return np.asarray(costs[codes, outputs.argmax(axis=2)][..., None])
+        gaps = (outputs - np.eye(outputs.shape[2])[request.all_labels.codes]) ** 2
+        return fold_sums(folds, gaps.sum(axis=2, keepdims=True), 1)[:, 0]
+    if not request.by_output:
+        return tables_of(request, folds, outputs, 1)[:, 0]
+    errors = errors_of(request, outputs)
+    return fold_sums(folds, errors**2 if measure.kind == "squared" else np.abs(errors), 1)[:, 0]
+
+
+def _means(measure: Measure, sums: Array) -> Array:
+    """What is averaged in every split, shape (n_splits, n_outputs), from its sums or its table."""
+    if sums.ndim == 2:
+        return np.asarray(sums[:, :-1] / sums[:, -1:])
+    costs = np.eye(sums.shape[1]) if measure.costs is None else measure.costs
+    by_class, tested = (sums * costs).sum(axis=2), sums.sum(axis=2)
+    if measure.kind != "balanced":
+        return np.asarray(by_class.sum(axis=1) / tested.sum(axis=1))[:, None]
+    if measure.every_class and not tested.all():
+        msg = f"{measure.name} has no closed form if a test set has no sample of some class"
+        raise InexactError(msg)
+    shares = np.divide(by_class, tested, out=np.zeros_like(by_class), where=tested > 0)
+    return np.asarray(shares.sum(axis=1) / (tested > 0).sum(axis=1))[:, None]
 
 
 def _largest_gap(request: Request, measure: Measure) -> float:
@@ -465,20 +470,3 @@ def _answer(request: Request, measure: Measure, mean: float, how: str, **fields:
     which = "goes through" if law.every else "can make, whatever its seed"
     how = f"the mean over all{number} splits that {in_words(request.cv)} {which}{how}"
     return request.answer(measure(mean), how, deterministic=law.every, ties=law.ties, **fields)
-
-
-def _class_weights(tested: Array, measure: Measure, counts: Array, pooled: bool) -> Array:
-    """Return a tested sample's weight in its split's score by its class, shape (n_splits, n_classes).
-
-    `tested` (n_splits, n_classes) are the tested samples of every class, `counts` all samples.
-    """
-    if pooled:  # every sample is tested equally often
-        each = 1.0 / (counts * len(counts)) if measure.kind == "balanced" else 1.0 / counts.sum()
-        return np.full(tested.shape, each)
-    if measure.kind != "balanced":
-        return np.broadcast_to(1.0 / tested.sum(axis=1, keepdims=True), tested.shape)
-    if measure.every_class and not tested.all():
-        msg = f"{measure.name} has no closed form if a test set has no sample of some class"
-        raise InexactError(msg)
-    each = 1.0 / np.maximum(tested, 1) / (tested > 0).sum(axis=1, keepdims=True)
-    return np.where(tested > 0, each, 0.0)

@@ -5,7 +5,7 @@ And `ccv_scorer`, which brings it into scikit-learn's searches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral
 from typing import Any, TypedDict, Unpack, overload
@@ -22,12 +22,22 @@ from ..neighbors import Neighbors, warn_of_rows
 from ._answer import ExpectedScore
 from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
+from ._exact import closed_form
 from ._request import AVERAGES, Request, warn_of_ties
+from ._runs import corrected_runs, every_split, nested_runs, plain_runs
 from ._scoring import for_sklearn, is_costs, several
 from ._splitters import FromPool
-from ._ways import WAYS, Way, first_score
 
-METHODS = ("exact", "mc", "auto")
+Way = Callable[[Request, str], ExpectedScore | None]
+"""From a request, and why the ways before had no score, to the score.
+
+None if the way is not for such requests; InexactError with the reason if it has no score."""
+WAYS: dict[str, tuple[Way, ...]] = {
+    "exact": (closed_form, every_split),
+    "mc": (plain_runs,),
+    "auto": (closed_form, every_split, random_runs, nested_runs, corrected_runs),
+}
+"""The ways of the methods of `expected_score`, in the order in which they are tried."""
 SCORER_WAYS = (*WAYS["exact"], random_runs)
 """The ways of scorers, which do not run scikit-learn."""
 
@@ -215,7 +225,7 @@ def expected_score(
     from sklearn.model_selection import check_cv
 
     check_pool(None, None, progress)
-    check_choice("method", method, METHODS)
+    check_choice("method", method, tuple(WAYS))
     _check_options(average, tol, n_draws, n_runs, transductive)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
@@ -272,6 +282,25 @@ def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transducti
     if n_runs is not None:
         check_integer("n_runs", n_runs, 1)
     check_bool("transductive", transductive)
+
+
+def first_score(request: Request, ways: Sequence[Way], why: str = "") -> ExpectedScore:
+    """The score of the first way that has one.
+
+    Raises
+    ------
+    InexactError
+        If none has: the reason of the last one that gave any.
+    """
+    for way in ways:
+        try:
+            found = way(request, why)
+        except InexactError as reason:
+            why = str(reason)
+        else:
+            if found is not None:
+                return found
+    raise InexactError(why)
 
 
 def _score(request: Request, method: str, which: str = "") -> ExpectedScore:

@@ -35,6 +35,8 @@ def neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
         found.copies_told = True
         return found
 
+    if name and name not in _KNOWN:
+        check_name(name)
     refuse_inconsistent(name, X)
     if callable(metric) and not hasattr(metric, "pairwise"):
         return searched(partial(metric, **params) if params else metric, None)
@@ -86,6 +88,34 @@ def refuse_inconsistent(name: str, X: Any) -> None:
             "'brute' and one of the trees; pass X.astype(float)"
         )
         raise InexactError(msg)
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError if the estimators of scikit-learn have no metric of this name."""
+    from sklearn.neighbors import VALID_METRICS
+
+    known = {"precomputed"}.union(*VALID_METRICS.values()) - {"pyfunc"}  # which stands for functions
+    if name not in known:
+        msg = (
+            f"pass a function of two rows as metric, or one of {', '.join(map(repr, sorted(known)))}: "
+            f"scikit-learn's estimators have no metric {name!r}"
+        )
+        raise ValueError(msg)
+
+
+def check_metric(rule: Any) -> None:
+    """Raise ValueError if a nearest-neighbor estimator of scikit-learn cannot be fitted with its metric."""
+    metric, params = metric_of(rule)
+    if not isinstance(metric, str):
+        return
+    check_name(rule.metric)
+    if missing_parameters(metric, params) and rule.algorithm != "brute":
+        needed = _FITTED_METRICS[metric]
+        msg = (
+            f"take an estimator with metric_params={{{needed[0]!r}: ...}}, or algorithm='brute', by which "
+            f"scikit-learn estimates it in every split: metric {metric!r} needs {' or '.join(needed)}"
+        )
+        raise ValueError(msg)
 
 
 def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bridge import Step, data, exact_score
+from bridge import Step, exact_score
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.metrics import (
@@ -163,30 +163,6 @@ def test_a_search_compares_all_candidates_on_the_same_runs():
     # Designs draw other shuffles than splitters, and ties of columns of this kind do not occur.
     for score, one in zip(search.cv_results_["mean_test_score"], single, strict=True):
         assert abs(score - one.score) < 5 * one.std_error
-
-
-def test_noise_scores_at_chance_with_a_scaler_inside():
-    scores, estimator = [], make_pipeline(StandardScaler(), KNN(5))
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(80, 6)), rng.permutation(np.arange(80) % 2)
-        scores.append(expected_score(estimator, X, y, cv=FOLDS, n_runs=100, random_state=0).score)
-    # Left-out samples of one class leave more of the other in the training set: somewhat below one half.
-    assert abs(np.mean(scores) - 0.5) < 4 * np.std(scores) / np.sqrt(10) + 0.02
-
-
-@pytest.mark.slow
-def test_scores_that_are_undefined_in_few_runs_are_the_mean_of_the_others():
-    X, y = data(1, 40)
-    found = expected_score(KNN(3), X, y, cv=KFold(4, shuffle=True), scoring="roc_auc", random_state=0)
-    plain, rng = [], np.random.default_rng(0)
-    while len(plain) < 64:
-        folds = rng.permutation(np.arange(40) % 4)
-        if min(len(set(y[folds == f])) for f in range(4)) == 2:
-            splits = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(4)]
-            plain.append(cross_val_score(KNN(3), X, y, cv=splits, scoring="roc_auc").mean())
-    assert abs(found.score - np.mean(plain)) < 4 * np.hypot(found.std_error, np.std(plain) / 8)
-    assert "in which the score is undefined, are left out" in found.explanation
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])

@@ -25,7 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import LeaveGroupsOut, Subsample, complete_cv, surface
+from knnccv import Subsample, complete_cv, surface
 from knnccv._core.luck.scorings import controlled_mean
 from knnccv.sklearn import _exact, _runs, expected_score
 
@@ -649,18 +649,6 @@ def test_estimates_scatter_about_the_mean_of_all_splits(name):
         assert found.error_bound == np.inf
         assert abs(found.score - value) < 4 * found.std_error < 0.3, scoring
         assert found.std_error > 0
-
-
-def test_too_many_splits_of_groups_weigh_by_what_they_test():
-    """20 groups in folds of 7, 7 and 6: 14 of 20 tested groups are tested by sets of 13."""
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(20), 3)
-    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
-    cv = ms.GroupKFold(3, shuffle=True)
-    found = exact_score(KNeighborsClassifier(1), X, y, cv=cv, groups=groups, average="pooled")
-    seven, six = (complete_cv(X, y, "nn", LeaveGroupsOut(groups, p)).score for p in (7, 6))
-    assert seven != six
-    assert found.score == pytest.approx((14 * seven + 6 * six) / 20, rel=1e-12)
 
 
 @pytest.mark.slow
