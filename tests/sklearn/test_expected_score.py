@@ -1,7 +1,6 @@
 """`expected_score`: which data, metrics and splits it takes, and how its ways to compute agree."""
 
 import pickle
-import subprocess
 import sys
 
 import numpy as np
@@ -205,14 +204,3 @@ def test_without_scikit_learn_the_command_is_named(monkeypatch):
     for ask in (lambda: exact_score(None, [[0.0]], [0]), exact_scorer):
         with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
             ask()
-
-
-@pytest.mark.slow
-def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
-    code = (
-        "import sys, knnccv, knnccv.sklearn as ours\n"
-        "assert 'sklearn' not in sys.modules and knnccv.sklearn is ours\n"
-        "import sklearn\n"
-        "assert sklearn is not ours\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
