@@ -26,7 +26,6 @@ from ._reading import table_in as table_in
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
-from ._study import OtherGroups as OtherGroups
 from ._table import TableInput as TableInput
 
 __all__ = ["Report", "read_table", "report", "scaled"]

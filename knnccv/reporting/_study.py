@@ -15,13 +15,13 @@ from .._base.formatting import plain
 from .._base.labels import single_class
 from .._base.typing import Array
 from .._base.validation import check_choice, check_integer
-from .._core.driver import AVERAGES, all_lists, search_lists
+from .._core.driver import AVERAGES
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
-from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
+from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
 from ..neighbors.hvdm import HEOM, HVDM, IdentifierWarning
 from ._effort import DEPTH_OF_GROUPS, Effort, affordable_neighbors, effort, smallest_without, tie_size
 from ._table import Cut, TableInput, subsampled
@@ -206,9 +206,9 @@ class Study:
         return self.table.groups
 
     @cached_property
-    def others(self) -> Neighbors | OtherGroups:
+    def others(self) -> Neighbors:
         """The neighbors of the best setting that may train."""
-        return self.near if self.groups is None else OtherGroups(self.near, self.groups)
+        return self.near if self.groups is None else in_other_groups(self.near, self.groups)
 
     @property
     def n_neighbors(self) -> int:
@@ -305,42 +305,8 @@ def keep_lists(near: Neighbors, depth: int, n_jobs: int | None) -> bool:
     depth = min(depth, near.max_depth)
     is_wanted = near.room(depth) is not None
     if is_wanted:
-        all_lists(near, depth, n_jobs)
+        near.all_lists(depth, n_jobs)
     return is_wanted
-
-
-class OtherGroups:
-    """The nearest samples of other groups, searched as `Neighbors` does.
-
-    Lists have at most `max_depth` samples, as many as lie outside the largest group.
-    """
-
-    def __init__(self, near: Neighbors, groups: Array) -> None:
-        self._near, self._groups = near, groups
-        self._largest = int(np.bincount(groups).max())
-        self.max_depth = len(groups) - self._largest
-
-    def _deep(self, depth: int) -> int:
-        return min(depth + self._largest - 1, self._near.max_depth)
-
-    def rows_at_once(self, depth: int) -> int:
-        """Number of rows that one call of `search` should have."""
-        return self._near.rows_at_once(self._deep(depth))
-
-    def nearest(self, depth: int) -> tuple[Array, Array]:
-        """The nearest `depth` samples of other groups for every sample, and their distances."""
-        rows, step = np.arange(len(self._groups)), self.rows_at_once(depth)
-        found = [self.search(rows[at : at + step], depth) for at in range(0, len(rows), step)]
-        values = np.concatenate([lists.values for lists in found])
-        return np.concatenate([lists.items for lists in found]), self._near.to_distance(values)
-
-    def search(self, rows: Array, depth: int) -> NeighborLists:
-        """The nearest `depth` samples of other groups for each of the rows."""
-        lists = search_lists(self._near, rows, self._deep(depth), 1)
-        inside = self._groups[lists.items] == self._groups[rows][:, None]
-        kept = np.argsort(inside, axis=1, kind="stable")[:, :depth]
-        items, values = (np.take_along_axis(one, kept, axis=1) for one in (lists.items, lists.values))
-        return NeighborLists(items, values, np.full(len(rows), depth), np.ones(len(rows), bool))
 
 
 def section(sentence: Callable[[dict[str, Any]], str], **numbers: Any) -> dict[str, Any]:

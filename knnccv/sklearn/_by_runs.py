@@ -23,7 +23,6 @@ from .._core.driver import (
     InexactError,
     Pool,
     ScoringProblem,
-    all_lists,
     block_scorer,
     first_depth,
     validate_problem,
@@ -199,7 +198,7 @@ class Question:
             rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
         except ValueError:
             return 0
-        lists = all_lists(near, first_depth(self.problem, near, tol), self.request.n_jobs)
+        lists = near.all_lists(first_depth(self.problem, near, tol), self.request.n_jobs)
         return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
 
     def controls(self, tables: Array) -> Controls:

@@ -323,7 +323,6 @@ def scores_of(
     random_state: Any = 0,
     n_jobs: int | None = None,
     n_runs: int | None = None,
-    nearest: tuple[Array, Array] | None = None,
 ) -> dict[str, ExpectedScore | str]:
     """The expected scores of a rule whose neighbors are known, under a design of knnccv, by name.
 
@@ -331,11 +330,11 @@ def scores_of(
     ----------
     estimator : KNeighborsClassifier or KNeighborsRegressor
         The rule; the neighbors decide instead of its metric.
+    neighbors : Neighbors
+        If they are those of other groups, each sample has one training set. Scorings are then those of all
+        predictions together, and `cv` only names the design.
     scoring : mapping of str to str or scorer
         As of `named_scorings`, which has checked them.
-    nearest : pair of ndarray of shape (n_items, n_neighbors), optional
-        The nearest training samples of every sample and their distances, if each sample has one training
-        set. Scorings are then those of all predictions together, and `cv` only names the design.
 
     Returns
     -------
@@ -349,6 +348,9 @@ def scores_of(
     X = np.zeros((len(y), 1))
     request = Request(
         Prepared(estimator, X, neighbors=neighbors), X, y, cv, None, "folds", 1e-12, n_jobs, random_state
+    )
+    nearest = (
+        neighbors.kneighbors(estimator.n_neighbors, n_jobs=n_jobs) if neighbors.in_other_groups else None
     )
     found: dict[str, ExpectedScore | str] = {}
     for name, one in scoring.items():

@@ -30,7 +30,6 @@ from ._forecast import (
     in_words,
     of_many,
 )
-from ._lists import all_lists, search_lists, within
 from ._method import (
     Computation,
     InexactError,
@@ -107,7 +106,6 @@ __all__ = [
     "Step",
     "Watch",
     "alike_samples",
-    "all_lists",
     "as_objects",
     "block_scorer",
     "by_class",
@@ -142,7 +140,6 @@ __all__ = [
     "rational",
     "reach_of",
     "score_rows",
-    "search_lists",
     "sees_distances",
     "steps_of",
     "summarize_scores",
@@ -152,5 +149,4 @@ __all__ = [
     "usable_lengths",
     "validate_problem",
     "weights_of",
-    "within",
 ]

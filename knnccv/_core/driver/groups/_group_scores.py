@@ -20,7 +20,7 @@ from ...._base.typing import Array, Kernel
 from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Constraints, Labels, as_python, compile_driver, compile_kernel
 from ....kernel.sampling import fixed_tail
-from ....neighbors import NeighborLists, Neighbors
+from ....neighbors import NeighborLists, Neighbors, within
 from .. import (
     FIRST_MIXED_GROUPS,
     SCORE_ROWS,
@@ -33,7 +33,6 @@ from .. import (
     rational,
     score_rows,
     usable_lengths,
-    within,
 )
 from ._group_members import SCORE_NEAREST_MEMBERS, DrawnGroups, score_nearest_members
 from ._group_sets import SCORE_GROUP_SETS, SetSizes, SetSums, most_cases, score_group_sets, sizes_to_score

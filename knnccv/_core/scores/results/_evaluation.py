@@ -20,7 +20,6 @@ from ...driver import (
     Jobs,
     Scored,
     Scores,
-    all_lists,
     block_scorer,
     exact_scores,
     float_scores,
@@ -102,7 +101,7 @@ class NeighborEvaluation(Computation):
         method = "exact" if self.sampling is None else self.sampling.method
         single = given.ties != "random" or given.leaves_groups or near.distinct_rows() is None
         shared = single and is_exact(given, method) and not sees_distances(given) and not self.exact
-        lists = all_lists(near, depth, self.n_jobs) if shared and self._is_mean_over_kinds() else None
+        lists = near.all_lists(depth, self.n_jobs) if shared and self._is_mean_over_kinds() else None
         rows = np.arange(near.n_items)
 
         @functools.lru_cache(maxsize=64)  # folds may depend on the order in which the classes appear
