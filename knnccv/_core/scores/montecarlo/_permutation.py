@@ -270,10 +270,4 @@ def permutation(blocks: list[Array], n_items: int, seed: tuple[int, int]) -> Arr
 
 def _codes(name: str, given: Any, n_items: int) -> Array:
     """The codes of groups or strata; without any all samples are one."""
-    if given is None:
-        return np.zeros(n_items, np.int64)
-    codes = encode_groups(given, name)[1]
-    if len(codes) != n_items:
-        msg = f"{name} must have one label for each of the {n_items} samples, got {len(codes)}"
-        raise ValueError(msg)
-    return codes
+    return np.zeros(n_items, np.int64) if given is None else encode_groups(given, name, n_items)[1]
