@@ -248,7 +248,7 @@ BLOCKS = {
     "neighbors._engines.brute_force.FAST_BYTES": 1,
     "neighbors._engines.engine.STORED_ROWS": 7,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
-    "_core.scores.montecarlo._feature_selection.BLOCK_BYTES": 8 * 40 * 3,
+    "_core.scores.montecarlo._monte_carlo.BLOCK_BYTES": 8 * 40 * 3,
     "episodes._passes.MOST_ROWS": 7,
     "episodes._passes.FEWEST_ROWS": 3,
     "selection._condense_scores.BLOCK": 7,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,16 +34,16 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _named(path):
             yield final
         return
+    scratch = final.with_name(f".{final.name[:100]}.{uuid.uuid4().hex[:8]}.part")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{final.name[:100]}.", suffix=".part", dir=final.parent)
+        scratch.touch(exist_ok=False)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
-    scratch = Path(name)
     try:
-        os.close(handle)
         with _named(path):
             yield scratch
-        scratch.chmod(_mode(final))
+        if final.exists():
+            scratch.chmod(final.stat().st_mode & 0o7777)
         os.replace(scratch, final)
     except BaseException:
         scratch.unlink(missing_ok=True)
@@ -77,12 +77,3 @@ def _check_writable(final: Path, path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if final.exists() and not os.access(final, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
-
-
-def _mode(final: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new file."""
-    if final.exists():
-        return final.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -6,7 +6,7 @@ import html
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -191,7 +191,7 @@ def _in_short(value: Any) -> str:
     if isinstance(value, Fraction):
         parts = (value.numerator, value.denominator)
         if sum(part.bit_length() for part in parts) > 200:
-            return "a fraction of {} by {} digits".format(*(n_digits(abs(part) or 1) for part in parts))
+            return "a fraction of {} by {} digits".format(*(Decimal(part).adjusted() + 1 for part in parts))
     if isinstance(value, Mapping):
         return f"{{{_joined(f'{name}: {_in_short(one)}' for name, one in value.items())}}}"
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
@@ -229,11 +229,8 @@ def magnitude(number: int) -> str:
     """
     if number < 10**6:
         return str(number)
-    digits = n_digits(number)
-    lead = (number // 10 ** (digits - 3) + 5) // 10
-    if lead == 100:
-        lead, digits = 10, digits + 1
-    return f"{lead // 10}.{lead % 10}e+{digits - 1}"
+    with localcontext(rounding=ROUND_HALF_UP):
+        return f"{Decimal(number):.1e}"
 
 
 def magnitude_of_log10(log: float) -> str:
@@ -249,14 +246,3 @@ def magnitude_of_log10(log: float) -> str:
     if lead == 100:
         lead, exponent = 10, exponent + 1
     return f"{lead // 10}.{lead % 10}e+{exponent}"
-
-
-def n_digits(number: int) -> int:
-    """Return the number of decimal digits of a positive integer of any length."""
-    guess = int(number.bit_length() * 0.30102999566398120) - 1
-    digits = max(guess, 0)
-    power = 10**digits
-    while power <= number:
-        power *= 10
-        digits += 1
-    return digits

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._base.refusals import need, refuse
 from ..designs import LeaveGroupsOut, as_design
-from ..neighbors import Neighbors
+from ..neighbors import Neighbors, in_other_groups
 from ..reporting import MIXED, Table
 from .data import Problem
 
@@ -49,7 +49,6 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
     ValueError
         If scikit-learn has no scoring of a name, or it does not suit the labels.
     """
-    from ..reporting import OtherGroups
     from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
 
     name, given, mixed = problem.rule.name, problem.given, args.metric in MIXED
@@ -73,7 +72,7 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
         design = as_design(cv, stratified=name not in REGRESSION)
         asked: dict[str, Any] = {"random_state": args.seed, "n_jobs": args.jobs}
         if is_pooled(args, cv):
-            asked["nearest"] = OtherGroups(near, cv.codes).nearest(how["n_neighbors"])
+            near = in_other_groups(near, cv.codes)
         found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
             refuse(isinstance(score, str), f"there is no {one}: {score}")

@@ -148,10 +148,7 @@ class LeaveGroupsOut(ByValue, Design):
 
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """One kind: n_groups - p groups."""
-        n_items = len(labels.codes)
-        if len(self.codes) != n_items:
-            msg = f"groups must have one label for each of the {n_items} samples, got {len(self.codes)}"
-            raise ValueError(msg)
+        _check_number(self.codes, len(labels.codes), "groups")
         sizes = tuple(self.sizes.tolist())
         n_groups = len(sizes)
         return (GroupTrainingSets(Fraction(1), (n_groups - self.p,), (n_groups,), False, sizes=sizes),)
@@ -183,7 +180,7 @@ class LeaveGroupsOut(ByValue, Design):
         return "leave one group out" if self.p == 1 else f"leave {self.p} groups out"
 
 
-def encode_groups(groups: Any, name: str = "groups") -> tuple[Array, Array]:
+def encode_groups(groups: Any, name: str = "groups", n_items: int | None = None) -> tuple[Array, Array]:
     """A copy of the groups as an array, and their codes, int64 (n_items,); messages call them `name`."""
     if np.ma.is_masked(groups):
         msg = f"{name} holds masked entries; every sample needs a group"
@@ -198,14 +195,23 @@ def encode_groups(groups: Any, name: str = "groups") -> tuple[Array, Array]:
         msg = f"{name} must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)
     if labels.dtype.kind in "OT":
-        return labels, _encode_objects(labels, name)
-    missing = labels != labels
-    if missing.any():
-        at = int(np.argmax(missing))
-        msg = f"{name}[{at}] is missing ({labels[at]}); every sample needs a group"
+        codes = _encode_objects(labels, name)
+    else:
+        missing = labels != labels
+        if missing.any():
+            at = int(np.argmax(missing))
+            msg = f"{name}[{at}] is missing ({labels[at]}); every sample needs a group"
+            raise ValueError(msg)
+        codes = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if n_items is not None:
+        _check_number(codes, n_items, name)
+    return labels, codes
+
+
+def _check_number(codes: Array, n_items: int, name: str) -> None:
+    if len(codes) != n_items:
+        msg = f"{name} must have one label for each of the {n_items} samples, got {len(codes)}"
         raise ValueError(msg)
-    codes = np.unique(labels, return_inverse=True)[1]
-    return labels, np.ascontiguousarray(codes.reshape(-1), dtype=np.int64)
 
 
 def _encode_objects(labels: Array, name: str) -> Array:

@@ -6,7 +6,7 @@ and every variant.
 - `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
 - `_between` has distances from queries to a gallery, or lists of its nearest items; `_products` has those
   that are matrix products.
-- `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others.
+- `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others, or in other groups.
 - `_warnings` finds rows that repeat others, and tells of distances that use labels.
 - `_sources` holds the data that order the samples, and chooses the engine for each search.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products.
@@ -20,12 +20,16 @@ from __future__ import annotations
 
 from ._between import Between as Between
 from ._between import between_distances as between_distances
+from ._engines.bounded_heap import offer as offer
+from ._engines.bounded_heap import place_of_largest as place_of_largest
+from ._engines.bounded_heap import sort_row as sort_row
 from ._engines.brute_force import BLOCK_BYTES as BLOCK_BYTES
 from ._engines.brute_force import FAST_BYTES as FAST_BYTES
 from ._engines.brute_force import BruteForce as BruteForce
 from ._engines.brute_force import nearest_of as nearest_of
 from ._engines.engine import Engine as Engine
 from ._engines.engine import NeighborLists as NeighborLists
+from ._engines.engine import within as within
 from ._engines.matrix_product import UNIT as UNIT
 from ._engines.matrix_product import MatrixProduct as MatrixProduct
 from ._engines.matrix_product import ProductSearch as ProductSearch
@@ -39,6 +43,7 @@ from ._metrics import SPARSE_NAMES as SPARSE_NAMES
 from ._metrics import ranking as ranking
 from ._neighbors import Neighbors as Neighbors
 from ._neighbors import as_neighbors as as_neighbors
+from ._queries import in_other_groups as in_other_groups
 from ._queries import neighbors_in_pool as neighbors_in_pool
 from ._sources import FEWEST_ITEMS as FEWEST_ITEMS
 from ._sources import MOST_FEATURES as MOST_FEATURES

@@ -18,12 +18,13 @@ import numpy as np
 from .._base.parallel import one_blas_thread
 from .._base.typing import Array
 from .._base.validation import as_reals, check_bool, check_finite, check_integer, rectangular
+from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
 from ._given_lists import ListFormat, as_distances, as_indices, check_integers, spread_rows
 from ._inputs import as_features, check_sparse
 from ._list_readers import ArrayLists, StreamedLists, mapping_of
-from ._metrics import Metric, name_of, ranking
+from ._metrics import Metric, name_of, ranking, unchanged
 from ._products import PIECE, TILE, Products, double, row_preparation
 from ._sources import FeatureTable
 
@@ -108,6 +109,10 @@ class Between(ABC):
         """
         return self.block(start, stop), np.zeros(stop - start)
 
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values of lists."""
+        return values
+
     def listed(self, start: int, stop: int, *, fair: bool) -> Array:
         """Values that order the gallery items whose order is known; needs `truncated`.
 
@@ -137,6 +142,25 @@ class ComparedBetween(Between):
     """
 
     compare: Compare
+    first: ClassVar[int] = 0
+
+    @property
+    def depth(self) -> int:
+        """Length of the lists of the engine, the whole gallery."""
+        return self.n_gallery
+
+    @property
+    def engines(self) -> Sequence[Engine]:
+        """Brute force."""
+        return (BruteForce(self.n_queries + self.n_gallery, self._with_none, self.n_gallery),)
+
+    def _with_none(self, rows: Array) -> Array:
+        """The values of some queries, and infinity at the end."""
+        values, at = np.full((len(rows), self.n_gallery + 1), np.inf), 0
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
+            values[at : at + len(run), :-1] = self.block(int(run[0]), int(run[-1]) + 1)
+            at += len(run)
+        return values
 
     def block(self, start: int, stop: int) -> Array:
         """Values that order the gallery for some queries."""
@@ -164,12 +188,26 @@ class ListedBetween(Between):
         Length of the lists, without the query itself.
     first : int, default 0
         The number that the first query has in the engines.
+    distance : callable
+        Distances from values of the lists.
     """
 
     truncated: ClassVar[bool] = True
     engines: Sequence[Engine]
     depth: int
     first: int = 0
+    distance: Callable[[Array], Array] = unchanged
+
+    @classmethod
+    def of(cls, table: FeatureTable, depth: int) -> ListedBetween:
+        """From the queries of a table to its gallery, as far as the nearest of a number."""
+        size, engines = table.n_searched, table.engines()
+        shape = table.n_items - size, size
+        return cls(*shape, table.description, None, engines, depth, size, table.to_distance)
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values of lists."""
+        return self.distance(values)
 
     def lists(self, start: int, stop: int, *, fair: bool) -> tuple[Array, Array, Array, Array]:
         """The lists of some queries.
@@ -347,8 +385,7 @@ def between(
         both, size = np.concatenate([second, first]), len(second)
         source = FeatureTable(both, metric, params, algorithm, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
-        engines = source.engines()
-        return ListedBetween(*shape, source.description, identical, engines, depth, size, alike=alike)
+        return replace(ListedBetween.of(source, depth), same=identical, alike=alike)
     if algorithm != "auto":
         msg = "algorithm searches the nearest items; pass n_neighbors as well"
         raise ValueError(msg)

@@ -125,7 +125,7 @@ class MappedRows:
         """Give the pages of some rows back; they would count as this process's memory."""
         if not hasattr(self._map, "madvise"):  # not memory-mapped, or on Windows
             return
-        low, high = _bounds(self._array[int(rows.min()) : int(rows.max()) + 1])
+        low, high = np.lib.array_utils.byte_bounds(self._array[int(rows.min()) : int(rows.max()) + 1])
         low, high = low - _address(self._map), high - _address(self._map)
         start = low - low % TOGETHER
         self._map.madvise(mmap.MADV_DONTNEED, start, high - high % -TOGETHER - start)
@@ -142,13 +142,6 @@ class MappedRows:
 def _address(mapped: Any) -> int:
     """The address of the first byte of a memory map."""
     return np.frombuffer(mapped, np.uint8, 1).ctypes.data
-
-
-def _bounds(array: Array) -> tuple[int, int]:
-    """Addresses of the lowest byte of an array, and of the one past its highest."""
-    steps = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
-    low = array.ctypes.data + sum(step for step in steps if step < 0)
-    return low, array.ctypes.data + sum(step for step in steps if step > 0) + array.itemsize
 
 
 def _reopened(
@@ -360,62 +353,48 @@ class GivenLists(Source):
 
     Parameters
     ----------
-    lists : NeighborLists
-        Lists of all samples.
-    description : str
-        "lists" or "graph".
+    lists : NeighborLists or StreamedLists
+        Lists of all samples, or what reads them as they are needed.
+    n_items : int
     measured : bool, default True
         Whether the values are distances.
+    description : str
+        "lists" or "graph".
     """
 
     ordered_by_index = False
     compares_all = False
 
-    def __init__(self, lists: NeighborLists, description: str, measured: bool = True) -> None:
-        self.lists, self.measured = lists, measured
-        self.n_items, self.max_depth = lists.items.shape
-        self.description = description
+    def __init__(
+        self,
+        lists: NeighborLists | StreamedLists,
+        n_items: int,
+        measured: bool = True,
+        description: str = "lists",
+    ) -> None:
+        self.lists, self.n_items, self.measured, self.description = lists, n_items, measured, description
+        self._engine = lists if isinstance(lists, StreamedLists) else StoredLists(lists)
+        self.max_depth = self._engine.max_depth
 
     def engines(self) -> Sequence[Engine]:
         """The lists themselves at every depth."""
-        return (StoredLists(self.lists),)
+        return (self._engine,)
 
     def checksum(self) -> int:
-        """Of the indices, which may be the caller's; distances are copies."""
-        return checksum_of(self.lists.items)
-
-
-class ListsInParts(Source):
-    """Neighbor lists that another program has found, and that are read as they are needed.
-
-    Parameters
-    ----------
-    reader : Reader
-    how : ListFormat
-    """
-
-    ordered_by_index = False
-    compares_all = False
-    description = "lists"
-
-    def __init__(self, reader: Reader, how: ListFormat) -> None:
-        self.n_items, self.max_depth = how.n_items, how.max_depth
-        self._reader, self._how = reader, how
-        self.measured = how.measured
-
-    def engines(self) -> Sequence[Engine]:
-        """The reader of the lists at every depth."""
-        return (StreamedLists(self._reader, self._how),)
+        """Of the indices in memory, which may be the caller's; distances are copies."""
+        return 0 if isinstance(self.lists, StreamedLists) else checksum_of(self.lists.items)
 
     def parts(self) -> Parts | None:
         """The chunks of dask arrays."""
-        return self._reader.parts
+        return self.lists.reader.parts if isinstance(self.lists, StreamedLists) else None
 
     def for_workers(self, *, in_parts: bool) -> Source:
         """The same lists for a worker, which reads the chunk that comes with its task, or all of them."""
+        if not isinstance(self.lists, StreamedLists):
+            return self
         if in_parts:
-            return ListsInParts(HeldLists(), self._how)
-        self._reader.check_sendable()
+            return GivenLists(StreamedLists(HeldLists(), self.lists.how), self.n_items, self.measured)
+        self.lists.reader.check_sendable()
         return self
 
 
@@ -444,18 +423,18 @@ def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_sel
         if measured:
             check_distances(distances, indices.shape)
             arrays.append(distances.rechunk(arrays[0].chunks))
-        return ListsInParts(DaskLists(how, *arrays), how)
+        return GivenLists(StreamedLists(DaskLists(how, *arrays), how), how.n_items, measured)
     arrays = [indices, as_distances(distances, indices.shape)] if measured else [indices]
     if all(mapping_of(array) is None for array in arrays):
         lists, trend = how.pack_all(*arrays)
         how.refuse_similarities(trend)
         if measured and not approximate:
             refuse_contradictions(lists)
-        return GivenLists(lists, "lists", how.measured)
+        return GivenLists(lists, how.n_items, measured)
     reader = ArrayLists(*arrays)
     # Finds usual mistakes early, such as samples in their own lists.
     _refuse_similarities(reader, how, 0, how.n_items, "all lists")
-    return ListsInParts(reader, how)
+    return GivenLists(StreamedLists(reader, how), how.n_items, measured)
 
 
 def _refuse_similarities(

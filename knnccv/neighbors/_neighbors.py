@@ -39,6 +39,8 @@ class Neighbors:
         Whether there are distances; False if only the order of the neighbors is known.
     sees_all : bool
         Whether every sample can be compared with all others by `values`.
+    in_other_groups : bool
+        Whether the neighbors of a sample are those of other groups alone.
     approximate : bool
         Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
@@ -76,6 +78,7 @@ class Neighbors:
         self.ordered_by_index: bool = source.ordered_by_index
         self.measured: bool = source.measured
         self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
+        self.in_other_groups: bool = source.in_other_groups
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
         self.fitted_without: Array | None = getattr(source, "groups", None)
@@ -226,9 +229,9 @@ class Neighbors:
             in symmetric graphs of similarities.
         """
         check_bool("approximate", approximate)
-        return cls(
-            GivenLists(lists_of_graph(graph, approximate=approximate), "graph"), approximate=approximate
-        )
+        lists = lists_of_graph(graph, approximate=approximate)
+        source = GivenLists(lists, len(lists.items), description="graph")
+        return cls(source, approximate=approximate)
 
     @staticmethod
     def between(
@@ -407,15 +410,7 @@ class Neighbors:
         """
         depth = check_integer("n_neighbors", n_neighbors, 1, self.max_depth)
         check_pool(n_jobs, None, progress=False)
-        self.search_all(depth, n_jobs=n_jobs)
-        lists = NeighborLists.empty(self.n_items, depth)
-        order, size = self.visiting_order(np.arange(self.n_items), depth), self.rows_at_once(depth)
-
-        def fill(start: int) -> None:
-            rows = order[start : start + size]
-            lists.put(rows, self.search(rows, depth))
-
-        for_each(fill, range(0, len(order), size), n_jobs)
+        lists = self.all_lists(depth, n_jobs, keep=False)
         at = int(lists.lengths.argmin())
         if lists.lengths[at] < depth:
             msg = f"sample {at} has only {lists.lengths[at]} known neighbors, not {depth}"
@@ -471,6 +466,48 @@ class Neighbors:
             If a callable metric returns a value that is not finite.
         """
         return self._engine(depth, prepare=True).search(np.ascontiguousarray(rows), depth)
+
+    def lists(
+        self, rows: Array, depth: int, n_jobs: int | None = 1, of_all: NeighborLists | None = None
+    ) -> NeighborLists:
+        """The lists of many samples, searched in threads; put into those `of_all` samples, if given.
+
+        Parameters
+        ----------
+        rows : int64 ndarray of shape (n_rows,)
+        depth : int
+            Length of the lists, 1 to `max_depth`.
+        n_jobs : int, optional
+            Threads.
+        of_all : NeighborLists, optional
+            Lists of all samples that are filled in at the rows.
+
+        Returns
+        -------
+        NeighborLists
+            In the order of the rows, or `of_all`.
+        """
+        self.prepare(depth)
+        lists = NeighborLists.empty(len(rows), depth) if of_all is None else of_all
+        places = np.arange(len(rows)) if of_all is None else rows
+        size = self.rows_at_once(depth)
+
+        def fill(start: int) -> None:
+            block = slice(start, start + size)
+            lists.put(places[block], self.search(rows[block], depth))
+
+        for_each(fill, range(0, len(rows), size), n_jobs)
+        return lists
+
+    def all_lists(self, depth: int, n_jobs: int | None = 1, *, keep: bool = True) -> NeighborLists:
+        """The lists of all samples; with `keep`, later searches read them if there is room for them."""
+        cache = self.room(depth) if keep else None
+        self.search_all(depth, n_jobs=n_jobs)
+        of_all = NeighborLists.empty(self.n_items, depth) if cache is None else cache
+        lists = self.lists(self.visiting_order(np.arange(self.n_items), depth), depth, n_jobs, of_all)
+        if cache is not None:
+            self.store(cache)
+        return lists.cut(slice(None), depth)
 
     def distances_of(self, lists: NeighborLists) -> Array:
         """The distances of lists, float64; entries beyond the end of a list may be anything."""

@@ -1,11 +1,11 @@
-"""The neighbors that tested samples have in a pool of others, as a `Neighbors` of the tested samples.
+"""The neighbors that tested samples have among some others: in a pool, or in other groups.
 
-Its lists number the samples of the pool after those that are tested, as kernels do.
+The lists of a pool number its samples after those that are tested, as kernels do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from .._base.typing import Array
 from ._between import Between, ComparedBetween, ListedBetween, between, between_distances
-from ._engines.brute_force import BruteForce
-from ._engines.engine import Engine, NeighborLists
+from ._engines.engine import Engine, NeighborLists, within
 from ._inputs import as_features
 from ._metrics import Metric
 from ._neighbors import Neighbors
@@ -47,47 +46,35 @@ class _Renumbered(Engine):
 
 
 class QuerySource(Source):
-    """Queries and the engines that find their neighbors in a pool.
+    """The queries of a `Between`, with its gallery as the pool.
 
     Parameters
     ----------
-    engines : sequence of Engine
-        They search the pool for the queries from number `first` on.
-    n_queries : int
-    depth : int
-        Longest lists.
-    n_pool : int
-        Number of samples in the pool.
+    between : ComparedBetween or ListedBetween
+    given : ndarray of shape (n_queries, n_pool), optional
+        Its distances, which the caller still holds.
     """
 
     compares_all = False
 
-    def __init__(
-        self,
-        engines: Sequence[Engine],
-        first: int,
-        n_queries: int,
-        depth: int,
-        description: str,
-        n_pool: int,
-    ) -> None:
-        self.n_pool = n_pool
-        self.n_items, self.max_depth, self.description = n_queries, depth, description
-        self._engines = tuple(_Renumbered(engine, first, n_queries) for engine in engines)
-        self.distance: Callable[[Array], Array] | None = None
-        self.table: Array | None = None
+    def __init__(self, between: ComparedBetween | ListedBetween, given: Array | None = None) -> None:
+        self.between, self.given = between, given
+        self.n_items, self.max_depth = between.n_queries, between.depth
+        self.description, self.measured = between.metric, between.measured
+        self.ordered_by_index = not any(engine.holds_lists for engine in between.engines)
 
     def engines(self) -> Sequence[Engine]:
-        """The engines, the fastest first."""
-        return self._engines
+        """The engines of the pool, the fastest first."""
+        first = self.between.first
+        return [_Renumbered(engine, first, self.n_items) for engine in self.between.engines]
 
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values that order the samples."""
-        return values if self.distance is None else self.distance(values)
+        return self.between.to_distance(values)
 
     def checksum(self) -> int:
         """Of the distances that the caller still holds; features are copied."""
-        return 0 if self.table is None else checksum_of(self.table)
+        return 0 if self.given is None else checksum_of(self.given)
 
 
 def neighbors_in_pool(
@@ -108,36 +95,27 @@ def neighbors_in_pool(
         If the data are not as above, or queries are in the pool.
     """
     if isinstance(X, Neighbors) and isinstance(X._source, QuerySource):
-        return X, X._source.n_pool
+        return X, X._source.between.n_gallery
     if isinstance(X, Neighbors):
         msg = f"pass Neighbors.between(X_test, X) and the labels of the test set alone, got {X!r}"
         raise TypeError(msg)
     given = None
     if isinstance(metric, str) and metric == "precomputed":
-        given, X = X, between_distances(X)
+        given, X = np.asarray(X), between_distances(X)
     elif not isinstance(X, Between):
-        if not (hasattr(X, "tocsr") or hasattr(queries, "tocsr")):
-            return _of_features(X, queries, metric, metric_params)
-        X = between(queries, X, metric, metric_params, None, None, "auto")
+        if hasattr(X, "tocsr") or hasattr(queries, "tocsr"):
+            X = between(queries, X, metric, metric_params, None, None, "auto")
+        else:
+            X = _of_features(X, queries, metric, metric_params)
     if X.same is not None:
         msg = f"the samples tested must not be in the pool, but {X!r} has queries that are in its gallery"
         raise ValueError(msg)
-    n_queries, n_pool = X.n_queries, X.n_gallery
-    if isinstance(X, ListedBetween):
-        source = QuerySource(X.engines, X.first, n_queries, X.depth, X.metric, n_pool)
-        source.ordered_by_index = not any(engine.holds_lists for engine in X.engines)
-    else:
-        assert isinstance(X, ComparedBetween)
-        engine = BruteForce(n_queries + n_pool, _Comparison(X), n_pool)
-        source = QuerySource((engine,), n_pool, n_queries, n_pool, X.metric, n_pool)
-    source.measured = X.measured
-    source.table = None if given is None else np.asarray(given)
-    return Neighbors(source, approximate=X.approximate), n_pool
+    return Neighbors(QuerySource(X, given), approximate=X.approximate), X.n_gallery
 
 
 def _of_features(
     X: Any, queries: Any, metric: Metric, metric_params: Mapping[str, Any] | None
-) -> tuple[Neighbors, int]:
+) -> ListedBetween:
     kinds = (np.float32,)
     pool, tested = as_features("X", X, kinds), as_features("X_test", queries, kinds)
     if pool.shape[1] != tested.shape[1]:
@@ -145,21 +123,45 @@ def _of_features(
         raise ValueError(msg)
     both = np.concatenate([pool, tested])
     table = FeatureTable(both, metric, metric_params, n_searched=len(pool))
-    source = QuerySource(table.engines(), len(pool), len(tested), len(pool), table.description, len(pool))
-    source.distance = table.to_distance
-    return Neighbors(source), len(pool)
+    return replace(ListedBetween.of(table, len(pool)), measured=True)
 
 
-class _Comparison:
-    """The values of a `Between` as `BruteForce` compares them: for rows of queries, infinity at the end."""
+class OtherGroups(Source, Engine):
+    """The samples of other groups, in the order of given neighbors.
 
-    def __init__(self, between: Between) -> None:
-        self.between, self.n_pool = between, between.n_gallery
+    Lists have at most `max_depth` samples, as many as lie outside the largest group.
+    """
 
-    def __call__(self, rows: Array) -> Array:
-        values = np.full((len(rows), self.n_pool + 1), np.inf)
-        at = 0
-        for run in np.split(rows - self.n_pool, np.flatnonzero(np.diff(rows) != 1) + 1):
-            values[at : at + len(run), :-1] = self.between.block(int(run[0]), int(run[-1]) + 1)
-            at += len(run)
-        return values
+    compares_all = False
+    in_other_groups = True
+
+    def __init__(self, near: Neighbors, groups: Array) -> None:
+        self._near, self._groups = near, groups
+        self._largest = int(np.bincount(groups).max())
+        self.n_items, self.max_depth = near.n_items, near.n_items - self._largest
+        self.description, self.measured = near.metric, near.measured
+
+    def engines(self) -> Sequence[Engine]:
+        """The samples themselves at every depth."""
+        return (self,)
+
+    def to_distance(self, values: Array) -> Array:
+        """Distances, from the values that order the samples."""
+        return self._near.to_distance(values)
+
+    def rows_at_once(self) -> int:
+        """Number of rows that one call of `search` should have."""
+        return self._near.rows_at_once(min(self._largest, self._near.max_depth))
+
+    def search(self, rows: Array, depth: int) -> NeighborLists:
+        """The nearest samples of other groups for each of the rows."""
+        lists = self._near.search(rows, min(depth + self._largest - 1, self._near.max_depth))
+        own, every, first = self._groups[rows], np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        found = within(lists, every, self._groups[None], first, own, depth, equal=False)
+        found.may_tie_beyond[:] = True
+        return found.cut(slice(None), depth)
+
+
+def in_other_groups(near: Neighbors, groups: Array) -> Neighbors:
+    """The same neighbors without those of a sample's own group, int64 (n_items,), as if searched."""
+    return Neighbors(OtherGroups(near, groups), approximate=near.approximate)

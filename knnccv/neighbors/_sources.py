@@ -55,6 +55,8 @@ class Source(ABC):
         Whether `compare` works.
     measured : bool
         Whether there are distances; False if only the order is known.
+    in_other_groups : bool
+        Whether the neighbors of a sample are those of other groups.
     """
 
     n_items: int
@@ -63,6 +65,7 @@ class Source(ABC):
     ordered_by_index: bool = True
     compares_all: bool = True
     measured: bool = True
+    in_other_groups: bool = False
 
     @abstractmethod
     def engines(self) -> Sequence[Engine]:

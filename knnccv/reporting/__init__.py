@@ -25,7 +25,6 @@ from ._report import Question as Question
 from ._report import Report, report
 from ._report import check_ending as check_ending
 from ._report import report_on as report_on
-from ._study import OtherGroups as OtherGroups
 from ._table import MIXED as MIXED
 from ._table import Table as Table
 

@@ -14,7 +14,7 @@ from .._base.typing import Array
 from .._core.driver.influence import Influence
 from ..neighbors import Neighbors, copies
 from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
-from ._study import OtherGroups, Study
+from ._study import Study
 from ._text import Cut, counted, of_a_part, percentage, quoted, rounded, section
 
 MOST_CLASSES = 200
@@ -415,9 +415,7 @@ def _others(codes: Array, groups: Array | None) -> tuple[Array, Array]:
     return len(codes) - np.bincount(own)[own], n_same
 
 
-def has_few_alike(
-    near: Neighbors | OtherGroups, codes: Array, items: Array, groups: Array | None = None
-) -> Array:
+def has_few_alike(near: Neighbors, codes: Array, items: Array, groups: Array | None = None) -> Array:
     """Whether an item has less than half as many near neighbors of its class as by chance.
 
     The near neighbors are as many as hold five samples of the class by chance: a rule hardly ever predicts

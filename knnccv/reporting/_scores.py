@@ -21,7 +21,7 @@ from .._core.scores.results import CompleteCV
 from ..neighbors import Neighbors
 from ._effort import smallest_training_size
 from ._settings import LEVEL
-from ._study import OtherGroups, Setting, Study, enough_depth
+from ._study import Setting, Study, enough_depth
 from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
 
 MAX_EXACT_LOG = 1000
@@ -68,12 +68,10 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
         return [], []
     from ..sklearn import neighbors_rule, scores_of
 
-    others = study.others
-    nearest = others.nearest(study.n_neighbors) if isinstance(others, OtherGroups) else None
     n_runs = max(200, min(5000, int(SCORED_RUNS / len(study.y))))
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
     rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
-    found = scores_of(rule, study.near, study.y, study.design, wanted, nearest=nearest, **how)
+    found = scores_of(rule, study.others, study.y, study.design, wanted, **how)
     rows, undefined = [], []
     for name, one in found.items():
         if isinstance(one, str):

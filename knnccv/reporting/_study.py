@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from .._core.driver import all_lists, search_lists, within
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
-from ..neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
+from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
 from ..neighbors.hvdm import HVDM
 from ._effort import (
     DEPTH_OF_GROUPS,
@@ -135,9 +134,9 @@ class Study:
         return self.table.group_codes
 
     @cached_property
-    def others(self) -> Neighbors | OtherGroups:
+    def others(self) -> Neighbors:
         """The neighbors of the best setting that may train."""
-        return self.near if self.groups is None else OtherGroups(self.near, self.groups)
+        return self.near if self.groups is None else in_other_groups(self.near, self.groups)
 
     @property
     def n_neighbors(self) -> int:
@@ -206,7 +205,7 @@ class Study:
         depth = min(depth, near.max_depth)
         is_wanted = near.room(depth) is not None
         if is_wanted:
-            all_lists(near, depth, self.n_jobs)
+            near.all_lists(depth, self.n_jobs)
         return is_wanted
 
     def part(self, n_items: int, work: str) -> tuple[Study, Cut]:
@@ -249,37 +248,3 @@ def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = T
         return n_items - 1
     tail = fixed_tail(n_items - 2, train_size, n_neighbors)
     return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)
-
-
-class OtherGroups:
-    """The nearest samples of other groups, searched as `Neighbors` does.
-
-    Lists have at most `max_depth` samples, as many as lie outside the largest group.
-    """
-
-    def __init__(self, near: Neighbors, groups: Array) -> None:
-        self._near, self._groups = near, groups
-        self._largest = int(np.bincount(groups).max())
-        self.max_depth = len(groups) - self._largest
-
-    def _deep(self, depth: int) -> int:
-        return min(depth + self._largest - 1, self._near.max_depth)
-
-    def rows_at_once(self, depth: int) -> int:
-        """Number of rows that one call of `search` should have."""
-        return self._near.rows_at_once(self._deep(depth))
-
-    def nearest(self, depth: int) -> tuple[Array, Array]:
-        """The nearest `depth` samples of other groups for every sample, and their distances."""
-        rows, step = np.arange(len(self._groups)), self.rows_at_once(depth)
-        found = [self.search(rows[at : at + step], depth) for at in range(0, len(rows), step)]
-        values = np.concatenate([lists.values for lists in found])
-        return np.concatenate([lists.items for lists in found]), self._near.to_distance(values)
-
-    def search(self, rows: Array, depth: int) -> NeighborLists:
-        """The nearest `depth` samples of other groups for each of the rows."""
-        lists = search_lists(self._near, rows, self._deep(depth), 1)
-        every, first = np.arange(len(rows)), np.zeros(len(rows), np.int64)
-        own = self._groups[rows]
-        outside = within(lists, every, self._groups[None], first, own, depth, equal=False)
-        return outside.cut(slice(None), depth)

@@ -16,11 +16,11 @@ import numpy as np
 from .._base.labels import EncodedLabels
 from .._base.parallel import for_each
 from .._base.typing import Array
-from .._core.driver import Block, ScoringProblem, usable_lengths, within
+from .._core.driver import Block, ScoringProblem, usable_lengths
 from .._core.driver.influence import ReducedKind, reduced_kind
 from ..designs import GroupTrainingSets, TrainingSets
 from ..kernel import jit
-from ..neighbors import NeighborLists, Neighbors
+from ..neighbors import NeighborLists, Neighbors, within
 
 SPARE = 4
 """Lists are this many times as long as needed, so that they serve until the pool is that much smaller."""

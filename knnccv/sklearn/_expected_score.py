@@ -325,7 +325,6 @@ def scores_of(
     random_state: Any = 0,
     n_jobs: int | None = None,
     n_runs: int | None = None,
-    nearest: tuple[Array, Array] | None = None,
 ) -> dict[str, ExpectedScore | str]:
     """The expected scores of a rule whose neighbors are known, under a design of knnccv, by name.
 
@@ -333,11 +332,11 @@ def scores_of(
     ----------
     estimator : KNeighborsClassifier or KNeighborsRegressor
         The rule; the neighbors decide instead of its metric.
+    neighbors : Neighbors
+        If they are those of other groups, each sample has one training set. Scorings are then those of all
+        predictions together, and `cv` only names the design.
     scoring : mapping of str to str or scorer
         As of `named_scorings`, which has checked them.
-    nearest : pair of ndarray of shape (n_items, n_neighbors), optional
-        The nearest training samples of every sample and their distances, if each sample has one training
-        set. Scorings are then those of all predictions together, and `cv` only names the design.
 
     Returns
     -------
@@ -351,6 +350,8 @@ def scores_of(
     X = np.zeros((len(y), 1))
     prepared = Prepared(estimator, X, neighbors=neighbors)
     request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), n_runs=n_runs)
+    of_others = neighbors.in_other_groups
+    nearest = neighbors.kneighbors(estimator.n_neighbors, n_jobs=n_jobs) if of_others else None
     found: dict[str, ExpectedScore | str] = {}
     for name, one in scoring.items():
         asked = replace(request, scoring=one)

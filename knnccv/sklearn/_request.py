@@ -17,7 +17,6 @@ from .._core.driver import (
     InexactError,
     Pool,
     ScoringProblem,
-    all_lists,
     block_scorer,
     callers_level,
     first_depth,
@@ -263,7 +262,7 @@ class Request:
             rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
         except ValueError:
             return 0
-        lists = all_lists(near, first_depth(self.problem, near, tol), self.n_jobs)
+        lists = near.all_lists(first_depth(self.problem, near, tol), self.n_jobs)
         return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
 
     def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:

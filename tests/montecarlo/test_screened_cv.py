@@ -212,7 +212,7 @@ def test_seeds_blocks_and_ways_to_name_columns(monkeypatch):
     named = [screened_cv(X, y, way, n_runs=3, random_state=0).scores.tolist() for way in ways]
     assert named == [named[0]] * 4
     three_rows = 8 * 40 * 3
-    monkeypatch.setattr("knnccv._core.scores.montecarlo._feature_selection.BLOCK_BYTES", three_rows)
+    monkeypatch.setattr("knnccv._core.scores.montecarlo._monte_carlo.BLOCK_BYTES", three_rows)
     blocks = screened_cv(X, y, two_smallest_sums, random_state=np.random.default_rng(5), n_runs=4)
     np.testing.assert_array_equal(blocks.scores, one.scores)
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
 from ._exact import exact_scores
 from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
-from ._lists import all_lists, search_lists, within
 from ._part import Block, Part, Step, known_set_part, steps_of, unserved
 from ._problem import ScoringProblem, labels_of_pool, training_sets_of_pool
 from ._rows import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
@@ -65,7 +64,6 @@ __all__ = [
     "Step",
     "Watch",
     "alike_samples",
-    "all_lists",
     "block_scorer",
     "by_class",
     "callers_level",
@@ -86,7 +84,6 @@ __all__ = [
     "no_score",
     "of_many",
     "one_of_alike",
-    "search_lists",
     "steps_of",
     "summarize_scores",
     "training_sets_of_pool",
@@ -95,5 +92,4 @@ __all__ = [
     "validate_problem",
     "weights_of",
     "with_parameters",
-    "within",
 ]

@@ -20,6 +20,15 @@ def place_of_largest(width):
 
 
 @inner
+def offer(values, items, row, value, item):
+    """Put a pair, whose value is at most the largest of the row, into it; return the new largest value."""
+    last = place_of_largest(values.shape[1])
+    if value < values[row, last] or item < items[row, last]:
+        replace_largest(values, items, row, value, item)
+    return values[row, last]
+
+
+@inner
 def replace_largest(values, items, row, value, item):
     """Replace a row's largest pair by this one, which must be smaller."""
     width = values.shape[1]

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit, simd
-from .bounded_heap import place_of_largest, replace_largest, sort_row
+from .bounded_heap import offer, sort_row
 from .engine import Engine, Lazy, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
@@ -211,7 +211,6 @@ def _search(data, tree, rows, kind, values, items):
     distances = simd.raw_rows(PER_LEAF)
     waiting = np.empty(128, np.int64)  # twice the depth of any tree
     nearest = np.empty(128)
-    last = place_of_largest(values.shape[1])
     values[:] = np.inf
     items[:] = n
     for start in range(0, len(rows), GROUP):
@@ -251,9 +250,8 @@ def _search(data, tree, rows, kind, values, items):
                         if distance <= largest:
                             item = order[at * LEAF + j]
                             row = start + r
-                            if item != rows[row] and (distance < largest or item < items[row, last]):
-                                replace_largest(values, items, row, distance, item)
-                                largest = values[row, last]
+                            if item != rows[row]:
+                                largest = offer(values, items, row, distance, item)
                     limits[r // simd.LANES, r % simd.LANES] = largest
                 if changed:
                     reach = 0.0

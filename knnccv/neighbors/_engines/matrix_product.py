@@ -28,9 +28,9 @@ import numpy as np
 
 from ..._base.parallel import for_each
 from ..._base.typing import Array
-from ...kernel import ZERO, inner, jit
+from ...kernel import ZERO, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
-from .bounded_heap import place_of_largest, replace_largest, sort_row
+from .bounded_heap import offer, place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of, own_columns
 from .engine import Engine, Lazy, NeighborLists
 
@@ -182,15 +182,6 @@ def width_for(depth: int, n_items: int) -> int:
     return min(depth + SPARE, n_items - 1)
 
 
-@inner
-def _offer(values, items, row, value, item):
-    """Put a pair into a row if it is smaller than the largest; return the row's largest value."""
-    last = place_of_largest(values.shape[1])
-    if value < values[row, last] or item < items[row, last]:
-        replace_largest(values, items, row, value, item)
-    return values[row, last]
-
-
 @jit
 def _scan(products, row_items, column_items, values, items, column_values, column_heaps):
     """Offer a block of products to the heaps of its rows, and of its columns if there are any."""
@@ -217,9 +208,9 @@ def _scan(products, row_items, column_items, values, items, column_values, colum
                 hits &= hits - 1
                 value = products[r, j]
                 if value <= limit and column_items[j] != item:
-                    limit = _offer(values, items, r, value, column_items[j])
+                    limit = offer(values, items, r, value, column_items[j])
                 if both and value <= limits[j]:
-                    limits[j] = _offer(column_values, column_heaps, j, value, item)
+                    limits[j] = offer(column_values, column_heaps, j, value, item)
 
 
 def _bounds(search: ProductSearch, rows: Array, width: int) -> Array:

@@ -405,10 +405,7 @@ class HVDM(MixedDistance):
         if groups is None:
             return super().neighbors(n_neighbors)
         self._check_fitted()
-        codes = encode_groups(groups)[1]
-        if len(codes) != self.n_items_:
-            msg = f"groups must have one label for each of the {self.n_items_} samples, got {len(codes)}"
-            raise ValueError(msg)
+        codes = encode_groups(groups, n_items=self.n_items_)[1]
         if codes.max(initial=0) == 0:
             msg = "groups must have at least two labels: each is left out of the fit of its samples"
             raise ValueError(msg)

@@ -12,9 +12,8 @@ from ...._base.typing import Array
 from ...._base.validation import lowest
 from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Labels, Variant, compile_driver
-from ....neighbors import NeighborLists, Neighbors
+from ....neighbors import NeighborLists, Neighbors, within
 from .._deepen import Jobs, alike_samples, deepen, first_depth
-from .._lists import within
 from .._part import Block, Step
 from .._problem import ScoringProblem
 from .._rows import usable_lengths

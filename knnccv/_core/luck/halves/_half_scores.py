@@ -20,7 +20,7 @@ from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import SMALL_SHARE, Design, GroupTrainingSets, TrainingSets
 from ....kernel import Variant
-from ....neighbors import NeighborLists, Neighbors
+from ....neighbors import NeighborLists, Neighbors, within
 from ...driver import (
     BlockScorer,
     ScoringProblem,
@@ -28,12 +28,10 @@ from ...driver import (
     by_class,
     first_depth,
     labels_of_pool,
-    search_lists,
     training_sets_of_pool,
     usable_lengths,
     weights_of,
     with_parameters,
-    within,
 )
 from ...driver.groups import GroupScorer, group_scorer
 from ..inference import Halvings
@@ -127,7 +125,7 @@ def score_in_halves(
         deep, growth = depth, 1
         while waiting:
             known = np.unique(np.concatenate([mine for _, mine in waiting])) if growth > 1 else block
-            lists = search_lists(neighbors, known, deep, n_jobs)
+            lists = neighbors.lists(known, deep, n_jobs)
             lists.lengths = usable_lengths(lists, neighbors, problem.ties == "random")
             place = np.zeros(neighbors.n_items, np.int64)
             place[known] = np.arange(len(known))

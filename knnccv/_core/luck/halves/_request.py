@@ -240,11 +240,7 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
     if own is not None:
         msg = "groups cannot be given for LeaveGroupsOut: halves are drawn from its own groups"
         raise ValueError(msg)
-    codes, n_items = encode_groups(groups)[1], len(problem.labels.codes)
-    if len(codes) != n_items:
-        msg = f"groups must have one label for each of the {n_items} samples, got {len(codes)}"
-        raise ValueError(msg)
-    return codes
+    return encode_groups(groups, n_items=len(problem.labels.codes))[1]
 
 
 def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:

@@ -13,7 +13,7 @@ from ...._base.typing import Array
 from ....kernel import profile_of
 from ....kernel.words import BITS, WORDS, spread_bits, word_rows
 from ....neighbors import NeighborLists, Neighbors
-from ...driver import Rows, ScoringProblem, all_lists, first_depth, search_lists, usable_lengths
+from ...driver import Rows, ScoringProblem, first_depth, usable_lengths
 from ._planes import Runs
 from ._walks import CONFUSION, OPEN, TIED, VOTES, Plan, count_rows, room_for
 
@@ -92,7 +92,7 @@ class RunCounter:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
         near, order = self.neighbors, np.argsort(self.problem.labels.codes, kind="stable")
         depth = first_depth(self.problem, near, TOLERANCE)
-        lists = all_lists(near, depth, n_jobs).cut(order, depth)
+        lists = near.all_lists(depth, n_jobs).cut(order, depth)
         shares = np.zeros(self.runs.n_blocks)
 
         def one(block: int) -> None:
@@ -102,7 +102,7 @@ class RunCounter:
         one(0)
         if shares[0] > FEW_OPEN and self.runs.n_blocks > 1:
             depth = min(4 * depth, near.max_depth)
-            lists = all_lists(near, depth, n_jobs).cut(order, depth)
+            lists = near.all_lists(depth, n_jobs).cut(order, depth)
         for_each(one, range(1, self.runs.n_blocks), n_jobs)
 
     def _block(self, block: int, order: Array, lists: NeighborLists) -> tuple[RunTables, float]:
@@ -110,23 +110,29 @@ class RunCounter:
 
         Samples of one class follow each other, so that one part of the tables after another is used.
         """
-        planes, labels, ballot = self.runs.planes(block), self.problem.labels, ballot_of(self.problem)
+        planes, ballot, n_levels = self.runs.planes(block), ballot_of(self.problem), len(order).bit_length()
         assert ballot is not None
-        n_cells, n_classes, n_levels = (
-            int(self.cells.max()) + 1,
-            len(labels.classes),
-            len(order).bit_length(),
-        )
+        n_cells, n_classes = int(self.cells.max()) + 1, len(self.problem.labels.classes)
         below = {CONFUSION: (n_classes,), VOTES: (n_classes, ballot.n_nearest + 1)}
         shape, by_votes = (n_cells, n_classes, *below.get(self.what, ())), self.what == VOTES
         size, n_known = int(np.prod(shape)), n_cells * n_classes
         votes = np.zeros((size + size // n_known, BITS), np.int32) if by_votes else None
         counters = word_rows(0 if by_votes else size * n_levels), word_rows(n_known * n_levels)
         plan = Plan(
-            self.what, planes.bits.reshape(-1, WORDS), planes.bits.shape[1], planes.folded, self.runs.spare,
-            self.cells, n_cells, self.problem.kernel_labels().classes, n_classes, ballot.n_nearest,
-            self.draws_ties, ballot.random_ties, (self.runs.seed + block) % 2**62,
-        )  # fmt: skip
+            what=self.what,
+            bits=planes.bits.reshape(-1, WORDS),
+            n_digits=planes.bits.shape[1],
+            folded=planes.folded,
+            spare=self.runs.spare,
+            cells=self.cells,
+            n_cells=n_cells,
+            codes=self.problem.kernel_labels().classes,
+            n_classes=n_classes,
+            n_nearest=ballot.n_nearest,
+            draws_ties=self.draws_ties,
+            draws_votes=ballot.random_ties,
+            seed=(self.runs.seed + block) % 2**62,
+        )
         tied, shares = [], []
 
         def walk(rows: Rows, final: bool) -> Array:
@@ -169,7 +175,7 @@ def deepened(
         rows = rows[ask(Rows(lists.items, lists.values, lengths, rows, average_ties), final)]
         if final or not len(rows):
             return rows
-        lists = search_lists(neighbors, rows, min(2 * depth, neighbors.max_depth), n_jobs)
+        lists = neighbors.lists(rows, min(2 * depth, neighbors.max_depth), n_jobs)
 
 
 def check_lists_end_late(rows: Array, neighbors: Neighbors, n_nearest: int) -> None:

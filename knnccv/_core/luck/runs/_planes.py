@@ -286,6 +286,11 @@ class Runs:
         """The number of folds of a run."""
         return int(self.kinds.shape[-1])
 
+    @property
+    def kind_of(self) -> Array:
+        """The kind of training sets of every fold of every run, (n_runs, n_folds)."""
+        return np.broadcast_to(self.kinds, (self.n_runs, self.n_folds))
+
     def rows(self, block: int) -> slice:
         """The runs of a block."""
         return slice(block * BITS, min((block + 1) * BITS, self.n_runs))
@@ -347,8 +352,7 @@ def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
     fold = rng.integers(runs.n_folds, size=runs.n_blocks * BITS)
     kinds = runs.kinds
     if runs.n_folds > 1:
-        kinds = np.broadcast_to(kinds, (runs.n_runs, runs.n_folds))
-        kinds = np.take_along_axis(kinds, fold[: runs.n_runs, None], axis=1)
+        kinds = np.take_along_axis(runs.kind_of, fold[: runs.n_runs, None], axis=1)
 
     def planes(block: int) -> Planes:
         drawn, folded = runs.planes(block)

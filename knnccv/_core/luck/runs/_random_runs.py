@@ -285,12 +285,12 @@ class RandomSplits(Scored):
             scores = np.zeros(n_runs)
             confusions = np.zeros((n_runs, len(classes), len(classes)), np.int64)
             values = np.eye(len(classes)) if problem.loss is None else np.array(problem.loss, dtype=float)
-            shares, differ = item_shares(problem, runs.n_folds), runs.kinds.ndim > 1
+            shares = item_shares(problem, runs.n_folds)
 
             def take(block: int, tables: RunTables) -> None:
                 some = runs.rows(block)
-                kinds = runs.kinds[some] if differ else runs.kinds[None]
-                scores[some] = ((tables.counts * values).sum(axis=3) * shares[kinds]).sum(axis=(1, 2))
+                weights = shares[runs.kind_of[some]]
+                scores[some] = ((tables.counts * values).sum(axis=3) * weights).sum(axis=(1, 2))
                 confusions[some] = tables.counts.sum(axis=1)
 
             RunCounter(problem, neighbors, runs, CONFUSION, np.arange(runs.n_folds)).count(take, n_jobs)

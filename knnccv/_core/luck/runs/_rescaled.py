@@ -34,7 +34,7 @@ from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ...._base.validation import check_integer, check_real
 from ....kernel import inner, jit
-from ....neighbors import Neighbors
+from ....neighbors import Neighbors, offer, place_of_largest, sort_row
 from ._planes import NEITHER
 from ._scalers import EPS, ColumnScaling, train_sizes
 
@@ -90,22 +90,6 @@ def measure(listed, i, j, gaps, weights, sums):
             sums[a] += pair + (weights[f + 2, a] * three + weights[f + 3, a] * four)
 
 
-@inner
-def insert(value, item, r, n_found, found, values):
-    """Insert a sample into the ascending list r of (value, sample), unless it is full of lower ones."""
-    at, row = n_found[r], values[r]
-    if at == found.shape[1]:
-        at -= 1
-        if value == row[at] and item > found[r, at]:
-            return
-    else:
-        n_found[r] += 1
-    while at > 0 and (row[at - 1] > value or (row[at - 1] == value and found[r, at - 1] > item)):
-        row[at], found[r, at] = row[at - 1], found[r, at - 1]
-        at -= 1
-    row[at], found[r, at] = value, item
-
-
 @jit
 def walk(listed, lanes, nearest, powers):
     """Return how many lists ended too early; a measured pair costs O(columns) in every run.
@@ -116,12 +100,12 @@ def walk(listed, lanes, nearest, powers):
     n_items, depth, k, n_searched = len(listed.table), listed.items.shape[1], nearest.shape[2], 0
     n_columns, sums = listed.table.shape[1], np.empty(LANES)
     gaps, weights = np.zeros(n_columns + 3), np.zeros((n_columns + 3, LANES))
-    runs, kept, n_found = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    runs, kept, last = np.empty(LANES, np.int64), np.empty(LANES, np.int64), place_of_largest(k)
     found, values = np.empty((LANES, k), np.int64), np.empty((LANES, k))
     for i in range(n_items):
         own, n_active, n_weighed = lanes.folds[i], 0, 0
         for r in range(len(own)):
-            values[r, :], n_found[r], runs[n_active] = np.inf, 0, r
+            values[r, :], found[r, :], runs[n_active] = np.inf, n_items, r
             n_active += own[r] >= 0
         at, end, is_list = 0, min(k + 1 + k // 4, depth), True
         while n_active > 0:
@@ -137,15 +121,15 @@ def walk(listed, lanes, nearest, powers):
                 measure(listed, i, j, gaps, weights, sums[:n_active])
                 for a in range(n_active):
                     r = runs[a]
-                    if sums[a] <= values[r, k - 1] and NEITHER != lanes.folds[j, r] != own[r]:
-                        insert(sums[a], j, r, n_found, found, values)
+                    if sums[a] <= values[r, last] and NEITHER != lanes.folds[j, r] != own[r]:
+                        offer(values, found, r, sums[a], j)
             if end >= n_items - 1:
                 break
             n_open = 0
             for a in range(n_active):
                 kept[n_open] = runs[a]
                 bound = lanes.least[own[runs[a]], runs[a]] * listed.bounds[i, min(end, depth - 1)]
-                n_open += not values[runs[a], k - 1] < bound
+                n_open += not values[runs[a], last] < bound
             if end == depth or 2 * n_open <= n_active:
                 runs, kept, n_active = kept, runs, n_open
             at, end, is_list = end, min(end + 2 + end // 8, depth), end < depth
@@ -153,10 +137,12 @@ def walk(listed, lanes, nearest, powers):
                 n_searched += n_active
                 at, end = 0, n_items
                 for a in range(n_active):
-                    values[runs[a], :], n_found[runs[a]] = np.inf, 0
+                    values[runs[a], :], found[runs[a], :] = np.inf, n_items
         for r in range(len(own)):
-            for m in range(n_found[r]):
-                nearest[r, i, m], powers[r, i, m] = found[r, m], values[r, m]
+            if own[r] >= 0:
+                sort_row(values, found, r)
+                for m in range(k):
+                    nearest[r, i, m], powers[r, i, m] = found[r, m], values[r, m]
     return n_searched
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -29,7 +30,6 @@ from ...driver import (
     ScoringProblem,
     Step,
     Watch,
-    all_lists,
     deepen,
     fill_group_ends,
     first_depth,
@@ -50,15 +50,27 @@ ROWS_AT_ONCE = 256
 """Samples whose nearest training samples a thread lists at a time."""
 
 
-@jit
-def score_trials(kernel, rows, certain, fold_of, tested, nearest, labels, constraints, out, stop):
-    """Compute the score of every row in every run that tests its sample in one of the ``tested`` folds.
+class Trials(NamedTuple):
+    """Runs, and the folds of them that are asked for.
 
     ``fold_of`` (n_items, n_runs) is the fold that tests a sample; the samples of the other folds train.
-    ``tested`` has shape (n_runs, n_folds). The score is NaN if the list of the row ends before ``nearest``
-    training samples are found, or if a sample that is not in the list may tie with the last of them (not
-    ``certain``).
+    ``tested`` (n_runs, n_folds) are the folds that are asked for, where the ``nearest`` training samples
+    decide.
     """
+
+    fold_of: Array
+    tested: Array
+    nearest: int
+
+
+@jit
+def score_trials(kernel, rows, certain, trials, labels, constraints, out, stop):
+    """Compute the score of every row in every run that tests its sample in one of the folds.
+
+    The score is NaN if the list of the row ends before the nearest training samples are found, or if a
+    sample that is not in the list may tie with the last of them (not ``certain``).
+    """
+    fold_of, tested, nearest = trials
     items, values, lengths, targets = rows.items, rows.values, rows.lengths, rows.targets
     depth = items.shape[1]
     order = np.empty(depth, np.int64)
@@ -97,10 +109,8 @@ def score_trials(kernel, rows, certain, fold_of, tested, nearest, labels, constr
 
 
 _FLAGS = types.Array(types.boolean, 1, "C")
-SCORE_TRIALS = types.void(
-    KERNEL, ROWS, _FLAGS, ITEMS, types.Array(types.boolean, 2, "C"), types.int64, LABELS, CONSTRAINTS,
-    DISTANCES, _FLAGS,
-)  # fmt: skip
+_TRIALS = types.NamedTuple([ITEMS, types.Array(types.boolean, 2, "C"), types.int64], Trials)
+SCORE_TRIALS = types.void(KERNEL, ROWS, _FLAGS, _TRIALS, LABELS, CONSTRAINTS, DISTANCES, _FLAGS)
 
 
 @dataclass(frozen=True)
@@ -159,8 +169,9 @@ class TrialScorer:
     ) -> None:
         """Score the rows in the runs whose training sets are of kind j."""
         block = Rows(lists.items, lists.values, lists.lengths, rows, self.average_ties)
-        known = self.fold_of, self.kind_of == j, self.nearest[j], self.labels, step.constraints
-        score_trials(step.compiled(), block, certain, *known, out, stop_flag())
+        trials = Trials(self.fold_of, self.kind_of == j, self.nearest[j])
+        known = self.labels, step.constraints
+        score_trials(step.compiled(), block, certain, trials, *known, out, stop_flag())
 
 
 def trial_scorer(
@@ -227,7 +238,7 @@ def score_runs(
     scores, missed = np.array([math.fsum(part) for part in parts]), 0.0
     for block, rows in sorted(left.items()):
         fold_of, some = runs.folds(block), runs.rows(block)
-        kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))[some]
+        kinds = runs.kind_of[some]
         size = max(1, BATCH_BYTES // (8 * len(rows)))
         for start in range(0, len(fold_of), size):
             part = slice(start, start + size)
@@ -360,7 +371,7 @@ def nearest_in_runs(
     items = np.empty((len(folds), neighbors.n_items, k), np.int32)
     values = np.zeros(items.shape)
     average = ties == "random"
-    lists = all_lists(neighbors, min(depth, neighbors.max_depth), n_jobs)
+    lists = neighbors.all_lists(min(depth, neighbors.max_depth), n_jobs)
 
     def find(rows: Rows, final: bool) -> Array:  # noqa: ARG001
         """Fill in the rows; mark those that need longer lists."""

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import TrainingSets
-from ....kernel import compile_driver, jit
+from ....kernel import jit
 from ....neighbors import NeighborLists
 
 RESOLVED = 1 - 1e-15
@@ -48,24 +47,26 @@ class VoteLaws(NamedTuple):
 
 
 @jit
-def fill_vote_laws(items, lengths, first, codes, n_train, counts, held_out, stratified, laws, tails):
-    """Fill ``laws[r]`` and ``tails[r]`` for the samples ``first + r`` from their lists."""
-    n_nearest = laws.shape[1] - 1
+def fill_vote_laws(items, lengths, rows, codes, sizes, held_out, laws, tails):
+    """Fill ``laws[r]`` and ``tails[r]`` for some rows r.
+
+    `sizes` (2, 1 or 2) has the samples that train and all samples, of each class if the design stratifies.
+    """
+    n_train, counts = sizes
+    n_nearest, stratified = laws.shape[1] - 1, len(n_train) > 1
     state, passed = np.zeros((n_nearest, n_nearest)), np.zeros(2, np.int64)
-    for r in range(len(items)):
+    for r in rows:
         state[:] = 0.0
         state[0, 0] = 1.0
         passed[:] = 0
-        own = codes[first + r]
+        own = codes[r]
         resolved = 0.0
         for position in range(lengths[r]):
             c = codes[items[r, position]]
             if stratified:
-                drawn, left = n_train[c], counts[c] - passed[c]
-                if c == own:
-                    left -= held_out
+                drawn, left = n_train[c], counts[c] - passed[c] - held_out * (c == own)
             else:
-                drawn, left = n_train[0], counts[0] - held_out - position
+                drawn, left = n_train[0], counts[0] - position - held_out
             passed[c] += 1
             for t0 in range(min(n_nearest - 1, passed[0]), -1, -1):
                 for t1 in range(min(n_nearest - 1 - t0, passed[1]), -1, -1):
@@ -85,13 +86,6 @@ def fill_vote_laws(items, lengths, first, codes, n_train, counts, held_out, stra
             if resolved >= RESOLVED:
                 break
         tails[r] = state.sum()
-
-
-_INTEGERS = types.Array(types.int64, 1, "C")
-_SIGNATURE = types.void(
-    types.Array(types.int32, 2, "C"), _INTEGERS, types.int64, _INTEGERS, _INTEGERS, _INTEGERS,
-    types.int64, types.boolean, types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C"),
-)  # fmt: skip
 
 
 def vote_laws(
@@ -145,15 +139,11 @@ def vote_laws(
         raise ValueError(msg)
     n_items = len(lists.items)
     laws, tails = np.zeros((n_items, n_neighbors + 1)), np.empty(n_items)
-    n_train, counts = np.array(kind.n_train, np.int64), np.array(kind.counts, np.int64)
-    compile_driver(fill_vote_laws, _SIGNATURE)
+    sizes = np.array([kind.n_train, kind.counts], np.int64)
 
     def one(first: int) -> None:
-        rows = slice(first, first + BLOCK)
-        fill_vote_laws(
-            lists.items[rows], lists.lengths[rows], first, codes, n_train, counts, kind.held_out,
-            kind.stratified, laws[rows], tails[rows],
-        )  # fmt: skip
+        rows = np.arange(first, min(first + BLOCK, n_items))
+        fill_vote_laws(lists.items, lists.lengths, rows, codes, sizes, kind.held_out, laws, tails)
 
     for_each(one, range(0, n_items, BLOCK), n_jobs)
     tested = codes[:n_items]

@@ -11,7 +11,7 @@ import numpy as np
 from ...._base.labels import labels_of
 from ...._base.typing import Array
 from ....neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
-from ...driver import ScoringProblem, all_lists, first_depth
+from ...driver import ScoringProblem, first_depth
 from ...luck.halves import (
     TOLERANCE,
     Half,
@@ -250,7 +250,7 @@ class SurfaceEvaluation:
         deepest = max(first_depth(self.cell(*cell), self.neighbors, TOLERANCE) for cell in cells)
         depth = depth_for_halves(2 * deepest, self.neighbors)
         if self.neighbors.room(depth) is not None:
-            all_lists(self.neighbors, depth, self.n_jobs)
+            self.neighbors.all_lists(depth, self.n_jobs)
         found = np.full((*halvings.half_of.shape[:1], 2, *self.grid.nearest.shape), np.nan)
         sizes = np.full(self.grid.nearest.shape[1], np.nan)
         undecided = np.zeros(self.grid.nearest.shape)

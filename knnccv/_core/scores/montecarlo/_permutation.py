@@ -23,7 +23,6 @@ from ...driver import (
     Scored,
     Scores,
     ScoringProblem,
-    all_lists,
     check_distances,
     check_sampling,
     summarize_scores,
@@ -279,7 +278,7 @@ def with_permuted_labels(given: Evaluation, depth: int) -> Callable[[Array], Sco
     problem, near, way = given.problem, given.neighbors, given.problem.way
     single = problem.ties != "random" or problem.leaves_groups or near.distinct_rows() is None
     shared = single and way.by_kernels and not way.sees_distances and is_mean_over_kinds(problem)
-    lists = all_lists(near, depth, given.n_jobs) if shared else None
+    lists = near.all_lists(depth, given.n_jobs) if shared else None
     rows = np.arange(near.n_items)
 
     @functools.lru_cache(maxsize=64)  # folds may depend on the order in which the classes appear
@@ -310,10 +309,4 @@ def permutation(blocks: list[Array], n_items: int, seed: tuple[int, int]) -> Arr
 
 def _codes(name: str, given: Any, n_items: int) -> Array:
     """The codes of groups or strata; without any all samples are one."""
-    if given is None:
-        return np.zeros(n_items, np.int64)
-    codes = encode_groups(given, name)[1]
-    if len(codes) != n_items:
-        msg = f"{name} must have one label for each of the {n_items} samples, got {len(codes)}"
-        raise ValueError(msg)
-    return codes
+    return np.zeros(n_items, np.int64) if given is None else encode_groups(given, name, n_items)[1]

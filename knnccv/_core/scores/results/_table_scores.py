@@ -15,7 +15,7 @@ import numpy as np
 
 from ...._base.typing import Array
 from ....neighbors import Neighbors
-from ...driver import ScoringProblem, all_lists, first_depth
+from ...driver import ScoringProblem, first_depth
 from ...luck.runs import CONFUSION, VOTES, RunCounter, Runs, RunTables, ballot_of, draw_runs
 from ...luck.scorings import (
     ControlledMean,
@@ -129,7 +129,7 @@ def control_of_votes(
     codes = problem.kernel_labels().classes
     if len(problem.labels.classes) != 2:
         return None
-    lists = all_lists(neighbors, first_depth(problem, neighbors, DEEP), n_jobs)
+    lists = neighbors.all_lists(first_depth(problem, neighbors, DEEP), n_jobs)
     if problem.ties == "random" and mixed_ties(lists, codes).any():
         return None
     k = problem.variant.n_nearest(**problem.parameters)

@@ -15,7 +15,7 @@ from ....designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ....kernel.random import scramble
 from ....kernel.words import word_rows
 from ....neighbors import NeighborLists, Neighbors
-from ...driver import Rows, ScoringProblem, all_lists, first_depth
+from ...driver import Rows, ScoringProblem, first_depth
 from ...luck.runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
 from ._nested_walk import Split, count_nested, draw_inner
 
@@ -110,7 +110,7 @@ def nested_runs(
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
     depth = min(depth, *(near.max_depth for near in sources))
-    lists = [near.refitted or all_lists(near, depth, n_jobs) for near in sources]
+    lists = [near.refitted or near.all_lists(depth, n_jobs) for near in sources]
     codes, n_k = problem.labels.codes, len(n_neighbors)
     part_of = codes if by_class else np.zeros_like(codes)
     parts = [np.flatnonzero(part_of == part) for part in range(part_of.max() + 1)]
@@ -142,7 +142,7 @@ def nested_runs(
                 raise ValueError(msg)
             tested = inner.groups[(runs.folds(block) == 0).argmax(axis=1)]
             anew = enumerate(map(near, tested.tolist()))
-            each = (counted(other, all_lists(other, depth, 1), some)[run].copy() for run, other in anew)
+            each = (counted(other, other.all_lists(depth), some)[run].copy() for run, other in anew)
             found = np.stack(list(each))
         mine = rows, fold, slice(at * n_k, (at + 1) * n_k)
         with np.errstate(invalid="ignore"):
