@@ -67,8 +67,10 @@ def test_table(args: Namespace, table: Table) -> Table:
     return replace(tested, X=tested.X[:, [names.index(name) for name in table.names]])
 
 
-def _as_numbers(table: Table, rule: Variant) -> Table:
-    """The table with a target of numbers; large ones were read as text, so that labels do not merge."""
+def _for_rule(table: Table, rule: Variant) -> Table:
+    """The table, with a target of numbers if the rule needs them: large ones were read as text."""
+    if rule.target != "values" or table.y.dtype.kind != "U":
+        return table
     try:
         return replace(table, y=np.array(table.y.tolist(), float))
     except ValueError as error:
@@ -163,14 +165,13 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
         notes += (f"{column} is taken as a quantity and predicted by regression, since {reason}{classes}",)
     elif task == "regression" and rule.target == "classes" and is_whole:
         notes += (f"{column} may be a quantity, since {reason}; --variant regression predicts it",)
-    numeric = rule.target == "values"
-    table = _as_numbers(table, rule) if numeric and table.y.dtype.kind == "U" else table
+    numeric, table = rule.target == "values", _for_rule(table, rule)
     how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     tested = None if args.test is None else test_table(args, table)
     both = table.X if tested is None else np.concatenate([table.X, tested.X])
     both = scaled(both, scaling) if scaling else both
     if tested is not None:
-        tested = _as_numbers(tested, rule) if numeric and tested.y.dtype.kind == "U" else tested
+        tested = _for_rule(tested, rule)
         notes += tested.notes
         alike = not numeric and table.y.dtype.kind == tested.y.dtype.kind
         strange = [] if not alike else sorted(set(map(str, tested.y)) - set(map(str, table.y)))
@@ -180,12 +181,12 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
             )
         how["test"] = both[len(table.X) :], tested.y
         table = replace(table, test=tested)
-    table = replace(table, X=both[: len(table.X)], scaling=scaling)
+    task = "regression" if numeric else "classification"
+    table = replace(table, X=both[: len(table.X)], scaling=scaling, task=task)
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
     if args.file is not None:
-        asked = replace(table, task="regression" if numeric else "classification")
-        print_notes(remarks_of_score(asked, args.metric in OF_SCALE and scaling is None))
+        print_notes(remarks_of_score(table, args.metric in OF_SCALE and scaling is None))
     return Problem(table, rule, X, given, how | measured_by)
 
 

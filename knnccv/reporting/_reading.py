@@ -257,11 +257,8 @@ class _Reader:
 
     def __init__(self, file: File, how: Format, used: Sequence[int]) -> None:
         self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
-        self.rows, self.notes, self.missing = (
-            np.arange(len(file.lines)),
-            file.notes,
-            how.missing and how.missing.strip(),
-        )
+        self.rows, self.notes = np.arange(len(file.lines)), file.notes
+        self.missing = how.missing and how.missing.strip()
         self.cells = {i: self._column(i) for i in used}
         known = {text for one in self.cells.values() for text in one.known} if self.missing else set()
         if usual := sorted(filter(is_missing, known)):  # --missing takes the place of the usual marks
