@@ -3,7 +3,7 @@
 - `_episodes` has `Episodes`, what an episode draws.
 - `_expected` has `expected_episodes`, and `_result` what it returns.
 - `_passes` has the tables of one problem, and goes over all samples; its compiled parts are `_rows`, for
-  the nearest support, and `_votes`, also for rational scores.
+  the nearest support, and `_votes`.
 - `_sampled` has `sampled_episodes`.
 """
 

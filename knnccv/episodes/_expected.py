@@ -12,7 +12,7 @@ from .._base.formatting import bound_text
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_integer, check_tol
+from .._base.validation import check_integer, check_tol
 from .._core.driver import TIES
 from ..neighbors import as_neighbors, warn_label_leakage
 from ._episodes import Episodes, given_episodes
@@ -21,7 +21,6 @@ from ._passes import (
     all_votes,
     binomials,
     choose_all_ways,
-    exact_accuracies,
     nearest_supports,
     too_short,
 )
@@ -40,7 +39,6 @@ def expected_episodes(
     tol: float = 1e-10,
     all_ways: bool | None = None,
     jackknife: str | None = None,
-    exact: bool = False,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> EpisodeScore:
@@ -76,9 +74,6 @@ def expected_episodes(
         "class": also the scores without each class, whose spread is the luck of having these classes. The
         largest number of ways must be less than the number of classes. Votes then take as many times as
         long as there are classes.
-    exact : bool, default False
-        Also compute the score as a rational number: slow, for some hundreds of samples, or some dozens with
-        votes.
     n_jobs : int, optional
         Threads. Default: all processors. The result is the same to the last bit.
     progress : bool, default False
@@ -134,7 +129,6 @@ def expected_episodes(
     if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
         msg = f"jackknife must be None or 'class', got {jackknife!r}"
         raise ValueError(msg)
-    check_bool("exact", exact)
     check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)
@@ -149,7 +143,7 @@ def expected_episodes(
     warn_label_leakage(neighbors, fewest)
     all_ways = choose_all_ways(all_ways, n_classes, by_default=n_neighbors == 1)
     problem = Problem.of(labels, episodes, ties, all_ways=all_ways, jackknife=jackknife is not None)
-    if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or exact or n_neighbors > 1):
+    if neighbors.max_depth < neighbors.n_items - 1 and (jackknife or n_neighbors > 1):
         raise ValueError(too_short(neighbors))
     with one_bar(progress):
         if n_neighbors == 1:
@@ -162,7 +156,7 @@ def expected_episodes(
         per_item = chances[:, :, [way - 1 for way in episodes.ways]].mean(axis=(1, 2))
         bound, why = rounding_bound(problem, n_neighbors), "the rounding error of double precision"
         if found.left_open.any():
-            if jackknife or exact:
+            if jackknife:
                 raise ValueError(too_short(neighbors))
             left_open = class_means(found.left_open / sets, labels.codes, n_classes).mean(axis=0)
             bound += float(left_open[:, 1:].max())
@@ -170,9 +164,6 @@ def expected_episodes(
         if bound > tol:
             msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
             raise ValueError(msg)
-        rational: tuple[Any, Any] = (None, None)
-        if exact:
-            rational = exact_accuracies(problem, neighbors, n_neighbors)
     numbers = range(2, problem.plan.n_terms + 1)
     ways = [way for way in numbers if episodes.fewest_supports(way) >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]
@@ -191,8 +182,6 @@ def expected_episodes(
         classes=labels.classes,
         labels=labels.codes,
         metric=neighbors.metric,
-        fraction=rational[0],
-        per_item_fraction=rational[1],
         seconds=time.perf_counter() - started,
     )
 

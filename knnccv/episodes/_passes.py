@@ -1,28 +1,25 @@
 """One problem with its tables, and the passes over all samples as queries.
 
-Nearest supports, votes of several, and rational scores, from distances of blocks of rows.
+Nearest supports, and votes of several, from distances of blocks of rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from math import comb
 from typing import Any
 
 import numpy as np
 
 from .._base.labels import EncodedLabels
-from .._base.parallel import counted, for_each, one_blas_thread
+from .._base.parallel import for_each, one_blas_thread
 from .._base.typing import Array
 from .._core.driver import usable_lengths
-from ..kernel import as_python
 from ..neighbors import Neighbors
 from ._episodes import Episodes
 from ._rows import Block, Found, Plan, score_rows, score_tied_row
-from ._votes import Vote, Walk, score_votes
+from ._votes import Vote, score_votes
 
 BLOCK_BYTES = 2**24
 FEWEST_ROWS, MOST_ROWS = 16, 512
@@ -232,7 +229,7 @@ class Distances:
 def too_short(neighbors: Neighbors) -> str:
     """The message where lists of the nearest samples do not suffice."""
     return (
-        f"the lists of {neighbors!r} are too short: jackknife, exact=True and votes need the order of all "
+        f"the lists of {neighbors!r} are too short: jackknife and votes need the order of all "
         f"{neighbors.n_items - 1} other samples; pass complete lists, features or distances"
     )
 
@@ -305,7 +302,7 @@ def all_votes(problem: Problem, neighbors: Neighbors, n_neighbors: int, n_jobs: 
         )
         raise ValueError(msg)
     codes, counts, average = problem.labels.codes, problem.labels.counts, plan.average_ties
-    vote = Vote(counts, plan.shots, n_neighbors, average, 1.0)
+    vote = Vote(counts, plan.shots, n_neighbors, average)
 
     def score(distances: Distances, found: Found, own_class: int, begin: int, end: int) -> None:
         for at, row in enumerate(distances.in_order_of_rows(begin, end), begin):
@@ -319,58 +316,12 @@ def all_votes(problem: Problem, neighbors: Neighbors, n_neighbors: int, n_jobs: 
     def score_without(row: Array, tested: int, deleted: int) -> float:
         kept, out = codes != deleted, np.zeros((len(plan.shots), len(plan.functional)))
         shots = np.delete(plan.shots, deleted, axis=1)
-        left = Vote(np.delete(counts, deleted), shots, n_neighbors, average, 1.0)
+        left = Vote(np.delete(counts, deleted), shots, n_neighbors, average)
         place = int(kept[:tested].sum())
         score_votes(row[kept], codes[kept] - (codes[kept] > deleted), place, left, out)
         return float((out @ plan.functional).sum())
 
     return over_rows(problem, neighbors, score, VOTES_AT_ONCE, n_jobs)
-
-
-def exact_accuracies(
-    problem: Problem, neighbors: Neighbors, n_neighbors: int
-) -> tuple[Fraction, tuple[Fraction, ...]]:
-    """The rational score, and the accuracy of every sample as a query: a mean over the ways and shots."""
-    plan = problem.plan
-    distances, score = Distances(neighbors, plan.items), as_python(score_votes)
-    score.__globals__["fill_votes"] = look_up_votes
-    # With NumPy's integers Fractions would not stay exact.
-    sizes, shots = problem.labels.counts.astype(object), plan.shots.astype(object)
-    vote = Vote(sizes, shots, n_neighbors, plan.average_ties, Fraction(1))
-    sets = [comb(len(sizes) - 1, way - 1) for way in problem.episodes.ways]
-    found = [Fraction(0)] * len(plan.items)
-    for at, x in counted(enumerate(plan.items.tolist()), len(plan.items)):
-        values = distances.in_order_of_rows(at, at + 1)[0]
-        values[x] = -np.inf
-        sums = np.full((len(shots), problem.episodes.ways[-1]), Fraction(0))
-        score(values, problem.labels.codes, x, vote, sums)
-        terms = sums[:, [way - 1 for way in problem.episodes.ways]] / np.array(sets, dtype=object)
-        found[x] = terms.sum() / terms.size
-    counts, codes = problem.labels.counts.tolist(), problem.labels.codes.tolist()
-    shares = (value / (len(counts) * counts[c]) for value, c in zip(found, codes, strict=True))
-    return sum(shares, Fraction(0)), tuple(found)
-
-
-def look_up_votes(walk: Walk, c: int, shots: Array, n_out: int, time: Fraction, law: Array) -> None:
-    """`fill_votes` for Fractions, from laws that are kept."""
-    nearer, tied = walk.nearer[c], walk.tied[c] - n_out
-    behind = walk.available[c] - n_out - nearer - tied
-    law[:] = votes_law(nearer, tied, behind, shots[c] - n_out, time, len(law))
-
-
-@lru_cache(maxsize=2**16)
-def votes_law(
-    n_nearer: int, n_tied: int, n_behind: int, n_drawn: int, time: Fraction, length: int
-) -> list[Fraction]:
-    """The law of the nearer ones among the drawn, if a tied sample is with probability `time`."""
-    law = [Fraction(0)] * (n_drawn + length)
-    sets = comb(n_nearer + n_tied + n_behind, n_drawn)
-    for a in range(n_drawn + 1):
-        for m in range(n_drawn + 1 - a):
-            share = Fraction(comb(n_nearer, a) * comb(n_tied, m) * comb(n_behind, n_drawn - a - m), sets)
-            for up in range(m + 1) if share else ():
-                law[a + up] += share * comb(m, up) * time**up * (1 - time) ** (m - up)
-    return law[:length]
 
 
 def hours_of_votes(problem: Problem, n_neighbors: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,10 +55,6 @@ class EpisodeScore(Jackknifed):
         The class of every sample, as its place in ``classes``.
     metric : str
         The metric.
-    fraction : Fraction or None
-        The score as a rational number, with ``exact=True``.
-    per_item_fraction : tuple of Fraction, or None
-        ``per_item`` as rational numbers, with ``exact=True``.
     seconds : float
         Wall time.
 
@@ -92,8 +87,6 @@ class EpisodeScore(Jackknifed):
     classes: Array
     labels: Array
     metric: str
-    fraction: Fraction | None = None
-    per_item_fraction: tuple[Fraction, ...] | None = None
     seconds: float = 0.0
     certified: bool = True
 

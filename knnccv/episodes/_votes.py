@@ -5,8 +5,7 @@ The K-th nearest support of an episode is sample j of class s, and the own class
 classes of the episode are a random subset. The number of votes of each is hypergeometric, independently,
 and at most t. Their joint generating function has a variable for the chosen classes, one for the votes and
 one for the classes that have t votes as well: the own class then wins with probability one over their
-number and one, since the labels of an episode stand in random order. On Fractions the source computes the
-rational score, for one nearest support as well.
+number and one, since the labels of an episode stand in random order.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ class Vote(NamedTuple):
     shots: Any  # supports of every class, for every number of shots
     n_neighbors: Any
     average_ties: Any
-    unit: Any  # 1.0, or Fraction(1) for rational scores
 
 
 class Walk(NamedTuple):
@@ -48,26 +46,26 @@ def fill_votes(walk, c, shots, n_out, time, law):
     A tied sample is nearer with probability `time`; `n_out` of them are drawn already. ``law`` may be
     shorter than the shots and one.
     """
-    joint, zero = walk.joint, time * 0
+    joint = walk.joint
     n_nearer, n_tied, n_shot = walk.nearer[c], walk.tied[c] - n_out, shots[c] - n_out
     n = walk.available[c] - n_out
     n_behind = n - n_nearer - n_tied
     most, top = min(n_tied, n_shot), min(n_shot, len(law) - 1)
     for a in range(top + 1):
         for m in range(most + 1):
-            joint[a, m] = zero
-    joint[0, 0] = zero + 1
+            joint[a, m] = 0.0
+    joint[0, 0] = 1.0
     for k in range(n_shot):
         for a in range(min(k + 1, n_nearer, top), -1, -1):
             for m in range(min(k + 1 - a, most), -1, -1):
-                value = joint[a, m] * max(n_behind - (k - a - m), 0) if a + m <= k else zero
+                value = joint[a, m] * max(n_behind - (k - a - m), 0) if a + m <= k else 0.0
                 if a > 0:
                     value += joint[a - 1, m] * max(n_nearer - (a - 1), 0)
                 if m > 0:
                     value += joint[a, m - 1] * max(n_tied - (m - 1), 0)
                 joint[a, m] = value / (n - k)
     for b in range(len(law)):
-        law[b] = zero
+        law[b] = 0.0
     for a in range(top + 1):
         for m in range(min(n_shot - a, most) + 1):
             term = joint[a, m]
@@ -75,7 +73,7 @@ def fill_votes(walk, c, shots, n_out, time, law):
                 continue
             for up in range(m + 1):
                 if a + up < len(law):
-                    ways = zero + 1
+                    ways = 1.0
                     for i in range(up):
                         ways = ways * (m - i) / (i + 1)
                     law[a + up] += term * ways * time**up * (1 - time) ** (m - up)
@@ -88,7 +86,7 @@ def add_wins(walk, own_class, of_class, n_neighbors, weight, out):
     ``out[y]`` is for y other classes, as a sum over their choices.
     """
     laws, drawn_law, chosen = walk.laws, walk.drawn_law, walk.chosen
-    n_terms, n_others, zero = len(out), len(laws) - 1, weight * 0
+    n_terms, n_others = len(out), len(laws) - 1
     for t in range(1, n_neighbors + 1):
         own = drawn_law[t - 1] if of_class == own_class else laws[own_class, t]
         left = n_neighbors - t
@@ -98,9 +96,9 @@ def add_wins(walk, own_class, of_class, n_neighbors, weight, out):
         for y in range(n_terms):
             for z in range(left + 1):
                 for v in range(most + 1):
-                    chosen[y, z, v] = zero
+                    chosen[y, z, v] = 0.0
         if of_class == own_class:
-            chosen[0, 0, 0] = zero + 1
+            chosen[0, 0, 0] = 1.0
         else:
             for b in range(min(t, left)):
                 chosen[1, b + 1, np.int64(b + 1 == t)] += drawn_law[b]
@@ -132,7 +130,7 @@ def score_votes(values, codes, tested, vote, out):
     n_classes, n = len(vote.sizes), len(values)
     n_neighbors, own_class = vote.n_neighbors, codes[tested]
     order = np.argsort(values, kind="mergesort")
-    most, zero = vote.shots.max(), vote.unit * 0
+    most = vote.shots.max()
     any_tied = False
     for shot in range(len(vote.shots)):
         shots = vote.shots[shot]
@@ -140,14 +138,14 @@ def score_votes(values, codes, tested, vote, out):
             vote.sizes.copy(),
             np.zeros_like(vote.sizes),
             np.zeros_like(vote.sizes),
-            np.full((most + 1, most + 1), zero),
-            np.full((n_classes, n_neighbors + 1), zero),
-            np.full(n_neighbors + 1, zero),
-            np.full((out.shape[1] + 1, n_neighbors + 1, n_neighbors + 2), zero),
+            np.zeros((most + 1, most + 1)),
+            np.zeros((n_classes, n_neighbors + 1)),
+            np.zeros(n_neighbors + 1),
+            np.zeros((out.shape[1] + 1, n_neighbors + 1, n_neighbors + 2)),
         )
         available, nearer, tied, laws = walk.available, walk.nearer, walk.tied, walk.laws
         available[own_class] -= 1
-        laws[:, 0] = vote.unit
+        laws[:, 0] = 1.0
         begin = 1
         while begin < n:
             end = begin + 1
@@ -161,7 +159,7 @@ def score_votes(values, codes, tested, vote, out):
             degree = 0
             for c in range(n_classes):
                 degree += min(tied[c], shots[c])
-            times, weights = tie_times(min(degree, end - begin - 1) + 1, vote.unit)
+            times, weights = tie_times(min(degree, end - begin - 1) + 1, 1.0)
             any_last = n_neighbors > 1 or tied[own_class] > 0
             for node in range(len(times) if any_last else 0):
                 if end - begin > 1:
