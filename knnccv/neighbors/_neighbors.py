@@ -468,9 +468,9 @@ class Neighbors:
         return self._engine(depth, prepare=True).search(np.ascontiguousarray(rows), depth)
 
     def lists(
-        self, rows: Array, depth: int, n_jobs: int | None = 1, of_all: NeighborLists | None = None
+        self, rows: Array, depth: int, n_jobs: int | None = 1, into: NeighborLists | None = None
     ) -> NeighborLists:
-        """The lists of many samples, searched in threads; put into those `of_all` samples, if given.
+        """The lists of many samples, searched in threads; filled into the lists of all samples, if given.
 
         Parameters
         ----------
@@ -479,17 +479,17 @@ class Neighbors:
             Length of the lists, 1 to `max_depth`.
         n_jobs : int, optional
             Threads.
-        of_all : NeighborLists, optional
+        into : NeighborLists, optional
             Lists of all samples that are filled in at the rows.
 
         Returns
         -------
         NeighborLists
-            In the order of the rows, or `of_all`.
+            In the order of the rows, or `into`.
         """
         self.prepare(depth)
-        lists = NeighborLists.empty(len(rows), depth) if of_all is None else of_all
-        places = np.arange(len(rows)) if of_all is None else rows
+        lists = NeighborLists.empty(len(rows), depth) if into is None else into
+        places = np.arange(len(rows)) if into is None else rows
         size = self.rows_at_once(depth)
 
         def fill(start: int) -> None:

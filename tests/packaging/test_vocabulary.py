@@ -27,7 +27,7 @@ ALLOWED = """X a all_ways always ap approximate ask average avgk ax b bare_nucle
     comparisons confidence_level content control_variate counts cv decimal delimiter depth direction
     distances drop drop_incomplete encoding episodes estimator every_target exact exclude executor
     feature_names fitness fitted_to_labels gallery gallery_cams gallery_ids grid groups head header
-    identities inner_cv interval item jackknife kernel kind kwargs labels leave_one_out lists loss
+    identities inner_cv interval into item jackknife keep kernel kind kwargs labels leave_one_out lists loss
     max_cycles max_items max_k max_loss max_rank mean_of method metric metric_params min_gain
     min_per_class missing most n n_cases n_classes n_draws n_episodes n_features n_groups n_halvings
     n_jobs n_neighbors n_outputs n_permutations n_prototypes n_query n_runs n_w_k n_way name

@@ -131,7 +131,7 @@ def validate_problem(
     check_tested(average, weights, labels, design)
     problem = ScoringProblem(
         rule,
-        copy.deepcopy(settings),  # the caller may change the original
+        settings,
         labels,
         design,
         training_sets,
@@ -146,7 +146,8 @@ def validate_problem(
         rule.check(task, **settings)
     check_integer(f"n_nearest of variant {rule.name!r}", rule.n_nearest(**settings), 1)
     rule.check_targets(values, **settings)
-    return replace(problem, way=way_of(problem, method, cv))
+    own = copy.deepcopy(settings)  # the caller may change the original
+    return replace(problem, parameters=own, way=way_of(problem, method, cv))
 
 
 def _with_pool_targets(values: Array, pool: Pool) -> tuple[Array, EncodedLabels]:
