@@ -162,7 +162,7 @@ def _undefined(request: Request, measure: Measure, law: FoldLaw) -> float:
         tests_all = is_pool or _tests_every_class(law.balanced, labels)
         always = tests_all and all(min(kind.n_train) for kind in kinds)
         return 0.0 if always else math.inf
-    if not law.tests_rest:
+    if not law.tests_rest or law.design.leaves_groups:
         return math.inf
     n_items = len(labels.codes)
     sizes = [kind.least_train for kind in kinds]
@@ -185,10 +185,15 @@ def _balanced_design(request: Request, measure: Measure, law: FoldLaw) -> Design
         raise InexactError(msg)
     if design is not None or law.single:
         return design or law.design
-    number = n_class_counts(law.design, labels) if law.tests_rest else 0
-    if 0 < number <= MAX_COUNTS:
-        return ByClass(in_words(request.cv), law.design)
-    found = f"there are {number:,}" if number else "some samples neither train nor are tested, so they vary"
+    if law.design.leaves_groups:
+        found = "whole groups are left out, so they vary"
+    elif not law.tests_rest:
+        found = "some samples neither train nor are tested, so they vary"
+    else:
+        number = n_class_counts(law.design, labels)
+        if number <= MAX_COUNTS:
+            return ByClass(in_words(request.cv), law.design)
+        found = f"there are {number:,}"
     msg = (
         f"{measure.name} of a fold is exact only if the number of tested samples of every class "
         f"is fixed, or has at most {MAX_COUNTS} combinations ({found}): use a stratified splitter, or "

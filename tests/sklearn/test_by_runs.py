@@ -285,20 +285,6 @@ def test_halves_are_those_of_enumeration(sign):
     assert found.inference_terms().labels.shape == (12, 2)
 
 
-def test_exact_scores_are_as_uncertain_as_their_results():
-    groups = np.repeat(np.arange(20), 2)
-    grouped = exact_score(ONE, X, Y, cv=GroupShuffleSplit(test_size=0.3), groups=groups)
-    for found in (exact_score(THREE, X, Y, cv=FIVE_FOLDS), grouped):
-        error = found.standard_error(FEW)
-        assert error == found.result.standard_error(FEW)
-        assert error > 0
-        interval = found.confidence_interval(0.9, n_halvings=FEW)
-        assert interval == found.result.confidence_interval(0.9, n_halvings=FEW)
-        assert interval.low < found.score < interval.high
-    assert error.of_groups
-    assert error.n_units == 20
-
-
 def test_scorings_that_flip_the_sign_flip_the_interval():
     brier = exact_score(THREE, X, Y, cv=FIVE_FOLDS, scoring="neg_brier_score")
     low, high = brier.confidence_interval(n_halvings=FEW)
@@ -347,22 +333,32 @@ def test_scores_without_halves():
     assert found.measure == complete_cv(X, Y, "nn", Subsample(20)).measure == "accuracy"
 
 
+PAIRS = np.arange(46) // 2
+
+
 @pytest.mark.parametrize(
-    ("theirs", "ours"),
+    ("theirs", "ours", "k"),
     [
-        (KFold(7, shuffle=True), knnccv.KFold(7)),
-        (StratifiedKFold(7, shuffle=True), knnccv.StratifiedKFold(7)),
-        (RepeatedStratifiedKFold(n_splits=7, n_repeats=2), knnccv.StratifiedKFold(7)),
-        (KFold(30, shuffle=True), knnccv.KFold(30)),
+        (KFold(7, shuffle=True), knnccv.KFold(7), 3),
+        (StratifiedKFold(7, shuffle=True), knnccv.StratifiedKFold(7), 3),
+        (RepeatedStratifiedKFold(n_splits=7, n_repeats=2), knnccv.StratifiedKFold(7), 3),
+        (KFold(30, shuffle=True), knnccv.KFold(30), 3),
+        (GroupShuffleSplit(test_size=7), knnccv.LeaveGroupsOut(PAIRS, 7), 1),
     ],
 )
-def test_folds_are_as_uncertain_as_those_of_knnccv(theirs, ours):
-    x, y = np.r_[X, 0.5 + X[:7]], np.r_[Y, 1 - Y[:7]]
-    found = exact_score(THREE, x, y, cv=theirs)
-    same = complete_cv(x, y, "knn", ours, n_neighbors=3, ties="index")
+def test_scores_are_as_uncertain_as_those_of_knnccv(theirs, ours, k):
+    x, y = np.r_[X, 0.5 + X[:6]], np.r_[Y, 1 - Y[:6]]
+    groups = PAIRS if isinstance(theirs, GroupShuffleSplit) else None
+    found = exact_score(KNN(k), x, y, cv=theirs, groups=groups)
+    same = complete_cv(x, y, "knn", ours, n_neighbors=k, ties="index")
     assert found.score == pytest.approx(same.score, abs=1e-9)
-    error = float(same.standard_error(FEW, random_state=4))
-    assert float(found.standard_error(FEW, random_state=4)) == pytest.approx(error, rel=1e-9)
+    error, wanted = (one.standard_error(FEW, random_state=4) for one in (found, same))
+    assert float(error) == pytest.approx(float(wanted), rel=1e-9)
+    assert (error.of_groups, error.n_units) == (wanted.of_groups, wanted.n_units)
+    assert error.of_groups == (groups is not None)
+    interval, wanted = (one.confidence_interval(0.9, n_halvings=FEW) for one in (found, same))
+    assert tuple(interval) == pytest.approx(tuple(wanted))
+    assert interval.low < found.score < interval.high
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")

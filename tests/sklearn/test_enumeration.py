@@ -386,6 +386,20 @@ def exact_scorings(cv, rule, n_classes, full, pooled):
     return scorings
 
 
+def check_on_all_splits(where, rule, X, y, outcomes, scorings, method="exact", **asked):
+    """Scores in folds and pooled, by the `scorings` of both, are scikit-learn's of all outcomes."""
+    wanted = by_scikit_learn(rule, X, y, outcomes, *scorings)
+    for average, some, values in zip(("folds", "pooled"), scorings, wanted, strict=True):
+        named = {f"{at} {scoring}": scoring for at, scoring in enumerate(some)}
+        how = {"method": method if average == "folds" else "exact", "average": average, "n_jobs": 1}
+        found = expected_score(rule, X, y, scoring=named, **asked, **how)
+        for (name, one), value in zip(found.items(), values, strict=True):
+            told = f"{where}, {asked}, {rule}, {name}, {average}"
+            assert one.score == pytest.approx(value, abs=1e-12), told
+            assert one.is_exact, told
+            assert one.deterministic == isinstance(asked["cv"], EVERY), told
+
+
 @over_seeds(1)
 @pytest.mark.parametrize(
     "counts",
@@ -403,27 +417,17 @@ def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
             sides = [y[list(side)] for _, some in outcomes for split in some for side in split]
             full = min(len(set(side)) for side in sides) == len(counts)
             method = ["exact", "auto", "mc" if isinstance(cv, EVERY) else "exact"][(seed + number) % 3]
-            asked = [
+            scorings = [
                 exact_scorings(cv, rule, len(counts), full, pooled)[(seed + number) % 3 :: 3]
                 for pooled in (False, True)
             ]
-            wanted = by_scikit_learn(rule, X, y, outcomes, *asked)
-            for average, scorings, values in zip(("folds", "pooled"), asked, wanted, strict=True):
-                names = [f"{at} {scoring}" for at, scoring in enumerate(scorings)]
-                found = expected_score(
-                    rule, X, y, cv=cv, scoring=dict(zip(names, scorings, strict=True)), average=average,
-                    groups=groups_of(cv, groups), n_jobs=1,
-                    method=method if average == "folds" else "exact",
-                )  # fmt: skip
-                for (name, one), value in zip(found.items(), values, strict=True):
-                    where = f"seed {seed}, {cv}, {rule}, {name}, {average}"
-                    assert one.score == pytest.approx(value, abs=1e-12), where
-                    assert one.is_exact, where
-                    assert one.deterministic == isinstance(cv, EVERY), where
+            asked = {"cv": cv, "groups": groups_of(cv, groups), "method": method}
+            check_on_all_splits(f"seed {seed}", rule, X, y, outcomes, scorings, **asked)
 
 
 @over_seeds(1)
 def test_errors_are_those_of_scikit_learn_on_all_splits(seeds):
+    scorings = ["neg_mean_squared_error", "neg_mean_absolute_error"]
     for seed in seeds:
         rng, X, y, groups = problem(seed, tied=False)
         values = rng.normal(size=(len(y), 2))
@@ -432,15 +436,9 @@ def test_errors_are_those_of_scikit_learn_on_all_splits(seeds):
                 continue
             k, weights = smallest_k(outcomes, 1 + number % 3), ["uniform", "distance"][(seed + number) % 2]
             rule = KNeighborsRegressor(k, weights=weights, algorithm="kd_tree")
+            asked = {"cv": cv, "groups": groups_of(cv, groups)}
             for target in (values, values[:, 0]):
-                scorings = ["neg_mean_squared_error", "neg_mean_absolute_error"]
-                wanted = by_scikit_learn(rule, X, target, outcomes, scorings, scorings)
-                for average, values_of in zip(("folds", "pooled"), wanted, strict=True):
-                    asked = {"cv": cv, "groups": groups_of(cv, groups), "average": average, "n_jobs": 1}
-                    for scoring, value in zip(scorings, values_of, strict=True):
-                        found = exact_score(rule, X, target, scoring=scoring, **asked)
-                        where = f"seed {seed}, {rule}, {scoring}, {asked}"
-                        assert found.score == pytest.approx(value, abs=1e-12), where
+                check_on_all_splits(f"seed {seed}", rule, X, target, outcomes, [scorings] * 2, **asked)
 
 
 OUTPUTS = {

@@ -83,6 +83,10 @@ def test_scorers_take_designs_splitters_and_numbers_of_folds():
     assert share == pytest.approx(exact(3, StratifiedSubsample(0.5), average="class"), abs=1e-14)
     costs = np.array([[0, 1, 2], [3, 0, 1], [5, 5, 0]])
     assert exact_scorer(Subsample(0.5), costs)(model, X, y) == -exact(3, Subsample(0.5), loss=costs)
+    left_out, every = knnccv.LeaveGroupsOut(groups), ms.LeaveOneGroupOut()
+    asked = {"cv": every, "groups": groups, "scoring": "balanced_accuracy"}
+    found = ccv_scorer(left_out, "balanced_accuracy")(model, X, y)
+    assert found == pytest.approx(exact_score(model, X, y, **asked).score, abs=0.01)
     tied = np.round(X)
     for ties in ("index", "random", None):
         found = exact_scorer(ms.ShuffleSplit(test_size=0.25), ties=ties)(KNN(1).fit(tied, y), tied, y)
