@@ -84,15 +84,15 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     tested = unit
     if ties is not None and n_flagged > 0:
         _flag_class(own_class, distributions, n_seen, n_flagged, constraints)
-    if ties is not None and n_flagged > 0 and constraints.held_out > 0:
-        # With one more training sample fewer samples of the class are tested, so it counts from the start.
-        tested = zero
-        for level in range(distributions.max_marks[own_class] + 1):
-            n_own = available[own_class] + 1
-            rows[own_class, level, 0] = unit * (n_own - n_train[own_class] - level) / n_own
-            tested += rows[own_class, level, 0] * distributions.marks[level]
-        if tested == 0:  # always in the training set
-            return zero
+        if constraints.held_out > 0:
+            # With one more training sample fewer samples of the class are tested: it counts from the start.
+            tested = zero
+            for level in range(distributions.max_marks[own_class] + 1):
+                n_own = available[own_class] + 1
+                rows[own_class, level, 0] = unit * (n_own - n_train[own_class] - level) / n_own
+                tested += rows[own_class, level, 0] * distributions.marks[level]
+            if tested == 0:  # always in the training set
+                return zero
     tested_without = rows[own_class, 0, 0]
     score = zero
     start = ZERO

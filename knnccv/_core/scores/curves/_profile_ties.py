@@ -164,86 +164,90 @@ def _fill_right(right, i, g, own_class, ranked):
 
 @jit
 def _add_votes(listed, first_row, spec, inside, out, stop):
-    """Add the change of rows for a vote of several classes; ends early at ``stop[0]``."""
-    for r in range(first_row, len(listed.rows)):
-        if stop[0]:
-            return
-        if _has_mixed_tie(listed.items[r], listed.values[r], listed.lengths[r], spec.classes):
-            _add_votes_of(listed, r, spec, inside[r], out)
-
-
-@inner
-def _add_votes_of(listed, r, spec, inside, out):
-    """Add a row's P_x(K, i) at the positions within its mixed groups, for a vote of several classes.
+    """Add the rows' P_x(K, i) at the positions within mixed groups, for a vote of several classes.
 
     If j samples of a mixed group are among the first i, h of the K voters belong to the group with a
     hypergeometric probability, and the vote depends on h alone. ``inside[i]`` is set for these positions.
+    Ends early at ``stop[0]``.
     """
-    items, values, known, weight = listed.items[r], listed.values[r], listed.lengths[r], listed.weights[r]
-    classes, n_classes, first, ks = spec.classes, spec.n_classes, spec.first, spec.ks
-    own_class = classes[listed.rows[r]]
-    length = min(known, out.shape[1] - 1)
-    max_k = spec.max_k
-    p_take = min(0.5, max_k / (length + 1))
-    p_skip = 1 - p_take
-    others = n_classes  # one row for all classes other than the tested sample's
-    near = np.zeros((n_classes + 1, max_k + 1))
-    near[:, 0] = 1.0
-    totals = np.zeros((2, max_k + 1))  # of all samples so far, and of j samples of the group
-    totals[0, 0] = 1.0
-    passed = np.zeros(n_classes + 1, np.int64)
-    members = np.zeros(n_classes + 1, np.int64)
-    seen_classes = np.empty(n_classes, np.int64)
-    n_seen_classes = 0
-    start = ZERO
-    while start < length and first[start + 1] <= max_k:
-        end = start + 1
-        while end < known and values[end] == values[start]:
-            end += 1
-        members[:] = 0
-        for i in range(start, end):
-            c = classes[items[i]]
-            if passed[c] == 0 and members[c] == 0 and c != own_class:
-                seen_classes[n_seen_classes] = c
-                n_seen_classes += 1
-            members[c] += 1
-            if c != own_class:
-                members[others] += 1
-        size = end - start
-        if size > 1 and members[classes[items[start]]] < size:
-            rates = group_rate(size, max_k, p_skip, p_take)
-            seen = seen_classes[:n_seen_classes]
-            group = start, size
-            votes = _votes_by_members(near, passed, members, seen, own_class, group, spec, rates)
-            before = totals[0].copy()
-            top = votes.shape[1] - 1
-            totals[1, :] = 0.0
-            totals[1, 0] = 1.0
-            for j in range(1, size):
-                i = start + j
-                if i > length or first[i] > max_k:
-                    break
-                step_by_thinning(totals, 1, top, p_skip, p_take)
-                step_by_thinning(totals, 0, max_k, p_skip, p_take)
-                inside[i] = True
-                for k in ks:
-                    if first[i] <= k <= i and totals[0, k] > 0:
-                        total = 0.0
-                        for h in range(max(0, k - start), min(j, k) + 1):
-                            total += totals[1, h] * votes[k, h]
-                        ends_here = 1 if i == length or first[i + 1] > k else 0
-                        out[ends_here, i, k] += weight * total / totals[0, k]
+    classes, first, max_k = spec.classes, spec.first, spec.max_k
+    others = spec.n_classes  # one row for all classes other than the tested sample's
+    every = others + 1  # one for all samples
+    near = np.zeros((every + 1, max_k + 1))
+    passed, members = np.zeros(others + 1, np.int64), np.zeros(others + 1, np.int64)
+    seen_classes = np.zeros(others, np.int64)
+    for r in range(first_row, len(listed.rows)):
+        if stop[0]:
+            return
+        items, values, known = listed.items[r], listed.values[r], listed.lengths[r]
+        if not _has_mixed_tie(items, values, known, classes):
+            continue
+        own_class = classes[listed.rows[r]]
+        length = min(known, out.shape[1] - 1)
+        p_take = min(0.5, max_k / (length + 1))
+        p_skip = 1 - p_take
+        for c in range(every + 1):
             for k in range(max_k + 1):
-                totals[0, k] = before[k]
-        for i in range(start, end):
-            c = classes[items[i]]
-            step_by_thinning(near, c, max_k, p_skip, p_take)
-            passed[c] += 1
-            if c != own_class:
-                step_by_thinning(near, others, max_k, p_skip, p_take)
-                passed[others] += 1
-            step_by_thinning(totals, 0, max_k, p_skip, p_take)
-        start = end
+                near[c, k] = 1.0 if k == 0 else 0.0
+        passed[:] = 0
+        n_seen = ZERO
+        start = ZERO
+        while start < length and first[start + 1] <= max_k:
+            end = start + 1
+            while end < known and values[end] == values[start]:
+                end += 1
+            members[:] = 0
+            for i in range(start, end):
+                c = classes[items[i]]
+                members[c] += 1
+                if c != own_class:
+                    members[others] += 1
+                    if passed[c] == 0 and members[c] == 1:
+                        seen_classes[n_seen] = c
+                        n_seen += 1
+            size = end - start
+            if size > 1 and members[classes[items[start]]] < size:
+                rates = group_rate(size, max_k, p_skip, p_take)
+                seen = seen_classes[:n_seen]
+                votes = _votes_by_members(
+                    near, passed, members, seen, own_class, (start, size), spec, rates
+                )
+                _add_positions(votes, near, (start, size), p_take, listed, r, spec, inside, out)
+            for i in range(start, end):
+                c = classes[items[i]]
+                step_by_thinning(near, c, max_k, p_skip, p_take)
+                step_by_thinning(near, every, max_k, p_skip, p_take)
+                passed[c] += 1
+                if c != own_class:
+                    step_by_thinning(near, others, max_k, p_skip, p_take)
+                    passed[others] += 1
+            start = end
+
+
+@inner
+def _add_positions(votes, near, group, p_take, listed, r, spec, inside, out):
+    """Add a row's P_x(K, i) at the positions within a mixed group, whose votes are `_votes_by_members`."""
+    start, size = group
+    first, max_k, top = spec.first, spec.max_k, votes.shape[1] - 1
+    length = min(listed.lengths[r], out.shape[1] - 1)
+    totals = np.zeros((2, max_k + 1))  # of j samples of the group, and of all samples so far
+    totals[0, 0] = 1.0
+    for k in range(max_k + 1):
+        totals[1, k] = near[len(near) - 1, k]
+    for j in range(1, size):
+        i = start + j
+        if i > length or first[i] > max_k:
+            break
+        for row in range(2):
+            step_by_thinning(totals, row, max_k if row == 1 else top, 1 - p_take, p_take)
+        inside[r, i] = True
+        for k in spec.ks:
+            if first[i] <= k <= i and totals[1, k] > 0:
+                total = 0.0
+                for h in range(max(0, k - start), min(j, k) + 1):
+                    total += totals[0, h] * votes[k, h]
+                ends_here = 1 if i == length or first[i + 1] > k else 0
+                out[ends_here, i, k] += listed.weights[r] * total / totals[1, k]
 
 
 @inner
@@ -251,13 +255,12 @@ def _votes_by_members(near, passed, members, seen_classes, own_class, group, spe
     """``votes[k, h]`` = P(k votes are right, h of them from the group) / weight of h of its samples.
 
     ``near[c]`` is the distribution of the votes of class c from before the group, ``passed[c]`` and
-    ``members[c]`` its samples there and in the group; the last entries belong to all classes but the tested
-    sample's. The h of the votes are a second exponent of the distributions. A product over the classes, cut
-    before they beat t votes, serves all k.
+    ``members[c]`` its samples there and in the group; entry `n_classes` belongs to all classes but the
+    tested sample's. The h of the votes are a second exponent of the distributions. A product over the
+    classes, cut before they beat t votes, serves all k.
     """
     start, size = group
-    ks, max_k = spec.ks, spec.max_k
-    others = len(near) - 1
+    ks, max_k, others = spec.ks, spec.max_k, spec.n_classes
     top = min(size, max_k)
     taken = np.zeros((others + 2, top + 1))  # h of the group's samples of every class; of all its samples
     taken[:, 0] = 1.0
