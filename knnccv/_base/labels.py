@@ -164,16 +164,19 @@ def _check_whole(labels: Array, test: str) -> None:
         raise TypeError(msg)
 
 
+def one_each(values: Any) -> Array:
+    """A copy of an array; a list as objects: NumPy would turn mixed types into text, tuples into rows."""
+    if not isinstance(values, (list, tuple)):
+        return np.array(values)
+    objects = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        objects[i] = value
+    return objects
+
+
 def of_one_kind(y: Any, name: str = "y") -> Array:
-    """Labels as an array of one type; NumPy would turn a list of mixed types into text."""
-    if isinstance(y, (list, tuple)):
-        labels = np.empty(len(y), dtype=object)
-        for i, label in enumerate(y):
-            labels[i] = label
-    else:
-        labels = np.asarray(y)
-        if labels.dtype.kind == "O":
-            labels = labels.copy()  # entries are unboxed below
+    """Labels as an array of one type; entries are unboxed."""
+    labels = one_each(y)
     if labels.dtype.kind == "T":  # NumPy's variable-width strings may hold missing ones
         labels = labels.astype(object)
     if labels.dtype.kind != "O" or labels.ndim != 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.labels import EncodedLabels, is_missing
+from .._base.labels import EncodedLabels, is_missing, one_each
 from .._base.typing import Array
 from .._base.validation import ByValue, check_integer
 from ._base import Allotment, Design, TrainingSets, n_train_in_half
@@ -185,12 +185,7 @@ def encode_groups(groups: Any, name: str = "groups", n_items: int | None = None)
     if np.ma.is_masked(groups):
         msg = f"{name} holds masked entries; every sample needs a group"
         raise ValueError(msg)
-    if isinstance(groups, (list, tuple)):  # NumPy would turn mixed types into text, and tuples into rows
-        labels = np.empty(len(groups), dtype=object)
-        for i, label in enumerate(groups):
-            labels[i] = label
-    else:
-        labels = np.array(groups)
+    labels = one_each(groups)
     if labels.ndim != 1:
         msg = f"{name} must have shape (n_items,), got shape {labels.shape}"
         raise ValueError(msg)

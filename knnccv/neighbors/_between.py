@@ -142,7 +142,6 @@ class ComparedBetween(Between):
     """
 
     compare: Compare
-    first: ClassVar[int] = 0
 
     @property
     def depth(self) -> int:
@@ -152,15 +151,11 @@ class ComparedBetween(Between):
     @property
     def engines(self) -> Sequence[Engine]:
         """Brute force."""
-        return (BruteForce(self.n_queries + self.n_gallery, self._with_none, self.n_gallery),)
+        return (BruteForce(self.n_queries + self.n_gallery, self._values, self.n_gallery),)
 
-    def _with_none(self, rows: Array) -> Array:
-        """The values of some queries, and infinity at the end."""
-        values, at = np.full((len(rows), self.n_gallery + 1), np.inf), 0
-        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
-            values[at : at + len(run), :-1] = self.block(int(run[0]), int(run[-1]) + 1)
-            at += len(run)
-        return values
+    def _values(self, rows: Array) -> Array:
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
+        return np.concatenate([self.block(int(run[0]), int(run[-1]) + 1) for run in runs])
 
     def block(self, start: int, stop: int) -> Array:
         """Values that order the gallery for some queries."""
@@ -186,8 +181,6 @@ class ListedBetween(Between):
         They find the lists; the last one serves every depth.
     depth : int
         Length of the lists, without the query itself.
-    first : int, default 0
-        The number that the first query has in the engines.
     distance : callable
         Distances from values of the lists.
     """
@@ -195,7 +188,6 @@ class ListedBetween(Between):
     truncated: ClassVar[bool] = True
     engines: Sequence[Engine]
     depth: int
-    first: int = 0
     distance: Callable[[Array], Array] = unchanged
 
     @classmethod
@@ -203,7 +195,7 @@ class ListedBetween(Between):
         """From the queries of a table to its gallery, as far as the nearest of a number."""
         size, engines = table.n_searched, table.engines()
         shape = table.n_items - size, size
-        return cls(*shape, table.description, None, engines, depth, size, table.to_distance)
+        return cls(*shape, table.description, None, engines, depth, table.to_distance)
 
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values of lists."""
@@ -227,7 +219,7 @@ class ListedBetween(Between):
         depth = min(self.depth + (same is not None), self.n_gallery)
         engine = serving(self.engines, depth, prepare=True)
         with one_blas_thread():
-            found = engine.search(self.first + np.arange(start, stop), depth)
+            found = engine.search(np.arange(start, stop), depth)
         items, values = found.items.astype(np.int64), found.values
         lengths, doubtful = found.lengths, found.may_tie_beyond
         if same is not None:

@@ -114,7 +114,7 @@ class ListFormat:
         shape = len(rows), self.max_depth
         items = np.zeros(shape, np.int32)
         if found is None:
-            _pack_items(given, keep, items)
+            _pack_lists(given, None, keep, items, None)
             positions = np.broadcast_to(np.arange(self.max_depth, dtype=np.float64), shape)
             return NeighborLists(items, positions, lengths, np.zeros(len(rows), bool)), 0
         distances, values = as_finite(found, keep, rows), np.full(shape, np.inf)
@@ -434,19 +434,11 @@ def _mark_neighbors(raw, rows, n_items, may_miss, missing, drop_self, keep, leng
 
 
 @jit
-def _pack_items(raw, keep, items):
-    """Fill the lists with the entries to keep, in their order."""
-    for r in range(len(raw)):
-        n = 0
-        for j in range(raw.shape[1]):
-            if keep[r, j]:
-                items[r, n] = raw[r, j]
-                n += 1
-
-
-@jit
 def _pack_lists(raw, found, keep, items, values):
-    """Fill the lists, sorted by (value, index); return the `RISES` and `FALLS` of the given values."""
+    """Fill the lists, sorted by (value, index); return the `RISES` and `FALLS` of the given values.
+
+    Without values, None, the order is kept.
+    """
     trend = 0
     for r in range(len(raw)):
         n = 0
@@ -454,18 +446,19 @@ def _pack_lists(raw, found, keep, items, values):
         for j in range(raw.shape[1]):
             if keep[r, j]:
                 items[r, n] = raw[r, j]
-                values[r, n] = found[r, j]
-                if n > 0:
-                    before = values[r, n - 1]
-                    if values[r, n] > before:
-                        trend |= RISES
-                    elif values[r, n] < before:
-                        trend |= FALLS
-                        sorted_already = False
-                    elif items[r, n] < items[r, n - 1]:
-                        sorted_already = False
+                if found is not None:
+                    values[r, n] = found[r, j]
+                    if n > 0:
+                        before = values[r, n - 1]
+                        if values[r, n] > before:
+                            trend |= RISES
+                        elif values[r, n] < before:
+                            trend |= FALLS
+                            sorted_already = False
+                        elif items[r, n] < items[r, n - 1]:
+                            sorted_already = False
                 n += 1
-        if not sorted_already:
+        if found is not None and not sorted_already:
             by_index = np.argsort(items[r, :n])
             order = by_index[np.argsort(values[r, :n][by_index], kind="mergesort")]
             items[r, :n] = items[r, :n][order]

@@ -375,6 +375,8 @@ class GivenLists(Source):
         self.lists, self.n_items, self.measured, self.description = lists, n_items, measured, description
         self._engine = lists if isinstance(lists, StreamedLists) else StoredLists(lists)
         self.max_depth = self._engine.max_depth
+        if isinstance(lists, StreamedLists):
+            self.parts = lists.reader.parts
 
     def engines(self) -> Sequence[Engine]:
         """The lists themselves at every depth."""
@@ -383,10 +385,6 @@ class GivenLists(Source):
     def checksum(self) -> int:
         """Of the indices in memory, which may be the caller's; distances are copies."""
         return 0 if isinstance(self.lists, StreamedLists) else checksum_of(self.lists.items)
-
-    def parts(self) -> Parts | None:
-        """The chunks of dask arrays."""
-        return self.lists.reader.parts if isinstance(self.lists, StreamedLists) else None
 
     def for_workers(self, *, in_parts: bool) -> Source:
         """The same lists for a worker, which reads the chunk that comes with its task, or all of them."""

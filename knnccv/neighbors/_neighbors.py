@@ -534,7 +534,7 @@ class Neighbors:
 
     def parts(self, executor: Any) -> Parts | None:
         """Given lists in parts that are sent with the tasks to this executor, or None."""
-        return self._source.parts() if is_client(executor) else None
+        return self._source.parts if is_client(executor) else None
 
     def for_workers(self, depth: int, executor: Any = None) -> Neighbors:
         """The same neighbors without what the executor's workers do not need.

@@ -21,10 +21,10 @@ from ._sources import FeatureTable, Source, checksum_of
 
 
 class _Renumbered(Engine):
-    """An engine of a pool and of queries after it, asked for the queries by their own numbers."""
+    """An engine of a pool, whose samples are numbered after the queries."""
 
-    def __init__(self, engine: Engine, first: int, n_queries: int) -> None:
-        self.engine, self.first, self.n_queries = engine, first, n_queries
+    def __init__(self, engine: Engine, n_queries: int) -> None:
+        self.engine, self.n_queries = engine, n_queries
 
     @property
     def max_depth(self) -> int:  # type: ignore[override]
@@ -37,7 +37,7 @@ class _Renumbered(Engine):
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """The lists of some queries."""
-        found = self.engine.search(rows + self.first, depth)
+        found = self.engine.search(rows, depth)
         return replace(found, items=found.items + np.int32(self.n_queries))
 
     def rows_at_once(self) -> int:
@@ -65,8 +65,7 @@ class QuerySource(Source):
 
     def engines(self) -> Sequence[Engine]:
         """The engines of the pool, the fastest first."""
-        first = self.between.first
-        return [_Renumbered(engine, first, self.n_items) for engine in self.between.engines]
+        return [_Renumbered(engine, self.n_items) for engine in self.between.engines]
 
     def to_distance(self, values: Array) -> Array:
         """Distances, from the values that order the samples."""

@@ -17,7 +17,7 @@ import numpy as np
 from .._base.parallel import Parts
 from .._base.typing import Array
 from .._base.validation import check_choice
-from ._engines.brute_force import BruteForce, own_columns
+from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree
 from ._engines.matrix_product import MatrixProduct
@@ -57,6 +57,8 @@ class Source(ABC):
         Whether there are distances; False if only the order is known.
     in_other_groups : bool
         Whether the neighbors of a sample are those of other groups.
+    parts : Parts or None
+        The data in parts that travel with the tasks of a cluster.
     """
 
     n_items: int
@@ -66,6 +68,7 @@ class Source(ABC):
     compares_all: bool = True
     measured: bool = True
     in_other_groups: bool = False
+    parts: Parts | None = None
 
     @abstractmethod
     def engines(self) -> Sequence[Engine]:
@@ -88,10 +91,6 @@ class Source(ABC):
         """A number that changes with the data in memory that the caller may still hold; 0 for a copy."""
         return 0
 
-    def parts(self) -> Parts | None:
-        """The data in parts that travel with the tasks of a cluster, or None."""
-        return None
-
     def for_workers(self, *, in_parts: bool) -> Source:  # noqa: ARG002
         """The source for workers that get those parts, or do not; TypeError if they cannot read it."""
         return self
@@ -105,7 +104,8 @@ class FeatureTable(Source):
     X, metric, metric_params, algorithm
         As in `Neighbors.from_data`.
     n_searched : int, optional
-        Search only the first rows of X, the gallery; the others are queries. Default: all are searched.
+        Search only the first rows of X, the gallery; the others are queries, which have numbers of their
+        own. Default: all are searched.
     """
 
     def __init__(
@@ -145,9 +145,7 @@ class FeatureTable(Source):
         return (brute_force,)
 
     def compare(self, rows: Array) -> Array:
-        """Values that order all samples for some rows, float64 (n_rows, n_items).
-
-        Of a gallery, (n_rows, n_searched + 1), the last column infinite.
+        """Values that order all samples, or the gallery, for some rows, float64 (n_rows, n_items).
 
         Raises
         ------
@@ -155,11 +153,7 @@ class FeatureTable(Source):
             If a distance to another sample is not finite.
         """
         data, n = self.metric.data, self.n_searched
-        if n:
-            values = np.full((len(rows), n + 1), np.inf)
-            values[:, :-1] = self.metric.compare(data[rows], data[:n])
-        else:
-            values = self.metric.compare(data[rows], data)
+        values = self.metric.compare(data[rows + n], data[:n] if n else data)
         check_comparison(values, rows, self.description, n)
         return values
 
@@ -224,12 +218,13 @@ def checksum_of(table: Array) -> int:
 def check_comparison(values: Array, rows: Array, metric: str, n_searched: int = 0) -> None:
     """Raise ValueError if the distance of a row to another sample is not finite."""
     bad = ~np.isfinite(values)
-    bad[np.arange(len(rows)), own_columns(rows, n_searched)] = False
+    if not n_searched:
+        bad[np.arange(len(rows)), rows] = False
     if bad.any():
         r, j = (int(at) for at in np.argwhere(bad)[0])
         pair = f"samples {rows[r]} and {j}"
         if n_searched:
-            pair = f"query {rows[r] - n_searched} and gallery item {j}"
+            pair = f"query {rows[r]} and gallery item {j}"
         msg = f"the distance of {pair} under {metric} is {values[r, j]}; it must be finite"
         raise ValueError(msg)
 

@@ -36,12 +36,13 @@ def _as_integer(pattern):
 def _fill_keys(bits, rows, low, keys):
     """Fill `keys` with integers in the order of the doubles, the bits in `low` replaced by the index.
 
-    The key of the tested sample itself is the largest.
+    The key of the tested sample itself, if it is one of them, is the largest.
     """
     for r in range(len(bits)):
         for j in range(bits.shape[1]):
             keys[r, j] = (_as_integer(bits[r, j]) & ~low) | j
-        keys[r, rows[r]] = LARGEST
+        if rows[r] >= 0:
+            keys[r, rows[r]] = LARGEST
 
 
 @inner
@@ -138,17 +139,17 @@ def _settle_doubts(keys, values, rows, low, items, ranked, doubts, may_tie_beyon
             may_tie_beyond[r] = _sort_runs(keys[r], values[r], rows[r], low, items[r], ranked[r], scratch)
 
 
-def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Array]:
+def nearest_of(values: Array, rows: Array | None, depth: int) -> tuple[Array, Array, Array]:
     """The `depth` nearest other samples of every row.
 
     Parameters
     ----------
     values : float64 ndarray of shape (n_rows, n_items)
         Surrogate values.
-    rows : int64 ndarray of shape (n_rows,)
-        The tested sample of every row; it is left out of its list.
+    rows : int64 ndarray of shape (n_rows,), or None
+        The tested sample of every row, which is left out of its list; None if it is not one of the samples.
     depth : int
-        1 to n_items - 1.
+        1 to the number of the others.
 
     Returns
     -------
@@ -161,6 +162,7 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     n_rows, n_items = values.shape
     low = np.int64((1 << (n_items - 1).bit_length()) - 1)
     keys = np.empty((n_rows, n_items), np.int64)
+    rows = np.full(n_rows, -1) if rows is None else rows
     _fill_keys(values.view(np.int64), rows, low, keys)
     keys.partition(depth - 1, axis=1)
     keys[:, :depth].sort(axis=1)
@@ -173,11 +175,6 @@ def nearest_of(values: Array, rows: Array, depth: int) -> tuple[Array, Array, Ar
     return items, ranked, may_tie_beyond
 
 
-def own_columns(rows: Array, n_searched: int) -> Array:
-    """The column of every sample itself in a comparison; those that are not searched share the last."""
-    return np.full_like(rows, n_searched) if n_searched else rows
-
-
 class BruteForce(Engine):
     """Compares tested samples with all samples.
 
@@ -187,8 +184,8 @@ class BruteForce(Engine):
     compare : callable
         ``compare(rows)`` → values that order all samples for these rows, float64 (n_rows, n_items).
     n_searched : int, optional
-        Search only the first samples, and test others; `compare` then has a last column of infinity after
-        those of the searched samples. Default: all are searched.
+        Search this number of samples, with which `compare` compares, and test others. Default: all are
+        searched.
     """
 
     def __init__(self, n_items: int, compare: Callable[[Array], Array], n_searched: int = 0) -> None:
@@ -199,7 +196,7 @@ class BruteForce(Engine):
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
-        itself = own_columns(rows, self.n_searched)
+        itself = None if self.n_searched else rows
         return NeighborLists.of_full_rows(*nearest_of(self.compare(rows), itself, depth))
 
     def rows_at_once(self) -> int:

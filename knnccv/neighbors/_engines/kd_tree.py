@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit, simd
-from .bounded_heap import offer, sort_row
+from .bounded_heap import place_of_largest, replace_largest, sort_row
 from .engine import Engine, Lazy, NeighborLists
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
@@ -211,6 +211,7 @@ def _search(data, tree, rows, kind, values, items):
     distances = simd.raw_rows(PER_LEAF)
     waiting = np.empty(128, np.int64)  # twice the depth of any tree
     nearest = np.empty(128)
+    last = place_of_largest(values.shape[1])
     values[:] = np.inf
     items[:] = n
     for start in range(0, len(rows), GROUP):
@@ -250,8 +251,9 @@ def _search(data, tree, rows, kind, values, items):
                         if distance <= largest:
                             item = order[at * LEAF + j]
                             row = start + r
-                            if item != rows[row]:
-                                largest = offer(values, items, row, distance, item)
+                            if item != rows[row] and (distance < largest or item < items[row, last]):
+                                replace_largest(values, items, row, distance, item)
+                                largest = values[row, last]
                     limits[r // simd.LANES, r % simd.LANES] = largest
                 if changed:
                     reach = 0.0
@@ -285,14 +287,15 @@ class KDTree(Engine):
     max_depth : int
         Longest lists to serve.
     n_searched : int, optional
-        Search only the first samples of `data`, and test others. Default: all are searched.
+        Search only the first samples of `data`, and test the others, which have numbers of their own.
+        Default: all are searched.
     """
 
     def __init__(self, data: Array, kind: str, max_depth: int, n_searched: int = 0) -> None:
         self.data = data
         self.kind = kind
         self.max_depth = max_depth
-        self._n_others = n_searched or len(data) - 1
+        self._n_searched, self._n_others = n_searched, n_searched or len(data) - 1
         self._tree = Lazy(partial(_build, data[:n_searched] if n_searched else data))
 
     def prepare(self) -> None:
@@ -304,7 +307,7 @@ class KDTree(Engine):
         width = min(depth + 1, self._n_others)  # one more shows a tie
         values = np.empty((len(rows), width))
         items = np.empty((len(rows), width), np.int32)
-        _search(self.data, self._tree(), rows, KINDS.index(self.kind), values, items)
+        _search(self.data, self._tree(), rows + self._n_searched, KINDS.index(self.kind), values, items)
         tied = values[:, depth - 1] == values[:, -1] if width > depth else np.zeros(len(rows), bool)
         return NeighborLists.of_full_rows(
             np.ascontiguousarray(items[:, :depth]), np.ascontiguousarray(values[:, :depth]), tied

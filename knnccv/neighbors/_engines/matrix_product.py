@@ -31,7 +31,7 @@ from ..._base.typing import Array
 from ...kernel import ZERO, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
 from .bounded_heap import offer, place_of_largest, replace_largest, sort_row
-from .brute_force import nearest_of, own_columns
+from .brute_force import nearest_of
 from .engine import Engine, Lazy, NeighborLists
 
 BLOCK = 768  # samples whose products are computed at once; few enough for the processor's cache
@@ -365,8 +365,8 @@ class MatrixProduct(Engine):
         ``remeasure(rows, found)`` → values of the samples ``found[r]`` next to sample ``rows[r]``, the same
         as those of `compare`. Default: squared euclidean distances of `data`.
     n_searched : int, optional
-        Search only the first samples of `data`, and test others; `compare` then has a last column of
-        infinity. Default: all are searched.
+        Search only the first samples of `data`, with which `compare` compares, and test the others, which
+        have numbers of their own. Default: all are searched.
     """
 
     data: Any
@@ -405,8 +405,8 @@ class MatrixProduct(Engine):
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
-        search, n_rows, heaps = self._search(), len(rows), self._heaps
-        places = search.rows[rows]
+        search, n_rows, heaps, at = self._search(), len(rows), self._heaps, rows + self.n_searched
+        places = search.rows[at]
         if heaps is None or not heaps.serves(depth):
             found = proposals(search, places, depth)
         else:
@@ -421,11 +421,11 @@ class MatrixProduct(Engine):
             exact = self.remeasure(rows, found.items)
         else:
             exact = np.empty(found.items.shape)
-            measure(self.data, rows, found.items, exact)
+            measure(self.data, at, found.items, exact)
         settle(found.items, exact, limits, depth, items, ranked, tied, settled)
         left = np.flatnonzero(~settled)
         if len(left):
             again = np.ascontiguousarray(rows[left])
-            itself = own_columns(again, self.n_searched)
+            itself = None if self.n_searched else again
             items[left], ranked[left], tied[left] = nearest_of(self.compare(again), itself, depth)
         return lists

@@ -154,15 +154,12 @@ class MixedDistance(ABC):
         tested = statistics.scaled(*read(self._schema_, X))
         items = np.empty((tested.n_items, depth), np.int32)
         distances = np.empty((tested.n_items, depth))
-        # `nearest_of` leaves a row's own column out. New rows have none: it gets an additional column.
-        n_items = self.n_items_
-        step = max(QUERY_BYTES // (8 * n_items), 1)
+        step = max(QUERY_BYTES // (8 * self.n_items_), 1)
 
         def fill(start: int) -> None:
             rows = np.arange(start, min(start + step, tested.n_items))
-            squares = np.full((len(rows), n_items + 1), np.inf)
-            squares[:, :n_items] = squared_distances(statistics, tested, self._table_, rows)
-            found, values, _ = nearest_of(squares, np.full(len(rows), n_items), depth)
+            squares = squared_distances(statistics, tested, self._table_, rows)
+            found, values, _ = nearest_of(squares, None, depth)
             items[rows], distances[rows] = found, np.sqrt(values)
 
         for_each(fill, range(0, tested.n_items, step), n_jobs)

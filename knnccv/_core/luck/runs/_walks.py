@@ -280,44 +280,6 @@ def list_classes(codes, items, slots, seen, n_seen, votes, n_digits):
 
 
 @inner
-def walk_list(rows, r, plan, room, tested):
-    """Count the votes along a list in the `tested` runs, until each has K; ties are drawn or end the walk.
-
-    Returns the bits of the runs that are not done, the number of classes that are seen, and whether it
-    ended as the order of tied samples matters.
-    """
-    k, codes, total, votes, training = plan.n_nearest, plan.codes, room.total, room.votes, room.training
-    own, items, length, n_digits = rows.targets[r], rows.items[r], rows.lengths[r], len(room.most)
-    n_total = 0
-    while (1 << n_total) < k:
-        n_total += 1
-    for d in range(n_total):
-        store(total, d, all_bits() if (((1 << n_total) - k) >> d) & 1 else no_bits())
-    left, n_seen, i = tested, ZERO, ZERO
-    while i < length and any_bit(left):
-        end, mixed = room.group_end[i], False
-        tied = items[i:end]
-        n_seen = list_classes(codes, tied, room.slots, room.seen, n_seen, votes, n_digits)
-        for j in range(len(tied)):
-            store(training, j, both(trains(plan, own, tied[j]), left))
-            mixed |= codes[tied[j]] != codes[tied[0]]
-        if mixed:
-            crossing = crossing_runs(total, room.most, training, len(tied), n_total, left)
-            if any_bit(crossing):
-                if not plan.draws_ties:
-                    return left, n_seen, True
-                store(training, len(tied), crossing)
-                draw_tied(codes, tied, total, n_total, training, votes, room.slots, room.state)
-                left = but_not(left, crossing)
-        for j in range(len(tied)):
-            active = both(load(training, j), left)
-            add_bits(votes, room.slots[codes[tied[j]]] * n_digits, n_digits, active)
-            left = but_not(left, add_bits(total, ZERO, n_total, active))
-        i = end
-    return left, n_seen, False
-
-
-@inner
 def count_winners(plan, own, decided, room, n_seen, counted, n_levels):
     """Count the `decided` runs in which a class wins, or in which one of the K has the sample's class."""
     votes, wins, slots, n_digits, true = room.votes, room.wins, room.slots, len(room.most), plan.codes[own]
@@ -355,25 +317,53 @@ def count_rows(rows, final, plan, counted, unknown, votes_table, room, left_out)
     `final`, the runs that are not done are counted as unknown, by cell and true class. Or it is left out as
     `TIED`.
     """
-    n_levels = len(unknown) // (plan.n_cells * plan.n_classes)
+    k, codes, n_cells, n_digits = plan.n_nearest, plan.codes, plan.n_cells, len(room.most)
+    n_levels, n_total = len(unknown) // (n_cells * plan.n_classes), 0
+    while (1 << n_total) < k:
+        n_total += 1
+    total, votes, masks, training = room.total, room.votes, room.masks, room.training
+    slots, seen, group_end = room.slots, room.seen, room.group_end
     for r in range(len(rows.targets)):
-        own = rows.targets[r]
+        own, items, length = rows.targets[r], rows.items[r], rows.lengths[r]
         room.state[0] = scramble(np.uint64(plan.seed) ^ scramble(np.uint64(own + 1)))
-        tested = is_tested(plan, own, room.masks)
+        tested = is_tested(plan, own, masks)
         if not any_bit(tested):
             continue
         if rows.average_ties:
-            fill_group_ends(rows.values[r], rows.lengths[r], room.group_end)
-        left, n_seen, is_tied = walk_list(rows, r, plan, room, tested)
-        is_open = any_bit(left) and not is_tied
-        left_out[r] = TIED if is_tied else OPEN if is_open else 0
-        if not is_tied and (final or not is_open):
-            if is_open:
-                count_in_cells(unknown, plan.codes[own], plan.n_cells, n_levels, left, room.masks)
+            fill_group_ends(rows.values[r], length, group_end)
+        for d in range(n_total):
+            store(total, d, all_bits() if (((1 << n_total) - k) >> d) & 1 else no_bits())
+        left, n_seen, i, skipped = tested, ZERO, ZERO, ZERO
+        while i < length and any_bit(left):
+            end, mixed = group_end[i], False
+            n_seen = list_classes(codes, items[i:end], slots, seen, n_seen, votes, n_digits)
+            for j in range(i, end):
+                store(training, j - i, both(trains(plan, own, items[j]), left))
+                mixed |= codes[items[j]] != codes[items[i]]
+            if mixed:
+                crossing = crossing_runs(total, room.most, training, end - i, n_total, left)
+                if any_bit(crossing):
+                    if not plan.draws_ties:
+                        skipped = TIED
+                        break
+                    store(training, end - i, crossing)
+                    draw_tied(codes, items[i:end], total, n_total, training, votes, slots, room.state)
+                    left = but_not(left, crossing)
+            for j in range(i, end):
+                active = both(load(training, j - i), left)
+                add_bits(votes, slots[codes[items[j]]] * n_digits, n_digits, active)
+                left = but_not(left, add_bits(total, ZERO, n_total, active))
+            i = end
+        if skipped == 0 and any_bit(left):
+            skipped = OPEN
+        left_out[r] = skipped
+        if skipped == 0 or (final and skipped == OPEN):
+            if skipped == OPEN:
+                count_in_cells(unknown, codes[own], n_cells, n_levels, left, masks)
             decided = but_not(tested, left)
             if votes_table is None:
                 count_winners(plan, own, decided, room, n_seen, counted, n_levels)
             else:
                 count_votes(plan, own, decided, room, n_seen, votes_table)
         for at in range(n_seen):
-            room.slots[room.seen[at]] = -1
+            slots[seen[at]] = -1

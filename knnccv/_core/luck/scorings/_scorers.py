@@ -233,11 +233,10 @@ def _positive(pos_label: Any, classes: Array, name: str) -> int:
 
 def confusion_form(metric: str, options: dict[str, Any], classes: Array) -> Form | None:
     """The form of a metric of predicted classes, or None."""
-    known = {"accuracy_score": _accuracy, "matthews_corrcoef": _correlation}
-    if metric == "accuracy_score" and not options["normalize"]:
-        return None
-    if metric in known:
-        return known[metric]
+    if metric == "accuracy_score":
+        return _ratio(0.0, 1.0, "micro", None, np.nan) if options["normalize"] else None
+    if metric == "matthews_corrcoef":
+        return _correlation
     if metric == "balanced_accuracy_score":
         mean = _ratio(0.0, 1.0, "macro", None, np.nan)
         return _adjusted(mean) if options["adjusted"] else mean
@@ -261,10 +260,6 @@ def confusion_form(metric: str, options: dict[str, Any], classes: Array) -> Form
             return None
         chosen = [names.index(label) for label in labels]
     return _ratio(*wrong, average, chosen, 0.0 if isinstance(undefined, str) else float(undefined))
-
-
-def _accuracy(tables: Array) -> Array:
-    return _over(_right(tables).sum(axis=1), tables.sum(axis=(1, 2)))
 
 
 def _ratio(x: float, y: float, average: str, chosen: list[int] | None, undefined: float) -> Form:

@@ -20,8 +20,8 @@ import numpy as np
 from ...._base.parallel import ExecutorLike, check_pool
 from ...._base.typing import Array
 from ...._base.validation import as_reals, check_finite, check_integer, check_random_state, rectangular
-from ....kernel import ZERO, Variant, jit
-from ....neighbors import Neighbors, check_features, offer, place_of_largest, ranking, warn_label_leakage
+from ....kernel import Variant, jit
+from ....neighbors import Neighbors, check_features, ranking, warn_label_leakage
 from ...driver import Jobs, validate_problem
 from ...luck.runs import RandomRuns, ScoredRuns, draw_runs, given_runs, item_shares, score_runs
 from ..results import with_test_set
@@ -238,16 +238,22 @@ def count_right(values, trained, tested, n_classes, k, right):
     tied vote goes to the smallest class. O(n_trained) per sample, plus O(k) for each training sample that
     is among the k nearest when it is compared.
     """
-    nearest, lowest = np.empty((1, k), np.int64), np.empty((1, k))
-    votes, last = np.empty(n_classes, np.int64), place_of_largest(k)
+    nearest = np.empty(k, np.int64)
+    votes = np.empty(n_classes, np.int64)
     for r in range(len(tested)):
-        nearest[:], lowest[:] = len(trained), np.inf
+        found = 0
         for i in range(len(trained)):
-            if values[r, i] < lowest[0, last]:
-                offer(lowest, nearest, ZERO, values[r, i], i)
+            if found == k and values[r, i] >= values[r, nearest[k - 1]]:
+                continue
+            at = found if found < k else k - 1
+            while at > 0 and values[r, i] < values[r, nearest[at - 1]]:
+                nearest[at] = nearest[at - 1]
+                at -= 1
+            nearest[at] = i
+            found = min(found + 1, k)
         votes[:] = 0
         for place in range(k):
-            votes[trained[nearest[0, place]]] += 1
+            votes[trained[nearest[place]]] += 1
         best = 0
         for c in range(1, n_classes):
             if votes[c] > votes[best]:
