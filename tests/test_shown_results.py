@@ -7,10 +7,10 @@ import math
 import pickle
 from dataclasses import replace
 from decimal import Decimal
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from report_example import Page
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import (
@@ -95,38 +95,15 @@ def test_dictionaries_have_the_numbers_of_the_attributes():
     assert [one["share"] for one in strict(tuned)["choices"]] == list(tuned.choices.values())
 
 
-class Reader(HTMLParser):
-    """The tags, the attributes and the text of a document; tags that stay open are an error."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.scopes, self.texts = [], set(), set(), []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.open.append(tag)
-        self.tags.add(tag)
-        self.scopes |= set(attributes)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if data.strip():
-            self.texts.append(data)
-
-
 def read(found, **changed):
     """The texts of a result's table in a notebook, with some attributes changed."""
     shown = replace(found, **changed)._repr_html_()
     assert "<script" not in shown
-    seen = Reader(shown)
-    assert seen.tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    assert seen.scopes <= {("scope", "row"), ("scope", "col")}
-    assert ("scope", "row") in seen.scopes
-    return seen.texts
+    page = Page(shown)
+    scopes = {attribute for _, attributes in page.elements for attribute in attributes.items()}
+    assert {tag for tag, _ in page.elements} <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert {("scope", "row")} <= scopes <= {("scope", "row"), ("scope", "col")}
+    return [text for text in page.texts if text.strip()]
 
 
 def test_notebooks_show_the_numbers_of_a_score():

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import plain, problem
-from seeds import over_seeds
+from seeds import FIRST, over_seeds
 from sklearn.metrics import f1_score, get_scorer, make_scorer
-from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
 from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, surface
 from knnccv.datasets import load_wine
-from knnccv.sklearn import expected_score
 
 AXES = {"rank": "rank", "nn": None}
 RULES = [
@@ -112,6 +110,8 @@ def test_cells_of_tied_data_are_complete_cv(variant, options):
     by_cells = {"loss", "vote_ties"} & set(options)
     for d, near in enumerate(tied_data()[: 1 if by_cells else 4]):
         for n_classes in (3,) if by_cells else (1, 2, 3, 5):
+            if not by_cells and (d + n_classes + FIRST) % 2:  # the others are those of tomorrow
+                continue
             rng = np.random.default_rng(n_classes)
             if variant == "regression":
                 y = rng.normal(size=(70, 2)).round(1) + 50
@@ -283,21 +283,6 @@ def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified)
         # no worse than that of plain runs
         assert error < 1.1 * scores.std() / np.sqrt(5000)
         assert error < 0.01
-
-
-@pytest.mark.parametrize(("scoring", "n_classes"), [("f1_macro", 3), ("average_precision", 2)])
-def test_cells_are_those_of_expected_score(scoring, n_classes):
-    X, y = data(n_classes=n_classes)
-    found = surface(X, y, [1, 5], [30, 42], scoring=scoring, n_runs=3000, random_state=2)
-    for row, k in enumerate([1, 5]):
-        for column, size in enumerate([30, 42]):
-            cv = ShuffleSplit(train_size=size, test_size=60 - size)
-            one = expected_score(
-                KNeighborsClassifier(k), X, y, cv=cv, scoring=scoring, n_runs=3000, random_state=2
-            )
-            error = found.std_error[row, column]
-            assert abs(one.score - found.scores[row, column]) < 4 * np.hypot(one.std_error, error)
-            assert 0.8 < one.std_error / error < 1.25
 
 
 def test_accuracy_by_runs_is_the_exact_surface():

@@ -2,6 +2,8 @@
 
 import datetime
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,8 @@ def over_seeds(n: int) -> pytest.MarkDecorator:
     """Run a test with an argument `seeds`: today's first `n`, and among the slow tests the next `n`."""
     more = pytest.param(range(FIRST + n, FIRST + 2 * n), id="more", marks=pytest.mark.slow)
     return pytest.mark.parametrize("seeds", [pytest.param(seeds(n), id="few"), more])
+
+
+def of_today(cases: Sequence[Any], every: int) -> Sequence[Any]:
+    """Every few of the cases, others every day, for a loop within a test: a failure must name its case."""
+    return cases[FIRST % every :: every]

@@ -52,7 +52,8 @@ def test_copies_are_said():
         complete_cv(X[:100], y[:100], n_jobs=1)
 
 
-def test_a_report_says_it_once():
+def test_a_report_says_it_once(monkeypatch):
+    monkeypatch.setattr("knnccv.reporting._effort.MOST_HALVINGS", 20)
     X, y = oversampled(np.random.default_rng(0))
     with pytest.warns(CopiesWarning, match=SAID) as seen:
         page = report(X, y, n_neighbors=1, random_state=0)

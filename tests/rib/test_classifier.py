@@ -1,13 +1,11 @@
 """RIBClassifier as one of scikit-learn's estimators."""
 
 import itertools
-import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -43,21 +41,6 @@ def test_estimator_checks(metric, fitness):
         warnings.filterwarnings("ignore", message="Can't check dok sparse matrix")
         rib = RIBClassifier(metric, fitness=fitness, random_state=0)
         check_estimator(rib, on_skip=None, on_fail="raise")
-
-
-def test_parameters_are_kept_cloned_and_pickled():
-    X, y = frame()
-    for metric in ("hvdm", "heom"):
-        given = {"metric": metric, "nominal": ["color"], "max_k": 7, "w_k": 0.25, "random_state": 3}
-        rib = RIBClassifier(**given)
-        assert {name: rib.get_params()[name] for name in given} == given
-        copy = clone(rib.fit(X, y))
-        assert copy.get_params() == rib.get_params()
-        assert not hasattr(copy, "best_params_")
-        again = pickle.loads(pickle.dumps(rib))
-        assert (again.predict_proba(X) == rib.predict_proba(X)).all()
-        assert (again.kneighbors()[1] == rib.kneighbors()[1]).all()
-        assert again.best_params_ == rib.best_params_
 
 
 def test_model_selection():

@@ -243,33 +243,6 @@ def test_unusual_tables(metric):
         assert case != "two items" or (rib.lcv_, rib.confidence_) == (0, 0)
 
 
-def test_equal_samples():
-    """All distances are 0: all weights are 1, and the first samples are the neighbors of all others."""
-    rows, y = [[1.0, "a"]] * 8, [0, 1, 1, 1, 1, 1, 1, 1]
-    rib = RIBClassifier(nominal=[1], random_state=0).fit(rows, y)
-    distances, items = rib.kneighbors(n_neighbors=3)
-    assert (distances == 0).all()
-    assert items[:4].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    # With one neighbor no sample is correct; with three or more, all are correct except sample 0.
-    assert rib.lcv_ == 7 / 8
-    assert rib.predict([[1.0, "a"]]).tolist() == [1]
-    one = RIBClassifier(nominal=[1], search=None, n_neighbors=1).fit(rows, y)
-    assert one.lcv_ == 0
-    assert one.predict([[1.0, "a"]]).tolist() == [0]
-
-
-def test_rows_of_missing_values_tie_with_all_others():
-    rows, y = [[None, None], [1.0, "a"], [2.0, "b"], [3.0, "b"]], [0, 1, 0, 1]
-    for metric in ("hvdm", "heom"):
-        rib = RIBClassifier(metric, nominal=[1], search=None).fit(rows, y)
-        distances, items = rib.kneighbors(n_neighbors=3)
-        assert items[0].tolist() == [1, 2, 3]
-        assert distances[0] == pytest.approx([2**0.5] * 3)
-        found, items = rib.kneighbors([[None, None]], 4)
-        assert items.tolist() == [[0, 1, 2, 3]]
-        assert found[0] == pytest.approx([2**0.5] * 4)
-
-
 def test_one_column_and_all_others_vote():
     X, y = np.array([[0.0], [1.0], [3.0], [7.0], [8.0]]), ["a", "a", "b", "b", "b"]
     for metric, kernel in itertools.product(("hvdm", "heom", "euclidean"), naive_rib.VOTE_WEIGHTINGS):

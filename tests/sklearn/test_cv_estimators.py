@@ -363,14 +363,7 @@ def test_an_estimator_that_chooses_is_scored_behind_a_scaler():
 
 def test_the_power_is_chosen_as_by_a_grid_search():
     grid = {"n_neighbors": [1, 4, 7], "p": [1, 2, 3.5]}
-    search = ms.GridSearchCV(
-        KNeighborsClassifier(),
-        grid,
-        scoring=ccv_scorer(Subsample(0.8)),
-        cv=WholeData(),
-        error_score="raise",
-    )
-    search.fit(X, Y)
+    search = searched(X, Y, grid, ccv_scorer(Subsample(0.8)))
     found = KNeighborsClassifierCV(**grid, metric="minkowski", cv=Subsample(0.8)).fit(X, Y)
     np.testing.assert_allclose(
         found.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-9

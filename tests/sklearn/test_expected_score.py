@@ -1,7 +1,6 @@
 """`expected_score`: which data, metrics and splits it takes, and how its ways to compute agree."""
 
 import pickle
-import subprocess
 import sys
 
 import numpy as np
@@ -94,25 +93,6 @@ def test_pooled_runs_weigh_folds_by_their_size():
 
 def fading(distances):
     return np.exp2(-distances)
-
-
-METRICS = [
-    *({"p": p} for p in (1, 2, 3, np.inf)),
-    *({"metric": name} for name in ("chebyshev", "cosine", "canberra", "infinity")),
-    {"metric": "minkowski", "metric_params": {"w": np.array([1.0, 5.0, 0.2])}},
-    {"metric": "seuclidean", "metric_params": {"V": np.array([1.0, 5.0, 0.2])}},
-    {"metric": lambda a, b: float(np.abs(a - b).max())},
-]
-
-
-@pytest.mark.slow
-def test_metrics_are_scikit_learns():
-    far = X * [1, 4, 1]
-    found = [exact_score(KNN(3, **options), far, Y, cv=ms.LeaveOneOut()).score for options in METRICS]
-    for options, score in zip(METRICS, found, strict=True):
-        wanted = ms.cross_val_score(KNN(3, **options), far, Y, cv=ms.LeaveOneOut()).mean()
-        assert score == pytest.approx(wanted), options
-    assert len(set(found)) >= 4
 
 
 def test_distances_and_sparse_data():
@@ -225,17 +205,6 @@ def test_without_scikit_learn_the_command_is_named(monkeypatch):
     for ask in (lambda: exact_score(None, [[0.0]], [0]), exact_scorer):
         with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
             ask()
-
-
-@pytest.mark.slow
-def test_the_module_is_lazy_and_does_not_hide_scikit_learn():
-    code = (
-        "import sys, knnccv, knnccv.sklearn as ours\n"
-        "assert 'sklearn' not in sys.modules and knnccv.sklearn is ours\n"
-        "import sklearn\n"
-        "assert sklearn is not ours\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_other_classifiers_after_a_scaler_are_run():

@@ -7,12 +7,10 @@ import pytest
 from bridge import exact_score
 from sklearn import model_selection as ms
 from sklearn.datasets import load_wine
-from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import VALID_METRICS, KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import LeaveOut, Neighbors, complete_cv
-from knnccv.neighbors import ALIASES, NAMES
+from knnccv import LeaveOut, complete_cv
 from knnccv.sklearn import expected_score
 from knnccv.sklearn._estimators import read_rule
 
@@ -87,26 +85,6 @@ def test_every_metric_has_scikit_learns_distances_or_is_not_exact():
     assert "sokalmichener" not in inexact
     assert inexact["correlation"] >= {"constant rows", "empty rows"}
     assert {"signed", "empty integers"} <= inexact["braycurtis"] <= {"signed", "empty integers", "booleans"}
-
-
-def test_metrics_with_scikit_learns_names_are_its_distances():
-    for name in (*NAMES, *ALIASES):
-        for options in PARAMETERS.get(name, [{}]):
-            try:
-                metric = DistanceMetric.get_metric(name, **options)
-            except ValueError:  # of knnccv alone
-                continue
-            if "w" in options:
-                continue
-            for kind, X in DATA.items():
-                X = fitting(name, X).astype(float)
-                if name == "jaccard" and X.all():
-                    continue
-                items, distances = Neighbors.from_data(X, name, metric_params=options).kneighbors(N - 1)
-                wanted = np.take_along_axis(metric.pairwise(X), items, axis=1)
-                np.testing.assert_allclose(
-                    distances, wanted, rtol=1e-9, atol=1e-12, err_msg=f"{name} {kind}"
-                )
 
 
 def test_bray_curtis_of_both_signs_is_scikit_learns_and_differs_from_scipys_with_a_warning():
