@@ -340,8 +340,8 @@ def check_finite(result: Any) -> None:
         raise ValueError(msg)
 
 
-def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms:
-    """What two results must share to be compared."""
+def terms_of(problem: ScoringProblem, result: Scored) -> Terms:
+    """What two results must share to be compared, and how to read them."""
     scale = (
         None if problem.loss is None else np.asarray(problem.loss, dtype=float).tobytes(),
         problem.parameters.get("part"),
@@ -349,13 +349,15 @@ def terms_of(problem: ScoringProblem, weights: Any, error_bound: float) -> Terms
     )
     return Terms(
         problem.targets,
-        weights,
+        result.weights,
         type(problem.design).__name__,
         problem.score.is_loss,
         _rule(problem),
         scale,
-        error_bound if math.isfinite(error_bound) else 0.0,
+        result.error_bound if math.isfinite(result.error_bound) else 0.0,
         _groups(problem, None),
+        target_of(problem),
+        problem.score.range,
     )
 
 

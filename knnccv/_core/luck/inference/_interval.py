@@ -456,6 +456,10 @@ class Terms(NamedTuple):
         Bound of the error of the score.
     groups : int64 ndarray of shape (n_items,), or None
         The group codes of the design, whose groups are the units.
+    target : str
+        What the score estimates, in words.
+    limits : (float, float), or None
+        The smallest and the largest score of one classification.
     """
 
     labels: Array
@@ -466,3 +470,5 @@ class Terms(NamedTuple):
     scale: tuple[Any, ...] = ()
     error_bound: float = 0.0
     groups: Array | None = None
+    target: str = ""
+    limits: tuple[float, float] | None = None

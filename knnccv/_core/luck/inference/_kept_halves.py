@@ -105,13 +105,13 @@ class ScoredHalves(KeptHalves):
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `compare`."""
 
-    @abstractmethod
     def target_in_words(self) -> str:
         """What the score estimates, in words."""
+        return self.inference_terms().target
 
-    @abstractmethod
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
+        return self.inference_terms().limits
 
     def standard_error(
         self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0

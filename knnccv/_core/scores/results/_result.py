@@ -20,7 +20,7 @@ from ...._base.formatting import (
 from ...._base.typing import Array
 from ...driver import Evaluation, Jobs, Scored, ScoringProblem, with_parameters
 from ...driver.influence import Influence, influence
-from ...luck.halves import HalvesRequest, check_finite, check_request, halves_of, target_of, terms_of
+from ...luck.halves import HalvesRequest, check_finite, check_request, halves_of, terms_of
 from ...luck.inference import HalfScores, ScoredHalves, Terms
 from ...luck.runs import RandomSplits
 from ._confusion import check_normalize, expected_confusion, matthews, normalized, share_right
@@ -399,22 +399,12 @@ class CompleteCV(Numeric, ScoredHalves, RandomSplits):
         return halves_of(problem, near, self, request, n_jobs)
 
     @functools.cached_property
-    def _told(self) -> tuple[Terms, str, tuple[float, float] | None]:
-        problem: ScoringProblem = self._reference().problem
-        terms = terms_of(problem, self.weights, self.error_bound)
-        return terms, target_of(problem), problem.score.range
+    def _told(self) -> Terms:
+        return terms_of(self._reference().problem, self)
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
-        return self._told[0]
-
-    def target_in_words(self) -> str:
-        """What the score estimates."""
-        return self._told[1]
-
-    def score_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest score of one classification, or None."""
-        return self._told[2]
+        return self._told
 
     def _part(self, part: str, output: int = 0) -> Scored:
         if "part" not in self.parameters:
