@@ -118,8 +118,8 @@ def test_sets_of_groups_are_drawn_for_samples_with_too_many(seeds, monkeypatch):
             drawn = {"test": test, "n_draws": 60, "random_state": seed, **asked}
             tally.add(complete_cv(X, y, "knn", design, method="sampled", **drawn), exact.score)
             with monkeypatch.context() as patch:
-                patch.setattr("knnccv._core.driver.groups._group_sets.MAX_SETS", 0)
-                patch.setattr("knnccv._core.driver.groups._group_sets.MAX_CASES", 20)
+                patch.setattr("knnccv._core.driver.groups.MAX_SETS", 0)
+                patch.setattr("knnccv._core.driver.groups.MAX_CASES", 20)
                 found = complete_cv(X, y, "knn", design, **drawn)
                 if isinstance(found, SampledCV):
                     tally.add(found, exact.score)

@@ -539,8 +539,8 @@ def test_drawn_sets_of_groups_agree_with_all_of_them(seeds, monkeypatch):
                     patch.setattr(_exact, "MAX_SPLITS", 0)
                     patch.setattr(_runs, "MAX_SPLITS", 0)
                     patch.setattr(_runs, "MAX_RUNS", 0)
-                    patch.setattr("knnccv._core.driver.groups._group_sets.MAX_SETS", 0)
-                    patch.setattr("knnccv._core.driver.groups._group_sets.MAX_CASES", (2, 10**6)[seed % 2])
+                    patch.setattr("knnccv._core.driver.groups.MAX_SETS", 0)
+                    patch.setattr("knnccv._core.driver.groups.MAX_CASES", (2, 10**6)[seed % 2])
                     found = expected_score(
                         rule, X, target, **asked, random_state=seed, n_draws=100, n_runs=400
                     )

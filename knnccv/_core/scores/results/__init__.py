@@ -1,6 +1,6 @@
 """`complete_cv` and its results.
 
-- `_complete_cv` is the public function; `_test_set` reads its argument `test`, as `surface` does.
+- `_complete_cv` is the public function, and reads the argument `test`, as `surface` does.
 - `_scored` computes the score of a problem, and further ones from the same data.
 - `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how
   far the score depends on the order of ties.
@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from ._complete_cv import complete_cv
+from ._complete_cv import complete_cv, with_test_set
 from ._result import CompleteCV, SampledCV, with_each
 from ._scored import is_mean_over_kinds, scored, scorer_of
 from ._table_scores import (
@@ -22,7 +22,6 @@ from ._table_scores import (
     score_tables,
     scored_by_runs,
 )
-from ._test_set import with_test_set
 from ._tie_report import TieReport
 
 __all__ = [

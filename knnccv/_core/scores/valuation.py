@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...._base.formatting import Result, item_frame
-from ...._base.labels import EncodedLabels, encode_labels, encode_together
-from ...._base.parallel import check_wanted, for_each
-from ...._base.typing import Array
-from ...._base.validation import check_choice, check_integer, lowest
-from ....kernel import inner, jit
-from ....neighbors import Neighbors
-from ...driver import TIES, usable_lengths
-from ..results import complete_cv, with_test_set
+from ..._base.formatting import Result, item_frame
+from ..._base.labels import EncodedLabels, encode_labels, encode_together
+from ..._base.parallel import check_wanted, for_each
+from ..._base.typing import Array
+from ..._base.validation import check_choice, check_integer, lowest
+from ...kernel import inner, jit
+from ...neighbors import Neighbors
+from ..driver import TIES, usable_lengths
+from .results import complete_cv, with_test_set
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["ItemValues", "item_values"]
 
 KINDS = ("shapley", "influence")
 FULL_DEPTH = 20_000
