@@ -157,7 +157,7 @@ def test_every_path_and_every_name_on_the_pages_exists():
             assert list(ROOT.glob(re.sub(r"<\w+>", "*", path).rstrip("/"))), path
         files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
         source = "\n".join(path.read_text(encoding="utf-8") for path in files if path != Path(__file__))
-        known = set(re.findall(r"\w+", source)).union(*(path.parts for path in files))
+        known = set(re.findall(r"\w+", source)).union(*(path.with_suffix("").parts for path in files))
         text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
         assert set(re.findall(r"`(\w+)(?:\(\))?`", text)) - words <= known
 
