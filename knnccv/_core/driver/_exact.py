@@ -13,7 +13,7 @@ from ..._base.typing import Array
 from ...kernel import Constraints, Labels, as_python
 from ...neighbors import Neighbors
 from ._problem import ScoringProblem
-from ._rows import score_rows, usable_lengths
+from ._rows import Rows, score_rows, usable_lengths
 from ._summary import Scores
 
 
@@ -60,18 +60,14 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
             constraints = problem.constraints(task)
             tested = ~untested[j, problem.labels.codes[rows]]
             out = np.full(int(tested.sum()), None, dtype=object)
-            score_rows_exactly(
-                kernel,
+            given = Rows(
                 lists.items[tested],
                 lists.values[tested],
                 lengths[tested],
                 as_objects(rows[tested]),
                 average_ties,
-                labels,
-                constraints,
-                out,
-                stop_flag(),
             )
+            score_rows_exactly(kernel, given, labels, constraints, out, stop_flag())
             scores[j, rows[tested]] = [rational(score, problem, (constraints,)) for score in out]
     return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
 

@@ -30,6 +30,7 @@ from ._rows import (
     SCORE_JOINTLY,
     SCORE_ROWS,
     SCORE_ROWS_BY_DISTANCE,
+    Rows,
     score_jointly,
     score_rows,
     score_rows_by_distance,
@@ -55,6 +56,10 @@ class Block(NamedTuple):
     labels: Labels
     average_ties: bool
     distances: Array | None = None
+
+    def as_read(self) -> Rows:
+        """The block as compiled passes read it."""
+        return Rows(self.lists.items, self.lists.values, self.lengths, self.rows, self.average_ties)
 
     def cut(self, at: Array) -> Block:
         """Some rows of the block; the block itself for all."""
@@ -141,19 +146,19 @@ def unserved(scores: Array) -> Array:
 
 def _run(step: Step, block: Block, at: Array, scores: Array, tails: Array) -> None:
     """Score a block, the rows `at`, by one kernel."""
-    kernel, lists = step.compiled(), block.lists
-    rest = block.lengths, block.rows, block.average_ties, block.labels, step.constraints
+    kernel, rows = step.compiled(), block.as_read()
+    given = block.labels, step.constraints
     if step.form == JOINT:
         found, beyond = np.zeros((2, len(at), len(scores)))
-        score_jointly(kernel, lists.items, lists.values, *rest, found, beyond, stop_flag())
+        score_jointly(kernel, rows, *given, found, beyond, stop_flag())
         beyond[unserved(found)] = np.inf  # of the samples that it has left
         scores[:, at], tails[:, at] = found.T, beyond.T
         return
     out = np.zeros(len(at))
     if step.form == BY_DISTANCE:
-        score_rows_by_distance(kernel, lists.items, lists.values, block.distances, *rest, out, stop_flag())
+        score_rows_by_distance(kernel, rows, block.distances, *given, out, stop_flag())
     else:
-        score_rows(kernel, lists.items, lists.values, *rest, out, stop_flag())
+        score_rows(kernel, rows, *given, out, stop_flag())
     scores[0, at] = out
 
 

@@ -56,8 +56,9 @@ def order_of(order, group_end, items, values, length, average_ties):
 
 
 @jit
-def score_rows(kernel, items, values, lengths, targets, average_ties, labels, constraints, out, stop):
+def score_rows(kernel, rows, labels, constraints, out, stop):
     """A_x of every row by the kernel; ends early once ``stop[0]`` is set."""
+    items, values, lengths, targets, average_ties = rows
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
@@ -69,10 +70,9 @@ def score_rows(kernel, items, values, lengths, targets, average_ties, labels, co
 
 
 @jit
-def score_rows_by_distance(
-    kernel, items, values, distances, lengths, targets, average_ties, labels, constraints, out, stop
-):
+def score_rows_by_distance(kernel, rows, distances, labels, constraints, out, stop):
     """A_x of every row by a kernel that sees distances; ends early once ``stop[0]`` is set."""
+    items, values, lengths, targets, average_ties = rows
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
@@ -85,10 +85,9 @@ def score_rows_by_distance(
 
 
 @jit
-def score_jointly(
-    kernel, items, values, lengths, targets, average_ties, labels, constraints, scores, tails, stop
-):
+def score_jointly(kernel, rows, labels, constraints, scores, tails, stop):
     """Scores and tails (n_rows, n_kinds) of the rows; ends early at ``stop[0]``."""
+    items, values, lengths, targets, average_ties = rows
     depth = items.shape[1]
     order = np.empty(depth, labels.classes.dtype)
     group_end = np.arange(1, depth + 1).astype(labels.classes.dtype)
@@ -99,11 +98,10 @@ def score_jointly(
         kernel(near, labels, targets[r], constraints, scores[r], tails[r])
 
 
-_LISTS = (INTEGERS, INTEGERS, types.boolean, LABELS, CONSTRAINTS)
 _STOP = types.Array(types.boolean, 1, "C")
-SCORE_ROWS = types.void(KERNEL, ITEMS, DISTANCES, *_LISTS, SCORES, _STOP)
-SCORE_ROWS_BY_DISTANCE = types.void(DISTANCE_KERNEL, ITEMS, DISTANCES, DISTANCES, *_LISTS, SCORES, _STOP)
-SCORE_JOINTLY = types.void(JOINT_KERNEL, ITEMS, DISTANCES, *_LISTS, DISTANCES, DISTANCES, _STOP)
+SCORE_ROWS = types.void(KERNEL, ROWS, LABELS, CONSTRAINTS, SCORES, _STOP)
+SCORE_ROWS_BY_DISTANCE = types.void(DISTANCE_KERNEL, ROWS, DISTANCES, LABELS, CONSTRAINTS, SCORES, _STOP)
+SCORE_JOINTLY = types.void(JOINT_KERNEL, ROWS, LABELS, CONSTRAINTS, DISTANCES, DISTANCES, _STOP)
 
 
 def usable_lengths(lists: NeighborLists, neighbors: Neighbors, average_ties: bool) -> Array:

@@ -30,7 +30,6 @@ from ....kernel import (
 from ....kernel.sampling import fixed_tail
 from .._part import Block, Part, Step, part_of, steps_of
 from .._problem import ScoringProblem, training_sets_of_pool
-from .._rows import Rows
 from .._scores import Reach, reach_of
 from .._weights import check_labels_of, check_tested, weights_of
 from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
@@ -208,8 +207,7 @@ class Removal:
 
         `owners` (n_items,) are the reduced problems of the samples; the others are those of `Sums`.
         """
-        lists, labels = block.lists, block.labels
-        rows = Rows(lists.items, lists.values, block.lengths, block.rows, block.average_ties)
+        labels, rows = block.labels, block.as_read()
         weights = np.ascontiguousarray(self.weights.T)
         missing = Missing(owners, self.first, weights)
         served |= weights.max(axis=(1, 2))[labels.classes[block.rows]] == 0
