@@ -164,7 +164,7 @@ class Version:
     """
 
     def __init__(self, tier: Tier, signature: Any, finish: Callable[[], object] | None = None) -> None:
-        self.tier, self.finish, self.seconds, self.path = tier, finish, 0.0, None
+        self.tier, self.finish, self.seconds, self.path, self.known = tier, finish, 0.0, None, False
         self.arguments = tuple(normalize_signature(signature)[0])
         with contextlib.suppress(OSError, RuntimeError, AttributeError):  # Numba's own cache has no paths
             path = tier.function._cache.path_of(signature, tier.function.targetctx.codegen())
@@ -173,8 +173,9 @@ class Version:
 
     @property
     def is_compiled(self) -> bool:
-        """Return True if the process has it."""
-        return self.arguments in self.tier.function.overloads
+        """Return True if the process has it, which is for good."""
+        self.known = self.known or self.arguments in self.tier.function.overloads
+        return self.known
 
     def compile(self) -> None:
         """Compile it, or load it from disk."""
@@ -262,8 +263,10 @@ class Tier:
 
 def compile_or_wait(function: Any, signature: Any, finish: Callable[[], object], now: bool = False) -> None:
     """Compile a driver or a kernel by `finish`, unless it is to be interpreted first."""
-    tier = vars(function).setdefault("_compile_for_args", Tier(function))
-    version = _asked.setdefault(function, Version(tier, signature, finish))
+    if function not in _asked:
+        tier = vars(function).setdefault("_compile_for_args", Tier(function))
+        _asked.setdefault(function, Version(tier, signature, finish))
+    version = _asked[function]
     if now or version.left <= 0:
         version.compile()
     _let_drivers_ask()
