@@ -111,42 +111,28 @@ def python(tmp_path_factory, project):
 
 
 @pytest.mark.slow
-def test_an_installed_rule_serves_every_entrance(python):
+def test_an_installed_rule_is_found_by_its_name(python):
+    """The tests that ``new-rule`` writes compare its scores with the enumeration."""
     found = run(
         PROBLEM
         + """
-from knnccv import KFold, StratifiedKFold, monte_carlo_cv
-from knnccv.testing import check_variant
-
 names, imported = knnccv.variant_names(), "knnccv_kth" in sys.modules
+from knnccv import KFold
 from knnccv_kth import Kth
-
-def close(design):
-    exact = complete_cv(X, y, "kth", design)
-    drawn = monte_carlo_cv(X, y, "kth", design, n_runs=400, random_state=1)
-    return abs(exact.score - drawn.score) / drawn.std_error
 
 def refused(**parameters):
     try:
-        complete_cv(X, y, "kth", Subsample(10), **parameters)
+        complete_cv(X, y, "kth", KFold(5), **parameters)
     except (TypeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
 
-def score(near, own, n_neighbors):
-    return int(near[n_neighbors - 1] == own)
-
-one = complete_cv(X, y, "kth", KFold(5), n_neighbors=1)
+scores = [complete_cv(X, y, rule, KFold(5), n_neighbors=1).score for rule in ("kth", Kth, Kth())]
 print(json.dumps({
     "names": names,
     "imported": imported,
     "home": knnccv.get_variant("kth").__class__.__module__,
-    "sigmas": [close(design) for design in (Subsample(40), KFold(7), StratifiedKFold(7))],
-    "as nn": [abs(one.score - complete_cv(X, y, "nn", KFold(5)).score), abs(
-        complete_cv(X, y, "kth", n_neighbors=1).score - complete_cv(X, y, "nn").score
-    )],
-    "same": [complete_cv(X, y, r, KFold(5), n_neighbors=1).score == one.score for r in (Kth, Kth())],
-    "compared": check_variant("kth", score, parameters=[{"n_neighbors": k} for k in (1, 2, 3)], n_cases=12),
-    "refused": [refused(n_neighbors=11), refused(k=3)],
+    "scores": [*scores, complete_cv(X, y, "nn", KFold(5)).score],
+    "refused": [refused(n_neighbors=49), refused(k=3)],
 }))
 """,
         python=python,
@@ -155,12 +141,9 @@ print(json.dumps({
     assert {"kth", "nn", "knn", "rank"} <= set(found["names"])
     assert found["imported"] is False, "a plugin is imported when it is asked for, not before"
     assert found["home"] == "knnccv_kth"
-    assert max(found["sigmas"]) < 4
-    assert max(found["as nn"]) < 1e-14
-    assert found["same"] == [True, True]
-    assert found["compared"] > 1000
+    assert found["scores"] == pytest.approx([found["scores"][0]] * 4, abs=1e-14)
     too_many, unknown = found["refused"]
-    assert too_many.startswith("ValueError: n_neighbors must be between 1 and 10")
+    assert too_many.startswith("ValueError: n_neighbors must be between 1 and 48")
     assert unknown == "TypeError: variant 'kth' has no parameter 'k'; it takes: n_neighbors"
 
 
@@ -314,10 +297,10 @@ def test_the_pages_teach_what_new_rule_writes_and_it_works_when_installed(python
 
 @pytest.mark.slow
 def test_the_example_is_what_the_page_says(python, project, tmp_path):
-    """Its check passes; with an error put into one of the kernels, it does not."""
+    """With an error put into one of the kernels its check, which the project's tests repeat, fails."""
     _, check, register, _, named, *_ = guide_blocks("python")
     module = (project / "knnccv_kth.py").read_text(encoding="utf-8")
-    run("\n".join([check, register, named]), python=python)
+    run("\n".join([register, named]), python=python)
     code = f"try:\n{indent(check, '    ')}\nexcept (AssertionError, ValueError):\n    print('\"found\"')\n"
     for kernel, right in (("fixed", " / (end - start)"), ("stratified", ".sum() / h")):
         wrong = module.replace(right, right.split(" /")[0])
