@@ -20,17 +20,8 @@ from ....kernel import profile_of
 from ....kernel.sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import Jobs, ScoringProblem, Watch, one_of_alike, usable_lengths
-from ._profile import (
-    BRIER,
-    ERROR,
-    MAX_NEIGHBORS,
-    SHARE,
-    Listed,
-    PairSpec,
-    ProfileSpec,
-    pascal_scales,
-    weigh_profile,
-)
+from ._profile import MAX_NEIGHBORS, Listed, ProfileSpec, pascal_scales, weigh_profile
+from ._profile_pairs import BRIER, ERROR, SHARE, PairSpec
 
 CHUNK = 128
 KINDS = {"error": ERROR, "share": SHARE, "brier": BRIER}
