@@ -180,10 +180,10 @@ class ExpectedScore(Numeric, ScoredHalves):
                 "of the split"
             )
         else:
-            msg = (
-                f"{population} a closed form, but this score is {self.explanation}: take a splitter with "
-                "shuffle=True, or knnccv.complete_cv"
-            )
+            instead = "a splitter with shuffle=True, or knnccv.complete_cv"
+            if self.ties:  # splits of whole groups, each of them computed
+                instead = "knnccv.complete_cv with LeaveGroupsOut"
+            msg = f"{population} a closed form, but this score is {self.explanation}: take {instead}"
         raise ValueError(msg)
 
     @property

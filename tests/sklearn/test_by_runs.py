@@ -315,9 +315,11 @@ def test_comparisons():
 def test_scores_without_halves():
     found = exact_score(THREE, X, Y, cv=FIVE_FOLDS)
     sampled = exact_score(THREE, X, Y, cv=FIVE_FOLDS, method="mc", n_runs=2, random_state=0)
+    by_groups = exact_score(THREE, X, Y, cv=GroupKFold(4, shuffle=True), groups=np.arange(len(Y)) % 6)
     for result, text in (
         (sampled, "n_runs=2: take method='exact'"),
         (exact_score(THREE, X, Y, cv=KFold(5)), "take a splitter with shuffle=True"),
+        (by_groups, "computed: take knnccv.complete_cv with LeaveGroupsOut"),
         (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
     ):
         is_copy = result.result is not None
