@@ -34,7 +34,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _named(path):
             yield final
         return
-    scratch = final.with_name(f".{final.name[:100]}.{uuid.uuid4().hex[:8]}.part")
+    # A character may take four of the 255 bytes of a name.
+    scratch = final.with_name(f".{final.name[:50]}.{uuid.uuid4().hex[:8]}.part")
     try:
         scratch.touch(exist_ok=False)
     except OSError as error:

@@ -239,6 +239,9 @@ def test_permissions_links_and_full_disks():
         assert done == (2, "", "knnccv: error: link.csv: No space left on device\n")
         assert {path.name for path in folder.iterdir()} == {"real.csv", "link.csv"}
         assert real.read_text().startswith("item,label")
+        longest = "\u4e2d" * 83 + ".csv"  # 253 bytes of the 255 that names may have
+        assert run(f"{question} {longest}").status == 0
+        assert (folder / longest).read_text().startswith("item,label")
 
 
 @posix
