@@ -99,7 +99,9 @@ def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:
         if "shared" in group:
             last = add_options(parser, shared[group["shared"]], shared, last)
         for name, given in group.get("options", {}).items():
-            how = given | {"help": " ".join(given["help"].split())}
+            words = " ".join(given["help"].split())
+            # argparse asks for the identity of this constant.
+            how = given | {"help": argparse.SUPPRESS if words == argparse.SUPPRESS else words}
             if how.get("action") == "boolean":
                 how["action"] = argparse.BooleanOptionalAction
             if "type" in how:

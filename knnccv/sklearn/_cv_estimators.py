@@ -180,7 +180,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         Of these the best score. Candidates that the halves are too small for are left out.
         """
         try:
-            of_best = self._expected(self.best_estimator_).half_scores(groups=self._units)
+            expected, units = self._expected(self.best_estimator_)
+            of_best = expected.half_scores(groups=units)
         except ValueError as error:
             msg = f"pass choose='best': there is no standard error of the best score, as {error}"
             raise ValueError(msg) from error
@@ -189,9 +190,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         slack = SLACK * np.abs(scores).max()
         by_k = sorted(range(len(grid)), key=lambda at: (grid[at]["n_neighbors"], scores[at]), reverse=True)
         for at in by_k[: by_k.index(best)]:
-            candidate = self._expected(self._estimator(**grid[at]).fit(X, y))
+            candidate, units = self._expected(self._estimator(**grid[at]).fit(X, y))
             try:
-                halves = candidate.half_scores(groups=self._units)
+                halves = candidate.half_scores(groups=units)
             except ValueError:
                 continue
             if scores[best] - scores[at] <= _error_of_difference(of_best, halves) + slack:
@@ -231,24 +232,24 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         found = self.best_estimator_
         return found[-1] if isinstance(found, Pipeline) else found
 
-    def _expected(self, fitted: Any) -> ExpectedScore:
-        """The expected score of the rule of a fitted estimator, on its samples."""
+    def _expected(self, fitted: Any) -> tuple[ExpectedScore, Any]:
+        """The expected score of the rule of a fitted estimator, on its samples.
+
+        And the groups of whose samples halves are drawn: none for splits that leave out groups.
+        """
         last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
         X, y = fitted_samples(last), fitted_targets(last)
         scorer = self._scorer(len(y))
-        return _answer(scorer, request_of(scorer, Prepared(last, X), X, as_target(self, X, y)))
-
-    @property
-    def _units(self) -> Any:
-        """The groups of whose samples halves are drawn; None for a design that has them."""
-        return None if isinstance(self.cv, LeaveGroupsOut) else self._groups
+        request = request_of(scorer, Prepared(last, X), X, as_target(self, X, y))
+        return _answer(scorer, request), None if request.leaves_groups else self._groups
 
     @cached_property
     def best_score_interval_(self) -> tuple[float, float]:
         """The 95 % confidence interval of `best_score_`, computed when it is first asked for."""
         check_is_fitted(self, "best_estimator_")
         try:
-            low, high = self._expected(self.best_estimator_).confidence_interval(groups=self._units)
+            expected, units = self._expected(self.best_estimator_)
+            low, high = expected.confidence_interval(groups=units)
         except ValueError as error:
             warnings.warn(f"best_score_interval_ is nan: {error}", InferenceWarning, stacklevel=2)
             return float("nan"), float("nan")

@@ -125,6 +125,13 @@ class Request:
         law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
         return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
 
+    @property
+    def leaves_groups(self) -> bool:
+        """Whether training sets leave out whole groups; InexactError if there is no closed form."""
+        return isinstance(self.law, GroupLaw) or (
+            isinstance(self.law, FoldLaw) and self.law.design.leaves_groups
+        )
+
     def splits(self) -> Any:
         """The splits of the splitter, with a fixed seed."""
         return reseeded(self.cv, 0).split(np.zeros(len(self.y)), self.y, self.groups)

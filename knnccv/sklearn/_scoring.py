@@ -254,7 +254,7 @@ def named_scorings(
             as_scorer(for_sklearn(scoring, y))(rule.fit(X, y), X, y)
         except (ValueError, AttributeError, TypeError) as error:
             several = f"{name}_macro"
-            remedy = f"take {several!r}" if several in known else f"leave out {name!r}"
+            remedy = f"take {several!r}" if several in known and not regression else f"leave out {name!r}"
             msg = f"{remedy}: the scoring {name!r} does not suit these targets: {error}"
             raise ValueError(msg) from error
         found[shown] = scoring

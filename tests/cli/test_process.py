@@ -52,6 +52,7 @@ def test_every_command_explains_itself():
         done = run(f"{command} --help")
         assert (done.status, done.err) == (0, "")
         assert done.out.startswith("usage: knnccv")
+        assert "SUPPRESS" not in done.out
         bar = "--progress, --no-progress progress bar (default: on a terminal, after"
         assert (bar in " ".join(done.out.split())) == (command not in ("datasets", "new-rule", "")), command
     assert run("--version") == (0, f"knnccv {library.__version__}\n", "")

@@ -308,6 +308,13 @@ def test_groups_are_routed():
         warnings.simplefilter("ignore", InferenceWarning)  # few groups
         low, high = whole.best_score_interval_
         assert low < whole.best_score_ < high
+        cv = ms.GroupKFold(5, shuffle=True)  # of equal groups: a design that leaves out groups
+        many, labels = data(0, 90)
+        asked = {"groups": np.arange(90) // 3}
+        model = KNeighborsClassifierCV([1, 3], cv=cv, choose="one-standard-error")
+        found = model.fit(many, labels, **asked)
+        same = expected_score(found.best_estimator_, many, labels, cv=cv, **asked)
+        assert found.best_score_interval_ == pytest.approx(tuple(same.confidence_interval()))
 
 
 def test_the_tuned_score_repeats_the_choice():
