@@ -148,7 +148,8 @@ def condense(
     of a tested sample x are drawn by the design `cv` from the pool without x: all sets of a candidates are
     equally likely, a being the number that the design gives for a pool of this size. The score of the pool
     is the mean, over all samples, of the expected score over these training sets. It is computed exactly,
-    not sampled. With all samples as pool it is that of `complete_cv` with ``average="item"``.
+    not sampled. With all samples as pool, and training sets of one size, it is that of `complete_cv` with
+    ``average="item"``.
 
     The search removes batches of the least valuable samples. One pass over the neighbor lists gives the
     score of the pool and its scores without each candidate. A batch is accepted if the score of the rest,

@@ -25,7 +25,7 @@ from ._exact import exact_scores
 from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
 from ._part import Block, Part, Step, known_set_part, steps_of, unserved
 from ._problem import ScoringProblem, labels_of_pool, training_sets_of_pool
-from ._rows import DISTANCES, INTEGERS, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
+from ._rows import DISTANCES, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
 from ._scores import BlockScorer, Evaluation, InexactError, block_scorer, float_scores, no_score
 from ._summary import Scored, Scores, kind_weights, summarize_scores
 from ._validation import (
@@ -43,7 +43,6 @@ from ._weights import AVERAGES, by_class, class_shares, weights_of
 __all__ = [
     "AVERAGES",
     "DISTANCES",
-    "INTEGERS",
     "ITEMS",
     "LONG",
     "ROWS",

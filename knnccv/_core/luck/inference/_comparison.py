@@ -84,7 +84,13 @@ class Comparison(Result):
     _results: ClassVar[tuple[Any, Any] | None] = None  # for `misranked`; set by compare
 
     def standard_error(self) -> float:
-        """The standard deviation of the difference over samples of the population: the luck of the data."""
+        """The standard deviation of the difference over samples of the population: the luck of the data.
+
+        Returns
+        -------
+        float
+            In the unit of the scores.
+        """
         return self._standard_error
 
     @property

@@ -25,12 +25,11 @@ from __future__ import annotations
 
 from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._scorers import TableScorer, table_scorer
-from ._vote_laws import VoteLaws, mixed_ties, vote_controls, vote_laws
+from ._vote_laws import mixed_ties, vote_controls, vote_laws
 
 __all__ = [
     "ControlledMean",
     "TableScorer",
-    "VoteLaws",
     "confusion_controls",
     "controlled_mean",
     "mixed_ties",

@@ -12,9 +12,6 @@
 
 from __future__ import annotations
 
-from ._half_surface import HalfSurface as HalfSurface
-from ._half_surface_methods import DifferenceToBest as DifferenceToBest
-from ._half_surface_methods import SurfaceInterval as SurfaceInterval
 from ._surface import loo_curve as loo_curve
 from ._surface import surface as surface
 from ._surface_result import Surface as Surface
