@@ -261,8 +261,9 @@ def test_both_kinds_of_luck_and_a_comparison():
     assert answer["split_std"] == spread.to_dict()
     told = answer["comparison"]
     assert told["with"] == "knn(n_neighbors=9, vote_ties=smallest)"
-    for name in ("difference", "standard_error", "pvalue"):
+    for name in ("difference", "pvalue"):
         assert told[name] == getattr(compared, name)
+    assert told["standard_error"] == compared.standard_error()
     assert (told["interval"]["low"], told["interval"]["high"], told["rope"]) == (low, high, 0.02)
     assert list(told["probability"].values()) == list(likely)
     text = knnccv(question)
