@@ -41,7 +41,7 @@ RANDOM = {"random_state": 0}
 BARS = {
     "retrieval": partial(expected_retrieval, DISTANCES, Y, Y, THREE_SHOTS, jackknife="identity"),
     "retrieval-sampled": partial(sampled_retrieval, DISTANCES, Y, Y, THREE_SHOTS, n_runs=5),
-    "episodes": partial(expected_episodes, X, Y, Episodes(2, 2), jackknife="class", exact=True),
+    "episodes": partial(expected_episodes, X, Y, Episodes(2, 2), jackknife="class"),
     "episodes-votes": partial(expected_episodes, X, Y, Episodes(2, 2), 3),
     "episodes-sampled": partial(
         sampled_episodes, X, Y, Episodes(2, 2), head="prototype", control_variate=True, n_query=3, **RANDOM
