@@ -213,7 +213,7 @@ def control_once(request: Request) -> SplitControl | None:
             return None
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(prepared.estimator, request.X, request.y, transductive=True)
-            asked = replace(request, prepared=prepared, scoring=None)
+            asked = request.asking(prepared=prepared, scoring=None)
             expected = asked.expected
     except (InexactError, ValueError, TypeError):  # such as a step that needs labels
         return None

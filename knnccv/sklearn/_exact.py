@@ -62,7 +62,7 @@ def closed_form(request: Request, _why: str) -> ExpectedScore | None:
     if isinstance(law, tuple):
         return None
     if few_splits(request):
-        request = replace(request, n_draws=0)
+        request = request.asking(n_draws=0)
     measure = _measure(request)
     if measure.kind == "together":  # the nearest sample has all labels or not
         request = replace(request, y=request.together)

@@ -125,6 +125,13 @@ class Request:
         law = law_of(self.cv, self.X, self.y, self.groups, regression=self.regression)
         return replace(law, ties=self.ties) if self.ties and isinstance(law, FoldLaw) else law
 
+    def asking(self, **changes: Any) -> Request:
+        """The request with other fields that the splits do not depend on; their law is kept, if known."""
+        other = replace(self, **changes)
+        if "law" in vars(self):
+            vars(other)["law"] = self.law
+        return other
+
     @property
     def leaves_groups(self) -> bool:
         """Whether training sets leave out whole groups; InexactError if there is no closed form."""
