@@ -1,6 +1,7 @@
 """Who computes does not matter: threads, processes, dask; what travels; Ctrl-C; workers that die."""
 
 import asyncio
+import contextlib
 import os
 import pickle
 import signal
@@ -335,8 +336,8 @@ class TestInThisProcess:
             complete_cv(X, y, "knn", 5, executor=closed)
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@contextlib.contextmanager
+def two_workers():
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
@@ -344,14 +345,17 @@ def cluster():
         yield client
 
 
-@pytest.mark.slow
-def all_workers(cluster):
-    """Wait for both workers; on a busy machine the cluster may have given up starting one again."""
-    try:
-        cluster.wait_for_workers(2, timeout=60)
-    except TimeoutError:
-        cluster.restart(timeout=120)
-        cluster.wait_for_workers(2, timeout=60)
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def own_cluster():
+    """A cluster whose workers may be killed: on a busy machine it may give up starting one again."""
+    with two_workers() as client:
+        yield client
 
 
 @pytest.mark.slow
@@ -401,7 +405,7 @@ class TestCluster:
             surface(held, y, [1, 3], [0.5, 0.8], executor=cluster)
 
     @pytest.mark.parametrize(("where", "n_killed"), [("metric", 2), ("dask", 1), ("dask", 2), ("files", 1)])
-    def test_workers_may_die(self, cluster, where, n_killed, tmp_path, monkeypatch):
+    def test_workers_may_die(self, own_cluster, where, n_killed, tmp_path, monkeypatch):
         """By SIGKILL, half-way: chunks are computed again; if both die, the scattered data are lost."""
         options = {}
         if where == "metric":
@@ -412,10 +416,9 @@ class TestCluster:
             near, (_, y, expected) = in_dask(100) if where == "dask" else in_files(tmp_path), listed()
         for name in ("SECONDS_AWAY", "SECONDS_WITH_PART"):
             monkeypatch.setattr(pool, name, 0.05 if where == "metric" else 0.005)
-        all_workers(cluster)
-        victims = list(cluster.run(os.getpid).values())[:n_killed]
+        victims = list(own_cluster.run(os.getpid).values())[:n_killed]
         n_done = 0
-        kept, scatter, scattered = pool.WorkerPool._results, cluster.scatter, []
+        kept, scatter, scattered = pool.WorkerPool._results, own_cluster.scatter, []
 
         def results(self, task, size, done):
             nonlocal n_done
@@ -425,10 +428,10 @@ class TestCluster:
             return kept(self, task, size, done)
 
         monkeypatch.setattr(
-            cluster, "scatter", lambda *args, **more: scattered.append(1) or scatter(*args, **more)
+            own_cluster, "scatter", lambda *args, **more: scattered.append(1) or scatter(*args, **more)
         )
         monkeypatch.setattr(pool.WorkerPool, "_results", results)
-        assert_same(complete_cv(near, y, "knn", KFold(5), executor=cluster, **options), expected)
+        assert_same(complete_cv(near, y, "knn", KFold(5), executor=own_cluster, **options), expected)
         assert not victims
         assert where != "metric" or len(scattered) >= n_killed
         assert n_done == len(y)
