@@ -1,5 +1,6 @@
 """Source that is interpreted in place of compiling: the same bits, given up in time, counted in all."""
 
+import gc
 import os
 import runpy
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 from seeds import FIRST
 
 from knnccv import KFold, complete_cv
@@ -44,7 +46,7 @@ FAST = (
 def digests(folder, share, *names):
     """A digest of the numbers of every entry point, in a process with this folder of compiled code."""
     given = {**os.environ, "KNNCCV_TIER": "", "PYTHONPATH": PATHS}
-    given |= {"NUMBA_CACHE_DIR": str(folder)} if folder else {}
+    given |= {"NUMBA_CACHE_DIR": str(folder), "NUMBA_OPT": "1"} if folder else {}  # which compiles faster
     command = [sys.executable, "-c", DIGESTS, INVARIANCES, str(share), *names]
     return subprocess.run(command, check=True, capture_output=True, text=True, env=given).stdout
 
@@ -117,6 +119,23 @@ def test_a_folder_that_nobody_can_write_to(tier):
     tier.setattr(numba.config, "CACHE_DIR", os.devnull)
     out = np.zeros(8, np.int64)
     assert add_up()(np.arange(1000), out) == 8
+
+
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_garbage_collector_waits_while_something_compiles(was_on):
+    seen = []
+    listener = event.RecordingListener()
+    listener.on_start = lambda _: seen.append(gc.isenabled())
+    with event.install_listener("numba:compile", listener):
+        (gc.enable if was_on else gc.disable)()
+        try:
+            add_up()(np.arange(10, dtype=np.float32), np.zeros(9, np.float32))
+            assert gc.isenabled() == was_on
+        finally:
+            gc.enable()
+    assert seen
+    assert not any(seen)
 
 
 @jit
