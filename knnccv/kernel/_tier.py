@@ -162,8 +162,8 @@ def _is_small(arguments: tuple[Any, ...]) -> bool:
 def _no_collector() -> Iterator[None]:
     """Let one thread compile, without the garbage collector.
 
-    The compiler makes millions of objects that live long. To look at them again and again takes a quarter of
-    the time.
+    The compiler makes millions of objects that live long. To look at them again and again would take up to
+    a quarter of the time.
     """
     with _lock:
         was_on = gc.isenabled()
