@@ -214,12 +214,24 @@ def noise(_, repeats=10):
     for seed in range(2 * repeats):
         X, y = np.random.default_rng(seed).normal(size=(50, 5000)), np.repeat([0, 1], 25)
         taken, found = cpu(selection.select_features, X, y, n_jobs=1)
-        honest = found.honest(n_runs=2, random_state=seed, n_jobs=1).score
-        scores.append((found.inner_score, honest, taken))
+        scores.append((found.inner_score, honest_score(X, y, 2, seed), taken))
     inner, honest, taken = np.transpose(scores)
     error = honest.std(ddof=1) / math.sqrt(len(scores))
     center = (honest.mean(), error, (honest.mean() - 0.5) / error)
     yield len(scores), inner.mean(), inner.min(), inner.max(), *center, taken.mean()
+
+
+def honest_score(X, y, n_runs, seed):
+    """The score of 5 nearest neighbors by columns that are chosen within every training set."""
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+
+    from knnccv.sklearn import expected_score
+
+    line = make_pipeline(selection.FeatureSelector(n_jobs=1), KNeighborsClassifier(5))
+    splits = StratifiedKFold(5, shuffle=True)
+    return expected_score(line, X, y, cv=splits, n_runs=n_runs, random_state=seed, n_jobs=1).score
 
 
 def columns(names, repeats=10):
@@ -242,7 +254,7 @@ def columns(names, repeats=10):
             chosen = [np.isin(np.arange(X.shape[1]), exact.columns), other.get_support()]
             factors = [np.ones(X.shape[1]), *chosen, weighed.weights]
             reached = [model.fit(train * each, y_train).score(test * each, y_test) for each in factors]
-            honest = exact.honest(n_runs=1, random_state=seed, n_jobs=1).score
+            honest = honest_score(train, y_train, 1, seed)
             sizes = [each.sum() for each in chosen]
             rows.append((*reached, exact.inner_score, honest, *sizes, exact_s, other_s, weigh_s))
         rows = np.array(rows)

@@ -30,10 +30,8 @@ from ._core.scores.curves import Surface as Surface
 from ._core.scores.curves import loo_curve as loo_curve
 from ._core.scores.curves import surface as surface
 from ._core.scores.montecarlo import PermutationTest as PermutationTest
-from ._core.scores.montecarlo import ScreenedCV as ScreenedCV
 from ._core.scores.montecarlo import monte_carlo_cv as monte_carlo_cv
 from ._core.scores.montecarlo import permutation_test as permutation_test
-from ._core.scores.montecarlo import screened_cv as screened_cv
 from ._core.scores.results import CompleteCV as CompleteCV
 from ._core.scores.results import SampledCV as SampledCV
 from ._core.scores.results import TieReport as TieReport

@@ -36,7 +36,7 @@ from knnccv import (
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.neighbors.hvdm import HEOM
 from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
-from knnccv.selection import condense, condensed_cv, search_weights, select_features
+from knnccv.selection import condense, search_weights, select_features
 from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, ccv_scorer, expected_score
 
 N_ITEMS = 61  # a prime: an array of this length has an entry for every sample
@@ -113,10 +113,6 @@ def of_estimator(X, y, **more):
     return expected_score(ESTIMATOR, X, y, cv=model_selection.KFold(4, shuffle=True), **more)
 
 
-def first_columns(X, _):
-    return np.argsort(np.abs(np.asarray(X, float)).sum(axis=0), kind="stable")[:2].tolist()
-
-
 def fitted(X, y, n_jobs):
     found = rib.RIBClassifier(random_state=0, n_w_k=11, n_jobs=n_jobs).fit(X, y)
     return found.predict_proba(X)
@@ -167,11 +163,9 @@ DRAWN = {
     "CompleteCV.half_scores": of_result(lambda found, _: found.half_scores(9)),
     "compare_all": compared,
     "monte_carlo_cv": partial(knnccv.monte_carlo_cv, **RUNS),
-    "screened_cv": partial(knnccv.screened_cv, first_columns, **RUNS),
     "permutation_test": partial(knnccv.permutation_test, n_permutations=9, random_state=0),
     "tuned_score": partial(knnccv.tuned_score, [1, 3, 5], n_runs=20),
     "condense": partial(condense),
-    "condensed_cv": partial(condensed_cv, cv=2, n_runs=1, random_state=0),
     "sampled_episodes": partial(sampled_episodes, Episodes(2, 2), n_episodes=70, n_query=2, random_state=0),
     "sampled_retrieval": retrieval(sampled_retrieval, n_runs=5),
     "Neighbors.kneighbors": lambda X, _, n_jobs: Neighbors.from_data(X).kneighbors(5, n_jobs=n_jobs),
@@ -248,7 +242,6 @@ BLOCKS = {
     "neighbors._engines.brute_force.FAST_BYTES": 1,
     "neighbors._engines.engine.STORED_ROWS": 7,
     "neighbors._engines.brute_force.FEWEST_ROWS": 7,
-    "_core.scores.montecarlo._monte_carlo.BLOCK_BYTES": 8 * 40 * 3,
     "episodes._passes.MOST_ROWS": 7,
     "episodes._passes.FEWEST_ROWS": 3,
     "selection._condense_scores.BLOCK": 7,

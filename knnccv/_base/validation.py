@@ -243,7 +243,6 @@ WRONG_WAY = (
     "see Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10.2, "
     '"The Wrong and Right Way to Do Cross-validation"'
 )
-RIGHT_WAY = "knnccv.screened_cv fits it to each training set separately"
 
 
 def refuse_fitted(name: str, value: Any) -> None:
@@ -253,7 +252,7 @@ def refuse_fitted(name: str, value: Any) -> None:
         msg = (
             f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on "
             f"the split, and a step that uses the labels must not see the tested samples ({WRONG_WAY}): "
-            f"{RIGHT_WAY}"
+            "knnccv.sklearn.expected_score fits a pipeline to each training set separately"
         )
         raise TypeError(msg)
 

@@ -13,7 +13,7 @@ from .._base.parallel import check_pool, for_each
 from .._base.typing import Array
 from .._core.scores.bootstrap import bootstrap_score
 from .._core.scores.curves import loo_curve, surface
-from .._core.scores.montecarlo import monte_carlo_cv, screened_cv
+from .._core.scores.montecarlo import monte_carlo_cv
 from .._core.scores.results import complete_cv
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from ..episodes import Episodes, expected_episodes, sampled_episodes
@@ -92,7 +92,6 @@ def _steps() -> list[Callable[[], object]]:
     return [
         *steps,
         lambda: complete_cv(X, few, "nn", KFold(2), method="sampled", n_draws=2),
-        lambda: screened_cv(X, few, lambda *_: [0], KFold(2), n_runs=1),
         lambda: expected_episodes(TIED, LABELS[2], shots, 1),
         lambda: expected_episodes(TIED, LABELS[2], shots, 2),
         lambda: sampled_episodes(TIED, LABELS[2], shots, n_episodes=2, n_query=1),

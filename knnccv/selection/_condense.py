@@ -39,7 +39,7 @@ class Condensed(Result):
         The prototypes, in the order of the samples.
     score : float
         The inner score, of the prototypes as pool. It is optimistic, because the prototypes were chosen for
-        it on the same samples; `condensed_cv` estimates the score of new samples.
+        it on the same samples; `knnccv.sklearn.expected_score` of `Condense` estimates that of new samples.
     score_of_all : float
         The score of all samples as pool, before anything was removed.
     n_kept : int64 ndarray of shape (n_steps,)
@@ -70,7 +70,10 @@ class Condensed(Result):
         "n_items reduction score score_of_all error_bound variant parameters design ties average "
         "measure is_loss sample_indices n_kept scores removed seconds"
     )
-    _note = "score is an inner score, which is optimistic; condensed_cv estimates that of new samples"
+    _note = (
+        "score is an inner score, which is optimistic; knnccv.sklearn.expected_score of Condense estimates "
+        "that of new samples"
+    )
 
     sample_indices: Array
     score: float
@@ -156,8 +159,8 @@ def condense(
     computed anew, is at most `max_loss` below the highest score so far; otherwise a smaller batch is
     tried. The search ends where no single sample can be removed any more.
 
-    **The score of the result is optimistic**, since the samples were selected for it. `condensed_cv`
-    estimates the score of new samples.
+    **The score of the result is optimistic**, since the samples were selected for it.
+    `knnccv.sklearn.expected_score` of `Condense` estimates the score of new samples.
 
     Parameters
     ----------

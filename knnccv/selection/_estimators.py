@@ -84,8 +84,8 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     """Forward or backward selection of columns by the exact score of nearest neighbors.
 
     An estimator for `select_features`. The score of the selected columns on the fitted samples,
-    `inner_score_`, is **optimistic**: the columns were selected for it. For an honest score call
-    ``selector.result_.honest()``, or cross-validate a pipeline that contains the selector.
+    `inner_score_`, is **optimistic**: the columns were selected for it. For an honest score
+    cross-validate a pipeline that contains the selector, by `knnccv.sklearn.expected_score`.
 
     Parameters
     ----------
@@ -115,14 +115,9 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     inner_score_ : float
         Their exact score on the fitted samples, which is optimistic.
     result_ : FeatureSelection
-        The steps of the search, and `honest`.
+        The steps of the search.
     n_features_in_, feature_names_in_
         The number of columns, and their names if X has any.
-
-    Notes
-    -----
-    As a `select` of `knnccv.screened_cv`, a copy is fitted within every training set; it should have
-    ``n_jobs=1`` there.
 
     Examples
     --------
@@ -136,6 +131,18 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     array([ 6,  9, 12])
     >>> selector.transform(X).shape
     (178, 3)
+
+    The honest score, for which columns are selected in every training set:
+
+    >>> from knnccv.sklearn import expected_score
+    >>> from sklearn.model_selection import KFold
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> line = make_pipeline(StandardScaler(), FeatureSelector(n_features=3), KNeighborsClassifier(5))
+    >>> cv = KFold(5, shuffle=True)
+    >>> found = expected_score(line, wine.X, wine.y, cv=cv, n_runs=2, random_state=0)
+    >>> round(found.score, 2)
+    0.93
     """
 
     _: KW_ONLY
@@ -162,8 +169,8 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     """Weights of columns by the exact score of nearest neighbors: a simple kind of metric learning.
 
     An estimator for `search_weights`. The score of the chosen weights on the fitted samples,
-    `inner_score_`, is **optimistic**: the weights were chosen for it. For an honest score call
-    ``weights.result_.honest()``, or cross-validate a pipeline that contains the estimator.
+    `inner_score_`, is **optimistic**: the weights were chosen for it. For an honest score
+    cross-validate a pipeline that contains the estimator, by `knnccv.sklearn.expected_score`.
 
     Parameters
     ----------
@@ -183,7 +190,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     inner_score_ : float
         The exact score of the weighted columns on the fitted samples, which is optimistic.
     result_ : WeightSearch
-        The changes of the search, and `honest`.
+        The changes of the search.
     n_features_in_, feature_names_in_
         The number of columns, and their names if X has any.
 
@@ -268,7 +275,7 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The prototypes among the fitted samples, ascending.
     result_ : Condensed
         The result of `condense`. Its score is optimistic; ``cross_val_score(Condense(), X, y)`` and
-        `condensed_cv` are honest.
+        `knnccv.sklearn.expected_score` are honest.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_
         The number of features, and their names if the data have any.

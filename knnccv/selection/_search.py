@@ -2,27 +2,130 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._base.formatting import Result
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
 from .._base.validation import as_reals, check_choice, check_integer, check_real
 from ..kernel import Variant
-from ..neighbors import check_features
-from ._honest import FeatureSelection, Reruns, ToColumns, ToWeights, WeightSearch, check_served
 from ._scorer import ColumnScorer, as_table, column_problem
 
 DIRECTIONS = ("forward", "backward")
 EQUAL = 1e-11
 """Scores that differ by less, relative to the largest possible one, count as equal."""
 GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Searched(Result):
+    """The scores of a search for columns or weights, base class of its results."""
+
+    _json = "inner_score measure metric design average n_scored seconds"
+    _note = (
+        "inner_score is OPTIMISTIC, the choice was made for it; knnccv.sklearn.expected_score of a "
+        "pipeline repeats the search in every training set"
+    )
+
+    inner_score: float
+    measure: str
+    metric: str
+    design: str
+    average: Any
+    n_scored: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureSelection(Searched):
+    """Columns that a sequential search chose by the exact score.
+
+    Attributes
+    ----------
+    columns : int64 ndarray of shape (n_chosen,)
+        The chosen columns: in the order in which they were added (forward), or ascending (backward).
+    order : int64 ndarray of shape (n_steps,)
+        The column that every step added or removed.
+    scores : float64 ndarray of shape (n_steps,)
+        The exact inner score after every step.
+    start_score : float or None
+        The score of all columns, from which a backward search starts; None for a forward search.
+    direction : str
+        "forward" or "backward".
+    n_features : int
+        The number of columns of X.
+    inner_score : float
+        The exact score of `columns` on the samples of the search. It is **optimistic**: the columns were
+        chosen for this score. Report `knnccv.sklearn.expected_score` of a pipeline with `FeatureSelector`.
+    measure, metric, design, average
+        The name of the score, and the arguments.
+    n_scored : int
+        The number of sets of columns that were scored.
+    seconds : float
+        Wall time of the search.
+
+    Examples
+    --------
+    >>> from knnccv.selection import select_features
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = select_features(wine.X, wine.y, n_features=2)
+    >>> len(found.columns), found.inner_score > 0.7
+    (2, True)
+    """
+
+    _json = f"direction n_features columns order scores start_score {Searched._json}"
+
+    columns: Array
+    order: Array
+    scores: Array
+    start_score: float | None
+    direction: str
+    n_features: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightSearch(Searched):
+    """Weights of columns that a coordinate search chose by the exact score.
+
+    Attributes
+    ----------
+    weights : float64 ndarray of shape (n_features,)
+        The factor of every column.
+    scores : float64 ndarray of shape (n_changes,)
+        The exact inner score after every change of a weight.
+    start_score : float
+        The exact score with all weights 1.
+    n_cycles : int
+        Passes over all columns, including the last one, which changed nothing.
+    converged : bool
+        Whether the last pass changed nothing; False if `max_cycles` ended the search.
+    inner_score, measure, metric, design, average, n_scored, seconds
+        As in `FeatureSelection`.
+
+    Examples
+    --------
+    >>> from knnccv.selection import search_weights
+    >>> from knnccv.datasets import load_wine
+    >>> wine = load_wine()
+    >>> found = search_weights(wine.X[:, :3], wine.y, max_cycles=1)
+    >>> found.inner_score >= found.start_score
+    True
+    """
+
+    _json = f"weights scores start_score n_cycles converged {Searched._json}"
+
+    weights: Array
+    scores: Array
+    start_score: float
+    n_cycles: int
+    converged: bool
 
 
 def select_features(
@@ -36,8 +139,6 @@ def select_features(
     min_gain: float = 1e-6,
     metric: str = "euclidean",
     average: Any = "pooled",
-    nested: int = 0,
-    random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
     **parameters: Any,
@@ -51,7 +152,8 @@ def select_features(
 
     **The score of the chosen columns is optimistic all the same**, since they were chosen for it. With many
     columns of noise it is near 1 where the truth is chance. The result therefore calls it `inner_score`.
-    Report `honest_score`, which repeats the search within every training set.
+    Report `knnccv.sklearn.expected_score` of a pipeline with `FeatureSelector`, which repeats the search
+    within every training set.
 
     Parameters
     ----------
@@ -74,16 +176,10 @@ def select_features(
         The metrics whose distances are (roots of) sums over the columns. Columns are not scaled.
     average : {"pooled", "item", "class"} or mapping, default "pooled"
         As in `complete_cv`.
-    nested : int, default 0
-        The number of random runs of the honest score; with 0 it is computed on request, by
-        `FeatureSelection.honest`.
-    random_state : int, numpy Generator or None, default 0
-        Seed of the splits of the honest score. The search itself draws no random numbers.
     n_jobs : int, optional
         Threads. Default: all processors that this process may use. The result does not depend on it.
     progress : bool, default False
-        Show a counter of the finished tasks of the search, whose number is not known in advance, and a
-        progress bar of the training sets of the honest score (needs tqdm).
+        Show a counter of the finished tasks (needs tqdm). Their number is not known in advance.
     **parameters
         The variant's parameters, such as ``n_neighbors`` (default 5) and ``loss``.
 
@@ -122,26 +218,19 @@ def select_features(
     array([ 6,  9, 12])
     >>> chosen.scores.round(3)
     array([0.765, 0.925, 0.953])
-    >>> round(chosen.honest(n_runs=2).score, 2)
-    0.93
     """
     started = time.perf_counter()
     check_choice("direction", direction, DIRECTIONS)
     check_pool(n_jobs, None, progress)
     worth = check_worth(min_gain)
-    nested = check_integer("nested", nested, 0)
     table = as_table(X, metric)
     problem = column_problem(y, table.shape[1], variant, cv, average, parameters)
-    if nested:
-        check_served(problem)
     scorer = ColumnScorer(table, problem, metric, n_jobs)
     n_wanted = _number_of(n_features, len(table))
     search = _forward if direction == "forward" else _backward
     with one_bar(progress, known=False):
         columns, order, scores, start = search(scorer, n_wanted, worth)
-    options = {"direction": direction, "n_features": n_features, "min_gain": min_gain, **parameters}
-    again = _again(select_features, variant, cv, metric, average, options)
-    result = FeatureSelection(
+    return FeatureSelection(
         inner_score=float(scores[-1]) if len(scores) else float(start or 0.0),
         measure=problem.measure,
         metric=metric,
@@ -149,8 +238,6 @@ def select_features(
         average=average,
         n_scored=scorer.n_scored,
         seconds=time.perf_counter() - started,
-        nested=None,
-        _runs=Reruns(ToColumns(again), check_features(X).copy(), problem, cv, metric, n_jobs),
         columns=np.array(columns, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
         scores=np.array(scores, dtype=float),
@@ -158,9 +245,6 @@ def select_features(
         direction=direction,
         n_features=len(table),
     )
-    if nested:
-        result.honest(n_runs=nested, random_state=random_state, progress=progress)
-    return result
 
 
 def search_weights(
@@ -174,8 +258,6 @@ def search_weights(
     min_gain: float = 1e-6,
     metric: str = "euclidean",
     average: Any = "pooled",
-    nested: int = 0,
-    random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool = False,
     **parameters: Any,
@@ -188,7 +270,8 @@ def search_weights(
     Nothing is random: the same data give the same weights.
 
     **The score of the chosen weights is optimistic**, since they were chosen for it. The result calls it
-    `inner_score`. Report `honest_score`, which repeats the search within every training set.
+    `inner_score`. Report `knnccv.sklearn.expected_score` of a pipeline with `FeatureWeights`, which repeats
+    the search within every training set.
 
     Parameters
     ----------
@@ -203,7 +286,7 @@ def search_weights(
         The largest number of passes over the columns.
     min_gain : float, default 1e-6
         The smallest gain for which a weight is changed, in units of the score.
-    metric, average, nested, random_state, n_jobs, progress
+    metric, average, n_jobs, progress
         As in `select_features`.
     **parameters
         The variant's parameters, such as ``n_neighbors`` (default 5).
@@ -240,20 +323,15 @@ def search_weights(
     started = time.perf_counter()
     check_pool(n_jobs, None, progress)
     worth = check_worth(min_gain)
-    nested = check_integer("nested", nested, 0)
     max_cycles = check_integer("max_cycles", max_cycles, 1)
     tried = _check_grid(grid)
     table = as_table(X, metric)
     problem = column_problem(y, table.shape[1], variant, cv, average, parameters)
-    if nested:
-        check_served(problem)
     columns = (table[:, None, :] * tried[:, None] + 0.0).reshape(-1, table.shape[1])
     scorer = ColumnScorer(columns, problem, metric, n_jobs)
     with one_bar(progress, known=False):
         places, scores, start, n_cycles, converged = _descend(scorer, tried, len(table), max_cycles, worth)
-    options = {"grid": tried, "max_cycles": max_cycles, "min_gain": worth, **parameters}
-    again = _again(search_weights, variant, cv, metric, average, options)
-    result = WeightSearch(
+    return WeightSearch(
         inner_score=scores[-1] if scores else start,
         measure=problem.measure,
         metric=metric,
@@ -261,25 +339,12 @@ def search_weights(
         average=average,
         n_scored=scorer.n_scored,
         seconds=time.perf_counter() - started,
-        nested=None,
-        _runs=Reruns(ToWeights(again), check_features(X).copy(), problem, cv, metric, n_jobs),
         weights=tried[places],
         scores=np.array(scores, dtype=float),
         start_score=start,
         n_cycles=n_cycles,
         converged=converged,
     )
-    if nested:
-        result.honest(n_runs=nested, random_state=random_state, progress=progress)
-    return result
-
-
-def _again(
-    search: Callable[..., Any], variant: Any, cv: Any, metric: str, average: Any, options: dict[str, Any]
-) -> Callable[..., Any]:
-    """The search with the same arguments for other samples, in one thread."""
-    options = copy.deepcopy(options)  # the caller may change the original
-    return partial(search, variant=variant, cv=cv, metric=metric, average=average, n_jobs=1, **options)
 
 
 Steps = tuple[list[int], list[int], list[float], float | None]

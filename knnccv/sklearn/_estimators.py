@@ -323,7 +323,7 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
         reason = (
             "transductive=True fits steps that use no labels once, to all samples; without it the "
             f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
-            f"the distances would depend on the split ({WRONG_WAY}; knnccv.screened_cv fits in every split)"
+            f"the distances would depend on the split ({WRONG_WAY})"
         )
         return Prepared(estimator, X, reason=reason, steps=(*(step for _, step in steps), last))
     seen = X
@@ -355,8 +355,7 @@ def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first:
     shown = f"the step {name!r} ({type(step).__name__})"
     leak = (
         f"pass method='mc' without transductive, which runs the whole pipeline in every split: {shown} "
-        "uses the labels, and fitted to all samples it would leak them into the score "
-        f"({WRONG_WAY}; knnccv.screened_cv fits in every split without scikit-learn)"
+        f"uses the labels, and fitted to all samples it would leak them into the score ({WRONG_WAY})"
     )
     tags, with_labels = _tags(step), None
     if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):

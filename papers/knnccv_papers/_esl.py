@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import expit, logsumexp
+from sklearn import model_selection as ms
+from sklearn.feature_selection import SelectKBest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
-from knnccv import KFold, StratifiedKFold, complete_cv, monte_carlo_cv, screened_cv, surface
+from knnccv import KFold, complete_cv, monte_carlo_cv, surface
+from knnccv.sklearn import expected_score
 
 from ._paper import Comparison, Line, Paper, panel_of
 from ._picture import BLUE, ORANGE, Picture, beside, new_figure
@@ -50,22 +55,22 @@ def correlations(X: Array, y: Array) -> Array:
     return found
 
 
-def highest(X: Array, y: Array) -> Array:
-    """The columns of the highest correlation with y."""
-    return np.argsort(-correlations(X, y), kind="stable")[:N_KEPT]
+def strengths(X: Array, y: Array) -> Array:
+    """The absolute correlation of every column with y."""
+    return np.abs(correlations(X, y))
 
 
-def strongest(X: Array, y: Array) -> Array:
-    """The columns of the highest absolute correlation with y."""
-    return np.argsort(-np.abs(correlations(X, y)), kind="stable")[:N_KEPT]
+READINGS = {"correlation": correlations, "absolute correlation": strengths}
 
 
-READINGS = {"correlation": highest, "absolute correlation": strongest}
+def strongest(reading: Callable[[Array, Array], Array], X: Array, y: Array) -> Array:
+    """The columns of the highest correlation with y, as it is read."""
+    return np.argsort(-reading(X, y), kind="stable")[:N_KEPT]
 
 
 def simulations(quick: bool, progress: bool = False) -> Comparison:
     """Recompute all numbers; `quick` with fewer simulations and new samples."""
-    found = {name: screening(select, quick, progress) for name, select in READINGS.items()}
+    found = {name: screening(reading, quick, progress) for name, reading in READINGS.items()}
     mixtures = planes(quick, progress)
     first = mixtures[0]
     screened = [screening_lines(name, one) for name, one in found.items()]
@@ -185,9 +190,11 @@ class Screening:
     right_correlations: Array
 
 
-def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bool = False) -> Screening:
-    """Screen noise by `select`, before cross-validation and within every fold."""
+def screening(reading: Callable[[Array, Array], Array], quick: bool, progress: bool = False) -> Screening:
+    """Screen noise by a correlation, before cross-validation and within every fold."""
     n = N_SIMULATIONS[quick]
+    inside = make_pipeline(SelectKBest(reading, k=N_KEPT), KNeighborsClassifier(1))
+    splitters = [split(FOLDS.n_splits, shuffle=True) for split in (ms.KFold, ms.StratifiedKFold)]
     errors = np.empty((4, n))
     found = np.empty((2, n, N_KEPT))
 
@@ -195,19 +202,20 @@ def screening(select: Callable[[Array, Array], Array], quick: bool, progress: bo
         rng = np.random.default_rng([SEED + 1, number])
         X = rng.normal(size=(N_SAMPLES, N_PREDICTORS))
         y = np.repeat([0, 1], N_SAMPLES // 2)
-        kept = X[:, select(X, y)]
+        kept = X[:, strongest(reading, X, y)]
         errors[0, number] = complete_cv(kept, y, "nn", FOLDS, n_jobs=1).score
         one = monte_carlo_cv(kept, y, "nn", FOLDS, n_runs=1, random_state=rng, n_jobs=1)
         errors[1, number] = one.score
-        for way, folds in enumerate((FOLDS, StratifiedKFold(FOLDS.n_splits)), start=2):
-            right = screened_cv(X, y, select, folds, n_runs=N_REPEATS[quick], random_state=rng, n_jobs=1)
-            errors[way, number] = right.score
+        for way, cv in enumerate(splitters, start=2):
+            seed = int(rng.integers(2**63))
+            asked: dict[str, Any] = {"n_runs": N_REPEATS[quick], "random_state": seed, "n_jobs": 1}
+            errors[way, number] = expected_score(inside, X, y, cv=cv, **asked).score
         ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
         while len(np.unique(y[ten])) < 2:  # constant labels have no correlation
             ten = rng.choice(N_SAMPLES, N_HELD_OUT, replace=False)
         rest = np.setdiff1d(np.arange(N_SAMPLES), ten)
         for way, chosen_on in enumerate((np.arange(N_SAMPLES), rest)):
-            columns = select(X[chosen_on], y[chosen_on])
+            columns = strongest(reading, X[chosen_on], y[chosen_on])
             signs = np.sign(correlations(X[np.ix_(chosen_on, columns)], y[chosen_on]))
             found[way, number] = signs * correlations(X[np.ix_(ten, columns)], y[ten])
 

@@ -26,7 +26,6 @@ from knnccv import (
     Subsample,
     complete_cv,
     monte_carlo_cv,
-    screened_cv,
 )
 
 from ._paper import Comparison, Line, Missing, Paper, load, panel_of
@@ -219,21 +218,14 @@ def draw_sets(block: Block, number: int, n_draws: int) -> list[DrawnSet]:
 
 
 def _of_pool(block: Block, X: Array, y: Array, seed: Sequence[int], n_draws: int) -> list[DrawnSet]:
-    design, drawn = Subsample(block.n_drawn), []
-
-    def noted(rows: Array, _: Array) -> list[int]:
-        drawn.append(rows[:, 0].astype(int))
-        return [0]
-
-    # `screened_cv` shows the training sets of its runs. The same seed draws them again below.
-    again: dict[str, Any] = {"n_runs": n_draws, "n_jobs": 1}
-    rngs = [np.random.default_rng(seed) for _ in range(2)]
-    screened_cv(np.arange(len(y))[:, None], y, noted, design, random_state=rngs[0], **again)
-    holdouts = monte_carlo_cv(X, y, block.rule, design, random_state=rngs[1], **again, **block.parameters)
-    return [
-        DrawnSet(X[one], y[one], X, y, float(score))
-        for one, score in zip(drawn, holdouts.scores, strict=True)
-    ]
+    design, rng, found = Subsample(block.n_drawn), np.random.default_rng(seed), []
+    for _ in range(n_draws):
+        rows = rng.permutation(len(y))
+        drawn, rest = np.sort(rows[: block.n_drawn]), rows[block.n_drawn :]
+        asked = {"test": (X[rest], y[rest]), "n_jobs": 1, **block.parameters}
+        holdout = complete_cv(X[drawn], y[drawn], block.rule, design, **asked).score
+        found.append(DrawnSet(X[drawn], y[drawn], X, y, holdout))
+    return found
 
 
 def _ask(block: Block, method: str, drawn: DrawnSet, n_trials: int, rng: Any) -> tuple[Array, float]:

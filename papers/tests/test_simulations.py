@@ -32,17 +32,18 @@ class TestElementsOfStatisticalLearning:
         X, y = rng.normal(size=(20, 300)), rng.integers(0, 2, 20)
         each = [float(np.corrcoef(column, y)[0, 1]) for column in X.T]
         np.testing.assert_allclose(_esl.correlations(X, y), each, rtol=1e-9)
-        assert _esl.highest(X, y).tolist() == sorted(range(300), key=lambda c: -each[c])[:100]
-        assert _esl.strongest(X, y).tolist() == sorted(range(300), key=lambda c: -abs(each[c]))[:100]
+        for reading, size in ((_esl.correlations, float), (_esl.strengths, abs)):
+            most = sorted(range(300), key=lambda c, size=size: -size(each[c]))[:100]
+            assert _esl.strongest(reading, X, y).tolist() == most
         assert np.isnan(_esl.correlations(X, np.ones(20))).all()
 
     def test_a_simulation_by_hand(self, monkeypatch):
         """All but the split of the right way, which is tested elsewhere."""
         monkeypatch.setattr(_esl, "N_SIMULATIONS", {True: 2})
-        found, y = _esl.screening(_esl.strongest, True), np.repeat([0, 1], 25)
+        found, y = _esl.screening(_esl.strengths, True), np.repeat([0, 1], 25)
         for number in range(2):
             X = np.random.default_rng([_esl.SEED + 1, number]).normal(size=(50, 5000))
-            wrong = 1 - complete_cv(X[:, _esl.strongest(X, y)], y, "nn", KFold(5)).score
+            wrong = 1 - complete_cv(X[:, _esl.strongest(_esl.strengths, X, y)], y, "nn", KFold(5)).score
             assert found.wrong[number] == pytest.approx(100 * wrong)
             assert found.one_wrong[number] / 2 == pytest.approx(round(found.one_wrong[number] / 2))
         assert (np.abs(found.wrong_correlations) <= 1).all()

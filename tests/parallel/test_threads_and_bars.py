@@ -22,7 +22,7 @@ from knnccv._base.parallel import bars as showing
 from knnccv._base.parallel import check_wanted, counted, for_each, one_bar, shared_bar
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, _retrieval, expected_retrieval, sampled_retrieval
-from knnccv.selection import condense, condensed_cv, search_weights, select_features
+from knnccv.selection import condense, search_weights, select_features
 from knnccv.sklearn import expected_score
 
 RNG = np.random.default_rng(0)
@@ -46,7 +46,6 @@ BARS = {
     "episodes-sampled": partial(
         sampled_episodes, X, Y, Episodes(2, 2), head="prototype", control_variate=True, n_query=3, **RANDOM
     ),
-    "condensed": partial(condensed_cv, X, Y, cv=2, n_runs=2, **RANDOM),
     "bootstrap": partial(bootstrap_score, X, Y, n_neighbors=3),
     "sklearn": partial(expected_score, ODD, X, Y, cv=SHUFFLED, scoring=["accuracy", "neg_brier_score"]),
     "sklearn-groups": partial(
@@ -73,9 +72,7 @@ def same(a, b):
     """Whether two results have the same bits, up to their times."""
     if is_dataclass(a):
         names = [
-            field.name
-            for field in fields(a)
-            if field.name not in ("seconds", "_runs", "_evaluation", "design")
+            field.name for field in fields(a) if field.name not in ("seconds", "_evaluation", "design")
         ]
         return type(a) is type(b) and all(same(getattr(a, name), getattr(b, name)) for name in names)
     if isinstance(a, np.ndarray):
@@ -118,16 +115,6 @@ def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install \"knnccv\[progress\]\""):
         function(progress=True)
-
-
-@pytest.mark.parametrize("variant", ["nn", "regression"])
-def test_the_honest_score_has_a_bar_of_its_own(variant, shown):
-    options = {"variant": variant, "cv": 2, "nested": 2, **({"n_neighbors": 3} if variant != "nn" else {})}
-    y = Y if variant == "nn" else Y.astype(float)
-    found = select_features(X, y, progress=True, **options)
-    assert same(found.nested, select_features(X, y, **options).nested)
-    assert [bar.unit for bar in shown] == ["step", "training set"]
-    assert shown[1].n == shown[1].total == 4
 
 
 def test_the_bar_goes_to_stderr(capfd):

@@ -8,12 +8,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from naive import expected_over_ties, mean, neighbor_order
-from problems import drawn_folds
 from seeds import over_seeds
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import KFold, LeaveOut, Neighbors, StratifiedSubsample, Subsample, complete_cv
-from knnccv.selection import Condense, condense, condensed_cv
+from knnccv.selection import Condense, condense
 
 
 def pool_sets(design, y, pool, x):
@@ -177,51 +176,6 @@ def test_criteria_that_end_the_search():
     assert costs.is_loss
     assert (np.diff(costs.scores) <= 1e-10).all()
     assert costs.score < costs.score_of_all
-
-
-@pytest.mark.slow
-def test_honest_runs_repeat_the_search_in_every_training_set():
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
-    runs = condensed_cv(X, y, cv=4, n_runs=3, random_state=0, n_jobs=2)
-    assert runs.inner_score > 0.65
-    assert abs(runs.score - 0.5) < 0.12  # the classes do not depend on the columns
-    first = condensed_cv(X, y, cv=4, n_runs=1, random_state=0, n_jobs=1)
-    assert (runs.scores[:1] == first.scores).all()  # the splits are drawn one after the other
-    D = np.abs(X[:, None] - X[None]).sum(axis=-1)
-    options = {"cv": 2, "n_runs": 1, "random_state": 0}
-    given = condensed_cv(D, y, metric="precomputed", **options)
-    assert given.score == condensed_cv(X, y, metric="manhattan", **options).score
-    assert "optimistic" in repr(runs)
-    assert "optimistic" in repr(condense(X, y))
-    assert math.isnan(given.difference_std_error)
-
-
-@pytest.mark.parametrize("ties", ["random", "index"])
-def test_honest_runs_of_one_fold_are_those_by_hand(ties):
-    """Of tied samples the one of the smallest index decides, or each of them alike."""
-    X, y = clusters(100)
-    X = X.round()
-    runs = condensed_cv(X, y, cv=Subsample(0.5), n_runs=2, random_state=5, ties=ties)
-    for run, fold in enumerate(drawn_folds(Subsample(0.5), y, 2, 5)):
-        tested = fold == 0
-        train = np.flatnonzero(~tested)
-        kept = train[condense(X[train], y[train], ties=ties).sample_indices]
-        for rows, scores in ((kept, runs.scores), (train, runs.scores_of_all)):
-            distances = ((X[tested][:, None] - X[rows][None]) ** 2).sum(axis=-1)
-            nearest = distances == distances.min(axis=1, keepdims=True)
-            assert (nearest.sum(axis=1) > 1).any()
-            if ties == "index":
-                nearest &= nearest.cumsum(axis=1) == 1
-            right = (nearest & (y[rows] == y[tested][:, None])).sum(axis=1) / nearest.sum(axis=1)
-            assert scores[run] == pytest.approx(right.mean(), abs=1e-14)
-
-
-def test_errors_of_a_training_set_name_it():
-    X, y = clusters(30)
-    with pytest.raises(ValueError, match="train_size must be between") as caught:
-        condensed_cv(X, y, "nn", KFold(2), inner_cv=Subsample(25), n_runs=1, random_state=0, n_jobs=1)
-    assert caught.value.__notes__ == ["on the 15 training samples of run 0, fold 0"]
 
 
 def test_the_estimator_keeps_rows_and_votes_with_them():

@@ -1,20 +1,24 @@
-"""Searches for columns and weights: greedy searches with enumerated scores, `complete_cv`, honest runs."""
+"""Searches for columns and weights: greedy searches with enumerated scores, `complete_cv`, scikit-learn."""
 
-import pickle
 from fractions import Fraction
 
 import naive
 import numpy as np
 import pytest
-from problems import drawn_folds
 from seeds import over_seeds
+from sklearn.base import clone, is_regressor
 from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import KFold as ShuffledKFold
+from sklearn.model_selection import StratifiedKFold as ShuffledStratifiedKFold
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from knnccv import KFold, LeaveOut, StratifiedKFold, Subsample, complete_cv, screened_cv
+from knnccv import KFold, LeaveOut, StratifiedKFold, Subsample, complete_cv
 from knnccv.selection import Condense, FeatureSelector, FeatureWeights, search_weights, select_features
+from knnccv.sklearn import expected_score
 
 RNG = np.random.default_rng
 Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
@@ -206,66 +210,41 @@ def test_of_equal_scores_the_first_column_is_added_and_the_last_removed():
     assert backward.columns.tolist() == [1]
 
 
-def test_the_honest_score_repeats_the_search_in_every_training_set():
+REAL, ONCE = {"variant": "regression"}, {"n_jobs": 1, "max_cycles": 1}
+PROCEDURES = {
+    "columns": make_pipeline(FeatureSelector(3, n_features=2, n_jobs=1), KNeighborsClassifier(3)),
+    "weights": make_pipeline(FeatureWeights(3, **ONCE), KNeighborsClassifier(3)),
+    "columns of a regression": make_pipeline(FeatureSelector(3, n_jobs=1, **REAL), KNeighborsRegressor(3)),
+    "weights of a regression": make_pipeline(FeatureWeights(3, **ONCE, **REAL), KNeighborsRegressor(3)),
+    "prototypes": make_pipeline(StandardScaler(), Condense(n_jobs=1)),
+}
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES.values(), ids=PROCEDURES)
+def test_expected_score_repeats_the_search_in_every_training_set(procedure):
+    """Of noise the inner score is good, and the honest one that of chance; the runs are scikit-learn's."""
     rng = RNG(3)
-    X, y = rng.normal(size=(30, 60)), np.repeat([0, 1], 15)
-    options = {"n_neighbors": 3, "n_features": 2, "n_jobs": 1}
-    found = select_features(X, y, **options)
-    assert found.honest_score is None
-    runs = found.honest(n_runs=3, random_state=4, n_jobs=1)
-
-    def select(X_train, y_train):
-        return select_features(X_train, y_train, **options).columns
-
-    same = screened_cv(X, y, select, 5, n_neighbors=3, n_runs=3, random_state=4, n_jobs=1)
-    assert runs.scores.tolist() == same.scores.tolist()
-    assert (found.honest_score, found.honest_std_error) == (runs.score, runs.std_error)
-    assert f"honest_score={runs.score:.6g}, " in repr(found)
-    assert found.inner_score > 0.75 > found.honest_score
-    nested = select_features(X, y, nested=3, random_state=4, **options)
-    assert nested.honest_score == found.honest_score
-    again = pickle.loads(pickle.dumps(found))
-    assert again.honest(n_runs=3, random_state=4, n_jobs=2).scores.tolist() == runs.scores.tolist()
-
-
-def test_the_honest_score_of_weights_repeats_the_search():
-    rng = RNG(3)
-    X, y = rng.normal(size=(24, 5)), np.repeat([0, 1], 12)
-    options = {"n_neighbors": 3, "max_cycles": 2, "n_jobs": 1}
-    found = search_weights(X, y, **options)
-    runs = found.honest(n_runs=3, random_state=4, n_jobs=1)
-    estimator = FeatureWeights(**options)
-    same = screened_cv(X, y, estimator, 5, n_neighbors=3, n_runs=3, random_state=4, n_jobs=1)
-    assert runs.scores.tolist() == same.scores.tolist()
-    assert found.inner_score > found.honest_score
-    line = make_pipeline(StandardScaler(), estimator)
-    assert 0 < screened_cv(X, y, line, 3, n_neighbors=3, n_runs=1, random_state=0).score < 1
-    error = search_weights(X, X[:, 2], "regression", **options)
-    plain = search_weights(X, X[:, 2], "regression", nested=2, **options)
-    assert plain.honest_score == error.honest(n_runs=2, random_state=0).score > error.inner_score
-
-
-def test_the_honest_error_of_a_regression_is_that_of_plain_loops():
-    rng = RNG(6)
-    X = rng.normal(size=(23, 5))
-    y = X[:, 1] + 0.3 * rng.normal(size=23)
-    found = select_features(X, y, "regression", 4, n_neighbors=3, n_features=2, n_jobs=1)
-    runs = found.honest(n_runs=2, random_state=7, n_jobs=1)
-    expected = []
-    for fold_of in drawn_folds(KFold(4), np.zeros(23), 2, 7):
-        errors = []
-        for fold in range(4):
-            train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-            columns = select_features(
-                X[train], y[train], "regression", 4, n_neighbors=3, n_features=2, n_jobs=1
-            ).columns
-            gaps = []
-            for x in test:
-                squares = ((X[train][:, columns] - X[x, columns]) ** 2).sum(axis=1)
-                gaps.append(y[train][np.argsort(squares)[:3]].mean() - y[x])
-            errors.append(np.mean(np.square(gaps)))
-        expected.append(np.mean(errors))
-    assert runs.scores == pytest.approx(expected, rel=1e-12)
+    X, y = rng.normal(size=(40, 20)), np.repeat([0, 1], 20)
+    real = is_regressor(procedure)
+    if real:
+        y = rng.normal(size=40)
+    scoring = "neg_mean_squared_error" if real else "accuracy"
+    folds, n_runs = (ShuffledKFold if real else ShuffledStratifiedKFold), 3
+    asked = {"scoring": scoring, "n_runs": n_runs, "random_state": 4}
+    found = expected_score(procedure, X, y, cv=folds(4, shuffle=True), **asked)
+    rng, scores = RNG(4), []
+    for _ in range(n_runs):
+        cv = folds(4, shuffle=True, random_state=int(rng.integers(2**31 - 1)))
+        scores.append(cross_val_score(procedure, X, y, cv=cv, scoring=scoring).mean())
+    assert found.score == pytest.approx(np.mean(scores), rel=1e-12)
+    assert found.std_error >= np.std(scores, ddof=1) / np.sqrt(n_runs)
+    search = clone(procedure).fit(X, y)
+    result = search[1].result_ if isinstance(search[1], Condense) else search[0].result_
+    inner = result.score if isinstance(search[1], Condense) else result.inner_score
+    inner, chance = (-inner, -y.var() * 4 / 3) if real else (inner, 0.5)
+    assert inner > chance + 0.2
+    assert found.score == pytest.approx(chance, rel=0.25)
+    assert "optimistic" in repr(result).lower()
 
 
 def test_the_estimator_selects_what_the_function_does():
@@ -285,8 +264,6 @@ def test_the_estimator_selects_what_the_function_does():
         priced.inner_score_
         == select_features(X, y, n_neighbors=3, n_features=2, loss=costs, n_jobs=1).inner_score
     )
-    line = make_pipeline(StandardScaler(), selector)
-    assert screened_cv(X, y, line, 4, n_neighbors=3, n_runs=1, random_state=0).score > 0.5
 
 
 @pytest.mark.parametrize(

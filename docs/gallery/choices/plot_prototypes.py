@@ -11,9 +11,12 @@ classify as well as all.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv.datasets import load_wine
-from knnccv.selection import condense, condensed_cv
+from knnccv.selection import Condense, condense
+from knnccv.sklearn import expected_score
 
 wine = load_wine()
 X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
@@ -23,10 +26,12 @@ print(
 )
 
 # %%
-# The kept samples were chosen for this score. ``condensed_cv`` condenses every training set by itself:
+# The kept samples were chosen for this score. ``expected_score`` condenses every training set by itself:
 
-runs = condensed_cv(X, wine.y, n_runs=2, random_state=0)
-print(f"honest: {runs.score:.3f} with prototypes, {np.mean(runs.scores_of_all):.3f} with all samples")
+splits = StratifiedKFold(5, shuffle=True)
+honest = expected_score(Condense(), X, wine.y, cv=splits, n_runs=2, random_state=0)
+whole = expected_score(KNeighborsClassifier(1), X, wine.y, cv=splits)
+print(f"honest: {honest.score:.3f} with prototypes, {whole.score:.3f} with all samples")
 
 # %%
 # The wines in their first two principal components, and those that are left:

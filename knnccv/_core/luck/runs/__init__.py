@@ -28,7 +28,6 @@ from ._planes import from_pool as from_pool
 from ._planes import given_runs as given_runs
 from ._planes import pack as pack
 from ._planes import unpack as unpack
-from ._random_runs import RandomRuns as RandomRuns
 from ._random_runs import RandomSplits as RandomSplits
 from ._random_runs import ScoredRuns as ScoredRuns
 from ._random_runs import SplitSpread as SplitSpread

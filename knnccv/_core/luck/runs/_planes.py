@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from ...._base.parallel import for_each, one_blas_thread
 from ...._base.typing import Array
 from ....designs import Allotment
 from ....kernel import inner, jit
@@ -309,21 +307,6 @@ class Runs:
     def all_folds(self) -> Array:
         """The fold that tests every sample in all runs, int32 (n_runs, n_items)."""
         return np.concatenate([self.folds(block) for block in range(self.n_blocks)])
-
-    def for_each_fold(
-        self, work: Callable[[int, int, Array, Array], None], n_jobs: int | None, progress: bool
-    ) -> None:
-        """Call ``work(run, fold, train, test)`` in threads, with the samples of each fold of each run."""
-        fold_of = self.all_folds()
-
-        def one(piece: tuple[int, int]) -> None:
-            run, fold = piece
-            tested = fold_of[run] == fold
-            work(run, fold, np.flatnonzero(~tested), np.flatnonzero(tested))
-
-        pieces = product(range(self.n_runs), range(self.n_folds))
-        with one_blas_thread():  # also for n_jobs=1: sums must not depend on the threads
-            for_each(one, list(pieces), n_jobs, progress, unit="training set")
 
 
 def draw_runs(problem: ScoringProblem, n_runs: int, rng: np.random.Generator) -> Runs:

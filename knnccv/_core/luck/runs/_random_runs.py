@@ -29,37 +29,7 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomRuns(Numeric):
-    """Scores of random runs, with their mean and its standard error.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_runs,)
-        The score of every run.
-    """
-
-    _json = "score std std_error scores"
-
-    scores: Array
-
-    @property
-    def score(self) -> float:
-        """Mean of the runs."""
-        return float(self.scores.mean())
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of one run."""
-        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else float("nan")
-
-    @property
-    def std_error(self) -> float:
-        """Standard deviation of the mean."""
-        return self.std / float(np.sqrt(len(self.scores)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoredRuns(RandomRuns):
+class ScoredRuns(Numeric):
     """Scores of single random runs of a design; `CompleteCV.runs` and `monte_carlo_cv`.
 
     Attributes
@@ -102,12 +72,28 @@ class ScoredRuns(RandomRuns):
     _json = "measure expected score std std_error error_bound scores classes confusions seconds"
     _shown = "measure expected score std std_error error_bound scores"
 
+    scores: Array
     measure: str = "score"
     expected: float | None = None
     error_bound: float = 0.0
     confusions: Array | None = None
     classes: Array | None = None
     seconds: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """Mean of the runs."""
+        return float(self.scores.mean())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one run."""
+        return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else math.nan
+
+    @property
+    def std_error(self) -> float:
+        """Standard deviation of the mean."""
+        return self.std / math.sqrt(len(self.scores))
 
     def quantile(self, q: Any) -> Any:
         """Quantiles of the score of one run.
