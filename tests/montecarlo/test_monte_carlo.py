@@ -114,18 +114,6 @@ def test_short_lists_show_in_the_bound():
     assert abs(few.score - whole.score) <= few.error_bound
 
 
-def test_runs_that_average_ties_do_not_prefer_earlier_rows():
-    """All samples are equal: with "index" the first rows decide, with "random" all rows do."""
-    X, y = np.zeros((20, 1)), np.arange(20) < 5
-    fair = monte_carlo_cv(X, y, "nn", Subsample(10), n_runs=500, random_state=0)
-    share = (5 * 4 + 15 * 14) / (20 * 19)
-    assert abs(fair.score - share) < 5 * fair.std_error
-    index = monte_carlo_cv(X, y, "nn", Subsample(10), ties="index", n_runs=500, random_state=0)
-    assert abs(index.score - share) > 5 * index.std_error
-    backwards = monte_carlo_cv(X, y[::-1], "nn", Subsample(10), ties="index", n_runs=500, random_state=0)
-    assert abs(backwards.score - index.score) > 5 * index.std_error
-
-
 def test_one_run_has_no_spread():
     X, y = data()
     one = monte_carlo_cv(X, y, "nn", 4, n_runs=1, random_state=0)
