@@ -94,7 +94,7 @@ def test_runs_are_unbiased(design):
         assert few.error_bound == 0
 
 
-def test_seeds_and_blocks(monkeypatch):
+def test_seeds_blocks_and_a_single_run(monkeypatch):
     X, y = data(120)
     one = monte_carlo_cv(X, y, "knn", 5, random_state=3)
     assert len(one.scores) == 50
@@ -103,6 +103,9 @@ def test_seeds_and_blocks(monkeypatch):
     monkeypatch.setattr("knnccv.neighbors._engines.brute_force.BLOCK_BYTES", 8 * 120 * 7)
     generator = np.random.default_rng(3)
     np.testing.assert_array_equal(monte_carlo_cv(X, y, "knn", 5, random_state=generator).scores, one.scores)
+    single = monte_carlo_cv(X, y, "nn", 4, n_runs=1, random_state=0)
+    assert float(single) == single.scores[0]
+    assert np.isnan([single.std, single.std_error]).all()
 
 
 def test_short_lists_show_in_the_bound():
@@ -112,14 +115,6 @@ def test_short_lists_show_in_the_bound():
     whole = monte_carlo_cv(X, y, "knn", Subsample(20), n_neighbors=5, random_state=0)
     assert few.error_bound > 0.9
     assert abs(few.score - whole.score) <= few.error_bound
-
-
-def test_one_run_has_no_spread():
-    X, y = data()
-    one = monte_carlo_cv(X, y, "nn", 4, n_runs=1, random_state=0)
-    assert np.isnan(one.std)
-    assert np.isnan(one.std_error)
-    assert float(one) == one.scores[0]
 
 
 # A result holds the scores of the permutations, not which sample's label each sample got.

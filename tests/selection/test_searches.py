@@ -251,12 +251,9 @@ def test_the_estimator_selects_what_the_function_does():
     assert selector.get_support(indices=True).tolist() == sorted(found.columns.tolist())
     assert selector.transform(X).tolist() == X[:, np.sort(found.columns)].tolist()
     assert selector.inner_score_ == found.inner_score
-    costs = [[0, 1], [5, 0]]
-    priced = FeatureSelector(3, n_features=2, loss=costs, n_jobs=1).fit(X, y)
-    assert (
-        priced.inner_score_
-        == select_features(X, y, n_neighbors=3, n_features=2, loss=costs, n_jobs=1).inner_score
-    )
+    options = {"n_features": 2, "loss": [[0, 1], [5, 0]], "n_jobs": 1}
+    priced = FeatureSelector(3, **options).fit(X, y)
+    assert priced.inner_score_ == select_features(X, y, n_neighbors=3, **options).inner_score
 
 
 @pytest.mark.parametrize(
