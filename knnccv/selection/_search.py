@@ -33,13 +33,19 @@ class Searched(Result):
         "pipeline repeats the search in every training set"
     )
 
-    inner_score: float
+    scores: Array
+    start_score: float | None
     measure: str
     metric: str
     design: str
     average: Any
     n_scored: int
     seconds: float
+
+    @property
+    def inner_score(self) -> float:
+        """The exact score of the final choice on the samples of the search, which is optimistic."""
+        return float(self.scores[-1]) if len(self.scores) else float(self.start_score or 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,8 +90,6 @@ class FeatureSelection(Searched):
 
     columns: Array
     order: Array
-    scores: Array
-    start_score: float | None
     direction: str
     n_features: int
 
@@ -122,8 +126,6 @@ class WeightSearch(Searched):
     _json = f"weights scores start_score n_cycles converged {Searched._json}"
 
     weights: Array
-    scores: Array
-    start_score: float
     n_cycles: int
     converged: bool
 
@@ -231,7 +233,8 @@ def select_features(
     with one_bar(progress, known=False):
         columns, order, scores, start = search(scorer, n_wanted, worth)
     return FeatureSelection(
-        inner_score=float(scores[-1]) if len(scores) else float(start or 0.0),
+        scores=np.array(scores, dtype=float),
+        start_score=start,
         measure=problem.measure,
         metric=metric,
         design=repr(problem.design),
@@ -240,8 +243,6 @@ def select_features(
         seconds=time.perf_counter() - started,
         columns=np.array(columns, dtype=np.int64),
         order=np.array(order, dtype=np.int64),
-        scores=np.array(scores, dtype=float),
-        start_score=start,
         direction=direction,
         n_features=len(table),
     )
@@ -332,7 +333,8 @@ def search_weights(
     with one_bar(progress, known=False):
         places, scores, start, n_cycles, converged = _descend(scorer, tried, len(table), max_cycles, worth)
     return WeightSearch(
-        inner_score=scores[-1] if scores else start,
+        scores=np.array(scores, dtype=float),
+        start_score=start,
         measure=problem.measure,
         metric=metric,
         design=repr(problem.design),
@@ -340,8 +342,6 @@ def search_weights(
         n_scored=scorer.n_scored,
         seconds=time.perf_counter() - started,
         weights=tried[places],
-        scores=np.array(scores, dtype=float),
-        start_score=start,
         n_cycles=n_cycles,
         converged=converged,
     )
