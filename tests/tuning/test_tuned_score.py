@@ -302,7 +302,7 @@ def exact_means(X, y, ks, n_folds):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "most"), [(range(25), 0), pytest.param(range(500), 3, marks=pytest.mark.slow)]
+    ("seeds", "most"), [(range(25), 0), pytest.param(range(250), 2, marks=pytest.mark.slow)]
 )
 def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
     """All splits of six to nine samples. Of 600 problems, 2 of 4,800 errors were too small."""
