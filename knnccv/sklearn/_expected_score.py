@@ -92,7 +92,7 @@ def expected_score(
     method: str = "auto",
     n_draws: int = 1000,
     n_runs: int | None = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     transductive: bool = False,
     average: str = "folds",
     tol: float = 1e-12,
@@ -157,7 +157,7 @@ def expected_score(
         Number of random runs, where the score is their mean. Default: 5,000 if votes can be counted, 1,000
         if columns are scaled within the folds or weights differ and for a grid search, 200 if scikit-learn
         has to score predictions, and 20 if it has to fit the estimator.
-    random_state : int, numpy Generator or RandomState, or None
+    random_state : int, numpy Generator or RandomState, or None, default 0
         Seed of the draws and the runs.
     transductive : bool, default False
         Fit copies of the earlier steps of a pipeline once, to all samples, without labels, and with a fixed

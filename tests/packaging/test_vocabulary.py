@@ -67,3 +67,10 @@ def test_every_parameter_is_a_word_of_the_vocabulary():
     assert not [f"{where}: {word}, say {FORMER[word]}" for where, word in words if word in FORMER]
     assert not [(where, word) for where, word in words if word not in ALLOWED.split()]
     assert not set(FORMER) & set(ALLOWED.split())
+
+
+def test_seeds_are_0_unless_another_is_given():
+    found = [(where, inspect.signature(one).parameters.get("random_state")) for where, one in functions()]
+    seeded = {where: given.default for where, given in found if given is not None}
+    assert len(seeded) > 15
+    assert set(seeded.values()) == {0}, seeded

@@ -46,7 +46,7 @@ def monte_carlo_cv(
     cv: Any = 5,
     *,
     n_runs: int = 50,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     ties: str | None = None,
@@ -68,7 +68,7 @@ def monte_carlo_cv(
         (`LeaveGroupsOut`), it is the sum of the scores divided by the mean size.
     n_runs : int, default 50
         Number of random runs.
-    random_state : int, numpy Generator or None
+    random_state : int, numpy Generator or None, default 0
         Seed of the splits.
 
     Returns
