@@ -20,7 +20,7 @@ from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fixed_tail, step_by_thinning
 from knnccv.kernel.voting import has_mixed_group, position_weights, position_weights_at
 
-from ._shared import VoteFields
+from ._shared import VoteFields, score_of
 
 MAX_COUNTED_DEPTH = 1024
 NEGLIGIBLE = 1e-17
@@ -45,7 +45,7 @@ def max_counted_depth(task: Task, k: int) -> int:
 
 @jit
 def counted_votes(order, labels, target, constraints):
-    """As `knn_fixed`: it counts the K-subsets that vote correctly; O(depth * K^3).
+    """As `knn_fixed`: it counts the K-subsets that vote for each class that counts; O(depth * K^3) for each.
 
     Given the position of the (K+1)-th nearest training sample, the K nearest are a uniform K-subset of the
     samples before it, for any size of the training set and any class of that sample. At the end of the list
@@ -56,14 +56,27 @@ def counted_votes(order, labels, target, constraints):
     sample's class without a majority, the number of subsets of the others that do not outvote it. It is a
     product over the other classes. This subtracts, which is safe for exact integers.
     """
-    counted_depth = read_as(VoteFields, constraints.integers).counted_depth
-    if counted_depth < len(order.items) or has_mixed_group(order, labels):
+    fields = read_as(VoteFields, constraints.integers)
+    if fields.counted_depth < len(order.items) or has_mixed_group(order, labels):
         return NOT_SERVED
+    losses = constraints.table
+    if fields.contested_depth > 0:
+        losses = losses[:0]
+    score = constraints.unit * 0
+    for predicted in range(constraints.n_classes):
+        loss = score_of(losses, labels.classes[target], predicted, constraints.unit)
+        if loss != 0:
+            score += loss * _chance_of(predicted, order, labels, constraints, fields.counted_depth)
+    return score
+
+
+@inner
+def _chance_of(own_class, order, labels, constraints, counted_depth):
+    """The probability that this class wins the vote."""
     k = constraints.n_nearest
     n_classes = constraints.n_classes
     packed = constraints.weights
     weights = position_weights_at(packed, len(packed) - 2 * counted_depth, counted_depth)
-    own_class = labels.classes[target]
     own_row, others_row = n_classes, n_classes + 1
     rows = _empty_rows(n_classes, k, labels.classes)
     n_own = 0

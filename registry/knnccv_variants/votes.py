@@ -175,7 +175,8 @@ class KNN(NearestVariant):
     ) -> Link | None:
         """The kernels for counted votes, linear in the weights of the positions, and for two classes."""
         tables = [self.tables(task, **parameters) for task in tasks]
-        if all(each.integers.counted_depth > 0 and not each.integers.contested_depth for each in tables):
+        counted = [each.integers.counted_depth > 0 and not each.integers.contested_depth for each in tables]
+        if all(counted) and parameters["loss"] is None:
             mean = sum(share * each.weights for share, each in zip(shares, tables, strict=True))
             return Link(counted_votes_without_each, replace(tables[0], weights=mean))
         if len(tasks) > 1 or tables[0].integers.table_depth == NO_TABLE:
@@ -203,7 +204,7 @@ class KNN(NearestVariant):
         if task.stratified:
             return Tables(fields, numbers, table=losses)
         plain = smallest and not len(losses)
-        counted_depth = max_counted_depth(task, k) if plain else 0
+        counted_depth = max_counted_depth(task, k) if smallest else 0
         contested = contested_table(task, k) if plain and k > MAX_COUNTED_NEIGHBORS else None
         weights = (*scaled_position_weights(task, k), *counted_weights(task, k, counted_depth))
         if contested is not None:
