@@ -230,6 +230,9 @@ def expected_score(
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
+    if not hasattr(estimator, "fit"):
+        msg = f"estimator must be an estimator of scikit-learn, got {estimator!r}"
+        raise TypeError(msg)
     target = as_target(estimator, X, y)
     if isinstance(cv, Design):
         msg = f"cv is knnccv's own {cv!r}: use knnccv.complete_cv, or a splitter of scikit-learn"

@@ -22,7 +22,7 @@ from .._base.compat import is_sklearns_scorer, scorer_of_splits
 from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver import InexactError
-from ..designs import Design, KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample
+from ..designs import Design, KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, Subsample, encode_groups
 from ._designs import ByClass, Shares, StratifiedShuffle
 from ._estimators import length_of
 
@@ -200,6 +200,7 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         fixed = not regression and all(kind.stratified for kind in cv.training_sets(encode_labels(y)))
         return FoldLaw(cv, "random", balanced=ByClass(repr(cv), cv) if fixed else None)
     kind, n_items = type(cv), len(y)
+    _check_groups(cv, groups, n_items)
     leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
@@ -236,6 +237,15 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         return GroupLaw(codes, parts, every=kind in leaving)
     msg = f"the random splits of {in_words(cv)} have no closed form"
     raise InexactError(msg)
+
+
+def _check_groups(cv: Any, groups: Any, n_items: int) -> None:
+    """Raise ValueError unless there is a group for each sample, where any are given or needed."""
+    if groups is not None:
+        encode_groups(groups, n_items=n_items)
+    elif "Group" in type(cv).__name__ and type(cv).__module__.startswith("sklearn."):
+        msg = f"pass groups, a label for each of the {n_items} samples: {in_words(cv)} needs them"
+        raise ValueError(msg)
 
 
 def is_random(cv: Any) -> bool:

@@ -45,7 +45,7 @@ def max_counted_depth(task: Task, k: int) -> int:
 
 @jit
 def counted_votes(order, labels, target, constraints):
-    """As `knn_fixed`: it counts the K-subsets that vote for each class that counts; O(depth * K^3) for each.
+    """As `knn_fixed`: it counts the K-subsets that vote for a class; O(depth * K^3) for each with a loss.
 
     Given the position of the (K+1)-th nearest training sample, the K nearest are a uniform K-subset of the
     samples before it, for any size of the training set and any class of that sample. At the end of the list

@@ -80,7 +80,7 @@ def check_average(average: Any) -> str | dict[Any, Any]:
     total = sum(map(_exactly, average.values()), Fraction(0))
     if abs(total - 1) > SLACK:
         msg = (
-            f"the shares of average must sum to 1, got {float(total):.10g} for {dict(average)}; "
+            f"the shares of the classes must sum to 1, got {float(total):.10g} for {dict(average)}; "
             "every class needs one"
         )
         raise ValueError(msg)
