@@ -105,6 +105,21 @@ def as_python(function: Kernel, done: dict[int, Kernel] | None = None, **names: 
     return twin
 
 
+class _Flags(np.ndarray):
+    """Truth values that add up as numbers, as in compiled code."""
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return bool(found) if isinstance(found, np.bool_) else found
+
+
+def _as_interpreted(array: Any) -> Any:
+    """An array, or a number of NumPy, as compiled code computes with it; a copy for integers of 32 bits."""
+    if array.dtype == np.int32:
+        return array.astype(np.int64)
+    return array.view(_Flags) if array.dtype == bool and isinstance(array, np.ndarray) else array
+
+
 def _range(*bounds: int) -> range:
     """Python's range, which gives up a call that takes too long."""
     if perf_counter() > _here.until:  # type: ignore[operator]
@@ -258,7 +273,7 @@ class Tier:
 
     def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
         arrays = _arrays_of(arguments)
-        wide = {id(one): one.astype(np.int64) for one in arrays if one.dtype == np.int32}
+        wide = {id(one): _as_interpreted(one) for one in arrays}
         other = wide | {id(one.tier.function): one.tier.source[0] for one in missing}
         written = [(one, one.copy()) for one in arrays if one.flags.writeable]
         started, shares = thread_time(), [one.left for one in missing]
@@ -267,7 +282,7 @@ class Tier:
             with np.errstate(all="ignore", divide="raise"):
                 result = self.source[0](*_each(lambda one: other.get(id(one), one), arguments))
             for one, _ in written:
-                one[...] = wide.get(id(one), one)
+                one[...] = wide[id(one)]
             # Compiled code returns Python's numbers.
             return _each(lambda one: one.item() if isinstance(one, np.generic) else one, result)
         except Exception:
