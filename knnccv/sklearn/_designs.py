@@ -37,7 +37,7 @@ class SplitterDesign(Design):
 
     def draw(self, labels: EncodedLabels, rng: np.random.Generator) -> tuple[Array, Array]:
         """Raise NotImplementedError: the splitter draws."""
-        msg = "scikit-learn draws these splits: expected_score(..., method='mc')"
+        msg = "scikit-learn draws these splits: expected_score(..., method='sampled')"
         raise NotImplementedError(msg)
 
 

@@ -354,7 +354,7 @@ def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first:
     """Return the output of a copy of the step that is fitted to X without labels."""
     shown = f"the step {name!r} ({type(step).__name__})"
     leak = (
-        f"pass method='mc' without transductive, which runs the whole pipeline in every split: {shown} "
+        f"pass method='sampled' without transductive, which runs the whole pipeline in every split: {shown} "
         f"uses the labels, and fitted to all samples it would leak them into the score ({WRONG_WAY})"
     )
     tags, with_labels = _tags(step), None
@@ -374,7 +374,7 @@ def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first:
         msg = (
             f"it is unknown whether {shown} uses the labels, since two fits to the same data differ; the "
             "score is that of a fit without labels. Give it a random_state, or cross-validate the whole "
-            "pipeline: expected_score(..., method='mc')"
+            "pipeline: expected_score(..., method='sampled')"
         )
         warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
     # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.

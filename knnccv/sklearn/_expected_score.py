@@ -28,13 +28,13 @@ from ._runs import corrected_runs, every_split, nested_runs, plain_runs
 from ._scoring import for_sklearn, is_costs, several
 from ._splitters import FromPool
 
-Way = Callable[[Request, str], ExpectedScore | None]
+Attempt = Callable[[Request, str], ExpectedScore | None]
 """From a request, and why the ways before had no score, to the score.
 
 None if the way is not for such requests; InexactError with the reason if it has no score."""
-WAYS: dict[str, tuple[Way, ...]] = {
+WAYS: dict[str, tuple[Attempt, ...]] = {
     "exact": (closed_form, every_split),
-    "mc": (plain_runs,),
+    "sampled": (plain_runs,),
     "auto": (closed_form, every_split, random_runs, nested_runs, corrected_runs),
 }
 """The ways of the methods of `expected_score`, in the order in which they are tried."""
@@ -139,7 +139,7 @@ def expected_score(
         mapping of names to any of these (a list of lists is a matrix of costs).
     groups : array of shape (n_items,), optional
         For the splitters that use them.
-    method : {"auto", "exact", "mc"}, default "auto"
+    method : {"auto", "exact", "sampled"}, default "auto"
         "auto": exact if there is a closed form. If weights, an absolute error or the number of sets of
         groups are what prevents it, the score is estimated from `n_draws` training sets for each such
         sample, drawn for this sample alone. Otherwise it is the mean
@@ -147,8 +147,8 @@ def expected_score(
         control variate: for any scoring that ``make_scorer`` makes, and with `StandardScaler`,
         `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` over
         ``n_neighbors`` or ``metric`` is scored by `knnccv.tuned_score`. All else runs scikit-learn, as
-        "mc"; the exact accuracy of steps that are fitted once serves as control variate.
-        "exact": raise an error if there is no exact score. "mc": run scikit-learn with `n_runs`
+        "sampled"; the exact accuracy of steps that are fitted once serves as control variate.
+        "exact": raise an error if there is no exact score. "sampled": run scikit-learn with `n_runs`
         reseeded copies of the splitter, for any estimator and scoring.
     n_draws : int, default 1000
         Number of training sets that "auto" draws for a sample; `std_error` falls with its square root, or
@@ -287,7 +287,7 @@ def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transducti
     check_bool("transductive", transductive)
 
 
-def first_score(request: Request, ways: Sequence[Way], why: str = "") -> ExpectedScore:
+def first_score(request: Request, ways: Sequence[Attempt], why: str = "") -> ExpectedScore:
     """The score of the first way that has one.
 
     Raises
@@ -309,7 +309,7 @@ def first_score(request: Request, ways: Sequence[Way], why: str = "") -> Expecte
 def _score(request: Request, method: str, which: str = "") -> ExpectedScore:
     """Compute the expected score by the `method`; `which` names the scoring if there are several."""
     try:
-        return first_score(request, WAYS[method], "method='mc' was requested")
+        return first_score(request, WAYS[method], "method='sampled' was requested")
     except InexactError as why_not:
         msg = (
             "pass method='auto', which draws random runs and gives a standard error: "
@@ -520,6 +520,6 @@ def request_of(scorer: ccv_scorer, prepared: Prepared, X: Any, y: Array) -> Requ
     )  # fmt: skip
 
 
-def ways_of(scorer: ccv_scorer) -> tuple[Way, ...]:
+def ways_of(scorer: ccv_scorer) -> tuple[Attempt, ...]:
     """The ways that a scorer takes to its score."""
     return WAYS["exact"] if scorer.method == "exact" else SCORER_WAYS

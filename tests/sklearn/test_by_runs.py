@@ -223,7 +223,7 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
         asked = {"cv": cv, "scoring": scoring, "random_state": 0}
         found = expected_score(make_pipeline(Step(), rule), X, y, n_runs=12, **asked)
         exact = expected_score(rule, X, y, **asked)
-        plain = expected_score(rule, X, y, method="mc", n_runs=12, **asked)
+        plain = expected_score(rule, X, y, method="sampled", n_runs=12, **asked)
         assert (found.n_runs, found.is_exact) == (12, False)
         if rule.weights == "uniform":
             assert found.score == pytest.approx(exact.score, rel=1e-12)
@@ -240,7 +240,7 @@ def test_the_corrected_error_of_runs_of_scikit_learn_is_honest():
     scores = np.array([each.score for each in answers])
     stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
     assert 0.7 < stated / scores.std(ddof=1) < 2.5
-    plain = expected_score(n_runs=75, method="mc", random_state=99, **asked)
+    plain = expected_score(n_runs=75, method="sampled", random_state=99, **asked)
     error = np.hypot(scores.std(ddof=1) / np.sqrt(20), plain.std_error)
     assert abs(scores.mean() - plain.score) < 4 * error
 
@@ -314,7 +314,7 @@ def test_comparisons():
 
 def test_scores_without_halves():
     found = exact_score(THREE, X, Y, cv=FIVE_FOLDS)
-    sampled = exact_score(THREE, X, Y, cv=FIVE_FOLDS, method="mc", n_runs=2, random_state=0)
+    sampled = exact_score(THREE, X, Y, cv=FIVE_FOLDS, method="sampled", n_runs=2, random_state=0)
     by_groups = exact_score(THREE, X, Y, cv=GroupKFold(4, shuffle=True), groups=np.arange(len(Y)) % 6)
     for result, text in (
         (sampled, "n_runs=2: take method='exact'"),

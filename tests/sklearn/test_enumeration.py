@@ -272,7 +272,7 @@ def test_the_error_of_few_runs_of_scikit_learn_is_that_of_a_mean():
         seen.append(estimator.score(X, y))
         return seen[-1]
 
-    asked = {"cv": ms.ShuffleSplit(1, test_size=10), "scoring": scoring, "method": "mc"}
+    asked = {"cv": ms.ShuffleSplit(1, test_size=10), "scoring": scoring, "method": "sampled"}
     found = expected_score(KNN(1), X, y, n_runs=4, n_jobs=1, **asked)
     assert found.std_error == controlled_mean(seen).std_error > np.std(seen, ddof=1) / np.sqrt(4)
 
@@ -416,7 +416,7 @@ def test_scorings_are_those_of_scikit_learn_on_all_splits(counts, seeds):
                 rule = RULES[0]
             sides = [y[list(side)] for _, some in outcomes for split in some for side in split]
             full = min(len(set(side)) for side in sides) == len(counts)
-            method = ["exact", "auto", "mc" if isinstance(cv, EVERY) else "exact"][(seed + number) % 3]
+            method = ["exact", "auto", "sampled" if isinstance(cv, EVERY) else "exact"][(seed + number) % 3]
             scorings = [
                 exact_scorings(cv, rule, len(counts), full, pooled)[(seed + number) % 3 :: 3]
                 for pooled in (False, True)
@@ -620,7 +620,7 @@ ESTIMATES = {
     "scaled": (make_pipeline(StandardScaler(), KNN(3)), STRATA, ["accuracy", "f1"], {}),
     "fitted": (make_pipeline(PCA(1), KNN(3)), STRATA, ["accuracy"], {"n_runs": 30}),
     "tuned": (ms.GridSearchCV(KNN(), {"n_neighbors": [1, 2]}, cv=ms.KFold(2)), FOLDS, ["accuracy"], {}),
-    "by scikit-learn": (KNN(1), PART, ["accuracy"], {"method": "mc", "n_runs": 40}),
+    "by scikit-learn": (KNN(1), PART, ["accuracy"], {"method": "sampled", "n_runs": 40}),
     "regression": (KNR(2), FOLDS, ["r2", "neg_root_mean_squared_error"], {}),
     "weighted regression": (KNR(3, weights=fading), FOLDS, ["neg_mean_squared_error"], {"n_draws": 200}),
 }

@@ -21,7 +21,7 @@ from knnccv.sklearn import ExpectedScore, expected_score
 KINDS = [ms.KFold, ms.StratifiedKFold, ms.ShuffleSplit, ms.StratifiedShuffleSplit]
 
 
-@pytest.mark.parametrize("method", ["exact", "mc"])
+@pytest.mark.parametrize("method", ["exact", "sampled"])
 def test_seeds_and_random_states_of_the_caller_do_not_matter_and_are_unchanged(method):
     state, everybodys = np.random.RandomState(3), np.random.mtrand._rand
     before, world = state.get_state()[1].copy(), everybodys.get_state()[1].copy()
@@ -45,7 +45,7 @@ def test_splits_that_are_always_the_same_are_run():
     given = [(np.arange(0, 20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
     for cv in (None, 4, ms.KFold(4), ms.TimeSeriesSplit(3), ms.StratifiedGroupKFold(3), few, given):
         for scoring in (None, ["accuracy", "f1_macro"]):
-            for method in ("auto", "mc"):
+            for method in ("auto", "sampled"):
                 asked = {"cv": cv, "groups": groups if "Group" in repr(cv) else None}
                 found = expected_score(estimator, X, Y, scoring=scoring, method=method, **asked)
                 for name, one in found.items() if scoring else [(None, found)]:
@@ -69,10 +69,10 @@ def test_a_splitter_with_random_numbers_of_its_own_is_copied():
 
 
 def test_a_single_run_has_no_standard_error_and_costs_of_runs_are_those_of_closed_forms():
-    assert np.isnan(expected_score(KNN(1), X, Y, cv=FOLDS, method="mc", n_runs=1).std_error)
+    assert np.isnan(expected_score(KNN(1), X, Y, cv=FOLDS, method="sampled", n_runs=1).std_error)
     names, costs = np.array(["b", "a"])[Y], [[0, 4], [2, 1]]
     asked = {"cv": ms.LeaveOneOut(), "scoring": costs}
-    runs = expected_score(KNN(3), X, names, method="mc", **asked)
+    runs = expected_score(KNN(3), X, names, method="sampled", **asked)
     assert runs.result is None
     assert runs.score == pytest.approx(expected_score(KNN(3), X, names, **asked).score)
 
@@ -85,7 +85,7 @@ def test_pooled_runs_weigh_folds_by_their_size():
     for average in ("folds", "pooled"):
         asked = {"cv": ms.GroupShuffleSplit(3, test_size=1), "groups": groups, "average": average}
         exact.append(exact_score(KNN(1), few, y, **asked).score)
-        found = expected_score(KNN(1), few, y, method="mc", n_runs=30, random_state=0, **asked)
+        found = expected_score(KNN(1), few, y, method="sampled", n_runs=30, random_state=0, **asked)
         assert abs(found.score - exact[-1]) < 4 * found.std_error
     assert abs(exact[0] - exact[1]) > 0.01
 

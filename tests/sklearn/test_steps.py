@@ -87,7 +87,7 @@ def test_steps_that_use_optional_labels_are_refused():
             scorer = exact_scorer(Subsample(0.7), transductive=transductive)
             reason = "'first' .*uses the labels" if transductive else "would be fitted to every"
             assert re.search(reason, said(scorer, before(step).fit(points, y), points, y)), step
-        for method in ("exact", "mc", "auto"):
+        for method in ("exact", "sampled", "auto"):
             asked = {"cv": FOLDS, "transductive": True, "method": method, "n_runs": 2}
             assert "uses the labels" in said(expected_score, before(step), points, y, **asked), step
 
