@@ -51,7 +51,9 @@ BARS = {
     "sklearn-groups": partial(
         expected_score, ODD, X, Y, cv=GroupShuffleSplit(1, test_size=2), groups=GROUPS
     ),
-    "sklearn-runs": partial(expected_score, RADIUS, X, Y, cv=SHUFFLED, method="sampled", n_runs=3, **RANDOM),
+    "sklearn-runs": partial(
+        expected_score, RADIUS, X, Y, cv=SHUFFLED, method="sampled", n_runs=3, **RANDOM
+    ),
     "sklearn-listed": partial(expected_score, RADIUS, X, Y, cv=LeaveOneOut(), method="sampled"),
 }
 COUNTERS = {
