@@ -354,8 +354,9 @@ def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first:
     """Return the output of a copy of the step that is fitted to X without labels."""
     shown = f"the step {name!r} ({type(step).__name__})"
     leak = (
-        f"pass method='sampled' without transductive, which runs the whole pipeline in every split: "
-        f"{shown} uses the labels, and fitted to all samples it would leak them into the score ({WRONG_WAY})"
+        "pass method='sampled' without transductive, which runs the whole pipeline in every split: "
+        f"{shown} uses the labels, and fitted to all samples it would leak them into the score "
+        f"({WRONG_WAY})"
     )
     tags, with_labels = _tags(step), None
     if tags.target_tags.required or tags.estimator_type in ("classifier", "regressor"):
