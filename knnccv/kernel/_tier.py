@@ -2,12 +2,14 @@
 
 Compiling takes seconds, and Python is fast enough for small tables. So a function that has no compiled
 version for its arguments, in the process or on disk, is interpreted, until that has taken a share of the
-time that compiling it takes, in all processes together. A call that takes too long is given up: the arrays
-that it has written are restored, and it begins again, compiled.
+time that compiling it takes, in all processes together. A call that takes too long is given up, and begins
+again, compiled.
 
-Both tiers give the same bits. What Python, NumPy and compiled code compute in different ways is compiled at
-once, see `_is_alike` and `_is_small`. So is a call in which the source divides by zero, leaves the range of
-numbers, or fails: compiled code then decides.
+Both tiers give the same bits for the functions of the library, which the tests compare: no others are
+interpreted. What Python, NumPy and compiled code compute in different ways is compiled at once, see
+`_is_alike` and `_can_be_copied`. So is a call in which the source divides by zero, leaves the range of
+numbers, or fails: compiled code then decides. The source gets copies of the arrays, so that threads may
+write to different places of one array.
 
 Numba's dispatcher asks ``_compile_for_args`` when it has no version that fits, so calls of compiled code do
 not pass through here.
@@ -24,7 +26,7 @@ import threading
 import types as pytypes
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -48,6 +50,8 @@ ALIKE = {
     np.ndarray: "any astype copy ctypes data dtype fill flatten max min ndim ravel reshape shape size view",
 }
 """What has the same bits in both tiers; NumPy's own exponentials and sums have others."""
+OURS = ("knnccv", "knnccv_variants")
+"""The packages whose functions are interpreted."""
 UNLIKE = ("**", "**=", "@", "@=")
 COMPARISONS = ("COMPARE_OP", "UNARY_NOT")
 TRUTHS = {"isnan": "CALL", "isfinite": "CALL", "bool_": "BINARY_SUBSCR"}
@@ -72,6 +76,8 @@ class _TooLong(Exception):
 
 _here = _Here()
 _lock = threading.RLock()  # one thread compiles
+_counting = threading.Lock()
+_compiling: list[bool] = []  # whether the collector was on before; then an entry for each who compiles
 _spent = [0.0]  # seconds of interpreting in this process
 _asked: dict[Any, Version] = {}  # those of all drivers, and of the kernels that drivers call
 
@@ -114,10 +120,15 @@ class _Flags(np.ndarray):
 
 
 def _as_interpreted(array: Any) -> Any:
-    """An array, or a number of NumPy, as compiled code computes with it; a copy for integers of 32 bits."""
+    """What stands for an array that may be written to, or a number of NumPy: as compiled code computes."""
     if array.dtype == np.int32:
         return array.astype(np.int64)
-    return array.view(_Flags) if array.dtype == bool and isinstance(array, np.ndarray) else array
+    own = array.copy() if array.flags.writeable else array
+    return own.view(_Flags) if isinstance(own, np.ndarray) and own.dtype == bool else own
+
+
+def _bits(array: Any) -> Any:
+    return array.view(np.int64) if array.dtype == np.float64 else array
 
 
 def _range(*bounds: int) -> range:
@@ -167,26 +178,39 @@ def _arrays_of(arguments: tuple[Any, ...]) -> list[Any]:
     return [one for one in found if isinstance(one, (np.ndarray, np.generic))]
 
 
-def _is_small(arguments: tuple[Any, ...]) -> bool:
-    """Return True if there are few numbers, of types whose arithmetic is the same."""
-    arrays = _arrays_of(arguments)
-    return sum(one.size for one in arrays) < MOST_ENTRIES and all(one.dtype in _DTYPES for one in arrays)
+def _can_be_copied(arguments: tuple[Any, ...]) -> bool:
+    """Return True if there are few numbers, of types whose arithmetic is the same, and no arrays overlap.
+
+    An array that is given twice has one copy.
+    """
+    arrays = list({id(one): one for one in _arrays_of(arguments)}.values())
+    if sum(one.size for one in arrays) >= MOST_ENTRIES or any(one.dtype not in _DTYPES for one in arrays):
+        return False
+    return not any(
+        np.may_share_memory(one, other)
+        for one, other in combinations([one for one in arrays if isinstance(one, np.ndarray)], 2)
+        if one.flags.writeable or other.flags.writeable
+    )
 
 
 @contextlib.contextmanager
 def _no_collector() -> Iterator[None]:
-    """Let one thread compile, without the garbage collector.
+    """Compile without the garbage collector.
 
     The compiler makes millions of objects that live long. To look at them again and again would take up to
-    a quarter of the time.
+    a quarter of the time. No lock is held meanwhile: code of users may compile within Numba's own.
     """
-    with _lock:
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if was_on:
+    with _counting:
+        if not _compiling:
+            _compiling.append(gc.isenabled())
+            gc.disable()
+        _compiling.append(True)
+    try:
+        yield
+    finally:
+        with _counting:
+            _compiling.pop()
+            if len(_compiling) == 1 and _compiling.pop():
                 gc.enable()
 
 
@@ -212,7 +236,7 @@ class Version:
 
     def compile(self) -> None:
         """Compile it, or load it from disk."""
-        with _no_collector():
+        with _lock, _no_collector():
             if self.finish and not self.is_compiled:
                 self.finish()
             _let_drivers_ask()
@@ -246,7 +270,8 @@ class Tier:
         done: dict[int, Kernel] = {}
         source = as_python(self.function, done, range=_range)
         size = sum(len(one.__code__.co_code) for one in done.values())
-        return source, size * all(map(_is_alike, done.values()))
+        ours = all(one.__globals__.get("__name__", "").split(".")[0] in OURS for one in done.values())
+        return source, size * (ours and all(map(_is_alike, done.values())))
 
     def __call__(self, *arguments: Any) -> Kernel:
         """The compiled function, or one that interprets the source."""
@@ -259,7 +284,7 @@ class Tier:
         )
         kernels = [_asked[one] for one in arguments if isinstance(one, Dispatcher) and one in _asked]
         missing = [one for one in (own, *kernels) if not one.is_compiled]
-        if missing and min(one.left for one in missing) > 0 and _is_small(arguments):
+        if missing and min(one.left for one in missing) > 0 and _can_be_copied(arguments):
             return partial(self._interpret, missing)
         return self._compiled(missing, arguments)
 
@@ -273,21 +298,21 @@ class Tier:
 
     def _interpret(self, missing: list[Version], *arguments: Any) -> Any:
         arrays = _arrays_of(arguments)
-        wide = {id(one): _as_interpreted(one) for one in arrays}
-        other = wide | {id(one.tier.function): one.tier.source[0] for one in missing}
-        written = [(one, one.copy()) for one in arrays if one.flags.writeable]
+        copies = {id(one): _as_interpreted(one) for one in arrays}
+        other = copies | {id(one.tier.function): one.tier.source[0] for one in missing}
+        before = [(one, copies[id(one)], copies[id(one)].copy()) for one in arrays if one.flags.writeable]
         started, shares = thread_time(), [one.left for one in missing]
         _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
         try:
             with np.errstate(all="ignore", divide="raise"):
                 result = self.source[0](*_each(lambda one: other.get(id(one), one), arguments))
-            for one, _ in written:
-                one[...] = wide[id(one)]
+            for one, now, then in before:  # other threads may write to other places of the array
+                changed = _bits(now) != _bits(then)
+                one[changed] = now[changed]
             # Compiled code returns Python's numbers.
             return _each(lambda one: one.item() if isinstance(one, np.generic) else one, result)
         except Exception:
-            for one, before in written:
-                one[...] = before
+            pass  # compiled code decides
         finally:
             _here.until = None
             for version, left in zip(missing, shares, strict=True):

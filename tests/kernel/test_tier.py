@@ -70,6 +70,7 @@ def tier(monkeypatch, tmp_path):
     """Interpret, with an empty cache folder."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_tier, "share", _tier.TIERS[""])
+    monkeypatch.setattr(_tier, "OURS", (*_tier.OURS, __name__.split(".")[0]))
     return monkeypatch
 
 
@@ -157,7 +158,7 @@ def test_compiled_code_decides_what_is_odd():
 @pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("expression", ["x ** 3", "np.exp(x)", "y.sum()", "(x < 1) + (x < 2)"])
 def test_what_has_other_bits_is_compiled_at_once(expression):
-    scope = {"np": np}
+    scope = {"np": np, "__name__": __name__}
     exec(f"def function(x, y):\n    return {expression}", scope)
     function = jit(scope["function"])
     function(0.5, np.ones(9))
@@ -175,7 +176,7 @@ def test_what_has_other_bits_is_compiled_at_once(expression):
     ],
 )
 def test_truth_values_are_added_as_numbers(source):
-    scope = {"np": np}
+    scope = {"np": np, "__name__": __name__}
     exec(f"def function(x, y):\n    {source}", scope)
     assert jit(scope["function"])(0.5, np.ones(9)) == 2
 
@@ -184,7 +185,7 @@ def test_truth_values_are_added_as_numbers(source):
 def test_truth_values_of_arguments_are_added_as_numbers():
     function = jit(lambda flags, more: flags[0] + flags[1] + more[0][0] + more[0][1])
     flags = np.array([True, True, False])
-    assert function(flags, (flags[:2],)) == 4
+    assert function(flags, (flags[:2].copy(),)) == 4
     assert not function.signatures
 
 
@@ -226,11 +227,56 @@ def test_plugins_and_threads(tier):
     assert len(set(found)) == 1
 
 
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("share", [1e3, 5e-4])
+def test_threads_may_write_to_places_of_one_array(monkeypatch, share):
+    """Also if one is given up and begins again, compiled, when others are done."""
+
+    @jit
+    def function(out, numbers, first, last, n_times):
+        for _ in range(n_times):
+            for i in range(first, last):
+                out[i] = i
+                numbers[i] = i
+
+    monkeypatch.setattr(_tier, "share", share)
+    out, numbers = np.full(4000, -1, np.int32), np.full(4000, np.nan)
+    threads = [
+        threading.Thread(target=function, args=(out, numbers, at, at + 1000, 1 + 999 * (at == 0 and share < 1)))
+        for at in range(0, 4000, 1000)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(out, np.arange(4000))
+    np.testing.assert_array_equal(numbers, np.arange(4000))
+    assert bool(function.signatures) == (share < 1)
+
+
+@pytest.mark.usefixtures("tier")
+def test_arrays_that_overlap_are_not_copied():
+    function = jit(lambda one, other: one.fill(3.0))
+    numbers = np.zeros(6)
+    function(numbers[:4], numbers[2:])
+    assert function.signatures
+    assert numbers.tolist() == [3.0] * 4 + [0.0] * 2
+
+
+def test_the_rules_of_others_are_compiled_at_once(tier):
+    """Nobody has compared their bits in both tiers."""
+    tier.setattr(_tier, "OURS", ("knnccv", "knnccv_variants"))
+    function = jit(lambda numbers: (numbers[0] > 0) * (numbers[1] > 0))
+    assert function(np.ones(2)) == 1
+    assert function.signatures
+
+
 INTERRUPTED = """
 import _thread, threading, time
 import numpy as np
 from knnccv.kernel import jit, _tier
 _tier.share = 1e3
+_tier.OURS = ("__main__",)
 @jit
 def endless(out):
     while True:
