@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ._neighbors import Neighbors
 
 FEWEST = 0.05
-"""The share of rows that must repeat another."""
+"""The share of rows that must repeat another; of a class with `LARGE` rows, twice the share."""
+LARGE = 20
 AGREEING = 0.8
 """The share of rows that repeat another in a half of the columns which must do so in all columns."""
 
@@ -74,15 +75,19 @@ def n_copies(table: Array, codes: Array) -> int:
     rows = _numbered(table)
     n_distinct = int(rows.max()) + 1
     n_repeated = n_items - n_distinct
-    if n_columns < 2 or n_repeated < FEWEST * n_items or 4 * n_distinct < n_items:
+    if n_columns < 2 or n_repeated == 0 or 4 * n_distinct < n_items:
         return 0
     order = np.argsort([len(np.unique(column)) for column in table.T], kind="stable")
     halves = (_numbered(table[:, half]).max() + 1 for half in (order[::2], order[1::2]))
     if any(n_repeated < AGREEING * (n_items - n_values) for n_values in halves):
         return 0
-    labeled = np.column_stack([rows, np.unique(codes, return_inverse=True)[1]])
-    same = n_items - int(_numbered(labeled).max()) - 1
-    return same if same >= FEWEST * n_items else 0
+    classes = np.unique(codes, return_inverse=True)[1]
+    labeled = _numbered(np.column_stack([rows, classes]))
+    same = np.ones(n_items, bool)
+    same[np.unique(labeled, return_index=True)[1]] = False
+    many = np.bincount(classes[same], minlength=classes.max() + 1) >= 2 * FEWEST * np.bincount(classes)
+    is_large = np.bincount(classes) >= LARGE
+    return int(same.sum()) if same.mean() >= FEWEST or (many & is_large).any() else 0
 
 
 def copies_text(table: Array, codes: Array) -> str:

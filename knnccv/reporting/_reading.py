@@ -418,6 +418,7 @@ class _Reader:
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif mixed:
             hint = f", but other cells of the column are numbers{hint}"
+            hint += f", --missing {shlex.quote(cell)} if it marks a missing value"
         return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"
 
     def _remedy(self, found: Mapping[str, Marks]) -> str:

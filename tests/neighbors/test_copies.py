@@ -52,6 +52,15 @@ def test_copies_are_said():
         complete_cv(X[:100], y[:100], n_jobs=1)
 
 
+def test_copies_in_a_rare_class_are_said():
+    """They are few of all rows, but every class may count equally."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(200, 5)), np.repeat([0, 1], [175, 25])
+    assert not copies_text(np.vstack([X, X[:6]]), np.r_[y, y[:6]])
+    text = copies_text(np.vstack([X, X[175:184]]), np.r_[y, y[175:184]])
+    assert text.startswith("9 of 209 rows repeat another row with the same label")
+
+
 def test_a_report_says_it_once(monkeypatch):
     monkeypatch.setattr("knnccv.reporting._effort.MOST_HALVINGS", 20)
     X, y = oversampled(np.random.default_rng(0))

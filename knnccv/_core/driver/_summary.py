@@ -89,7 +89,7 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
             bound = math.inf
     _check_range(problem, per_item, bound)
     return Scored(
-        score=score,
+        score=min(max(score, problem.score.low), problem.score.high),  # rounding may leave the range
         per_item=per_item,
         weights=total,
         error_bound=bound,
