@@ -111,20 +111,11 @@ def as_python(function: Kernel, done: dict[int, Kernel] | None = None, **names: 
     return twin
 
 
-class _Flags(np.ndarray):
-    """Truth values that add up as numbers, as in compiled code."""
-
-    def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        return bool(found) if isinstance(found, np.bool_) else found
-
-
 def _as_interpreted(array: Any) -> Any:
     """What stands for an array that may be written to, or a number of NumPy: as compiled code computes."""
     if array.dtype == np.int32:
         return array.astype(np.int64)
-    own = array.copy() if array.flags.writeable else array
-    return own.view(_Flags) if isinstance(own, np.ndarray) and own.dtype == bool else own
+    return array.copy() if array.flags.writeable else array
 
 
 def _bits(array: Any) -> Any:

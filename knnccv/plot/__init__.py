@@ -2,7 +2,7 @@
 
 The functions read the fields of results and import no result class.
 
-- `_surface`: learning curves and validation curves, with bands; heat maps; scikit-learn's displays.
+- `_surface`: learning curves and validation curves, with bands; heat maps.
 - `_results`: CMC curves of retrieval results; random runs beside the exact score; the scores that orders
   of tied samples allow; several results on a line, with bars over those that do not differ significantly.
 - `_canvas`: what they share.
@@ -11,17 +11,9 @@ The functions read the fields of results and import no result class.
 from __future__ import annotations
 
 from ._results import cmc, critical_difference, luck, tie_report
-from ._surface import (
-    as_learning_curve_display,
-    as_validation_curve_display,
-    learning_curve,
-    surface,
-    validation_curve,
-)
+from ._surface import learning_curve, surface, validation_curve
 
 __all__ = [
-    "as_learning_curve_display",
-    "as_validation_curve_display",
     "cmc",
     "critical_difference",
     "learning_curve",

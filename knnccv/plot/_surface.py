@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base.refusals import need
 from .._base.typing import Array
 from .._base.validation import fixed_seed
 from ._canvas import ABOVE, CIRCLE, Curve, band_in_legend, canvas, check_fields, colors_of, draw_curves
@@ -211,90 +210,6 @@ def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
     return axes
 
 
-def as_learning_curve_display(surface: Any, n_neighbors: int | None = None) -> Any:
-    """Return a row of the surface as scikit-learn's ``LearningCurveDisplay`` (extra ``[sklearn]``).
-
-    Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
-    there are no training scores (they are NaN).
-
-    Parameters
-    ----------
-    surface : Surface
-        The result of `knnccv.surface`.
-    n_neighbors : int, optional
-        One of ``surface.n_neighbors``; required if there are several.
-
-    Returns
-    -------
-    sklearn.model_selection.LearningCurveDisplay
-        ``train_sizes`` of shape (n_sizes,), increasing; ``test_scores`` of shape (n_sizes, 1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `surface` has another type, or the number of neighbors is not one of the surface.
-    ImportError
-        If scikit-learn is missing.
-
-    Examples
-    --------
-    >>> import knnccv
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[40, 80, 160])
-    >>> display = knnccv.plot.as_learning_curve_display(result, n_neighbors=5)
-    >>> display.train_sizes, display.test_scores.round(3).ravel()
-    (array([ 40,  80, 160]), array([0.684, 0.691, 0.692]))
-    """
-    check_fields("surface", surface, FIELDS, "knnccv.surface")
-    (row,) = _choose_one("n_neighbors", n_neighbors, surface.n_neighbors)
-    order = np.argsort(surface.train_sizes, kind="stable")
-    sizes = surface.train_sizes[order]
-    return _display("LearningCurveDisplay", surface, surface.scores[row, order], train_sizes=sizes)
-
-
-def as_validation_curve_display(surface: Any, train_size: int | None = None) -> Any:
-    """Return a column of the surface as scikit-learn's ``ValidationCurveDisplay`` (extra ``[sklearn]``).
-
-    Draw it by ``.plot(score_type="test", std_display_style=None)``: the exact mean has no spread, and
-    there are no training scores (they are NaN).
-
-    Parameters
-    ----------
-    surface : Surface
-        The result of `knnccv.surface`.
-    train_size : int, optional
-        One of ``surface.train_sizes``; required if there are several.
-
-    Returns
-    -------
-    sklearn.model_selection.ValidationCurveDisplay
-        ``param_range`` of shape (n_K,), increasing; ``test_scores`` of shape (n_K, 1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `surface` has another type, or the size is not one of the surface.
-    ImportError
-        If scikit-learn is missing.
-
-    Examples
-    --------
-    >>> import knnccv
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> result = knnccv.surface(wine.X, wine.y, n_neighbors=[1, 5, 9], train_sizes=[80])
-    >>> knnccv.plot.as_validation_curve_display(result).param_range.tolist()
-    [1, 5, 9]
-    """
-    check_fields("surface", surface, FIELDS, "knnccv.surface")
-    (column,) = _choose_one("train_size", train_size, surface.train_sizes)
-    order = np.argsort(surface.n_neighbors, kind="stable")
-    name = "rank" if surface.symbol == "R" else "n_neighbors"
-    along = {"param_name": name, "param_range": surface.n_neighbors[order]}
-    return _display("ValidationCurveDisplay", surface, surface.scores[order, column], **along)
-
-
 def _curves(
     surface: Any,
     wanted: tuple[str, Any],
@@ -374,27 +289,6 @@ def _choose(name: str, wanted: Any, known: Array) -> Array:
 
 def _score_name(surface: Any) -> str:
     return surface.measure or ("expected loss" if surface.is_loss else "mean score")
-
-
-def _choose_one(name: str, wanted: int | None, known: Array) -> Array:
-    places = _choose(name, wanted, known)
-    if len(places) > 1:
-        msg = f"{name} must be one of those of the surface ({', '.join(map(str, known))}), got {wanted!r}"
-        raise ValueError(msg)
-    return places
-
-
-def _display(name: str, surface: Any, scores: Array, **along: Any) -> Any:
-    """A display of scikit-learn with these exact test scores, and without training scores."""
-    need("sklearn", "sklearn", f"{name} needs scikit-learn")
-    from sklearn import model_selection
-
-    return getattr(model_selection, name)(
-        train_scores=np.full((len(scores), 1), np.nan),
-        test_scores=scores[:, None],
-        score_name=_score_name(surface),
-        **along,
-    )
 
 
 def _edges(values: Array) -> Array:

@@ -182,14 +182,6 @@ def test_truth_values_are_added_as_numbers(source):
 
 
 @pytest.mark.usefixtures("tier")
-def test_truth_values_of_arguments_are_added_as_numbers():
-    function = jit(lambda flags, more: flags[0] + flags[1] + more[0][0] + more[0][1])
-    flags = np.array([True, True, False])
-    assert function(flags, (flags[:2].copy(),)) == 4
-    assert not function.signatures
-
-
-@pytest.mark.usefixtures("tier")
 def test_single_precision_and_large_arrays_are_compiled_at_once():
     for numbers in (np.ones(5, np.float32), np.zeros(_tier.MOST_ENTRIES, np.int64)):
         function = add_up()

@@ -7,8 +7,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pictures import NEIGHBORS, RUNS, SCORES, cell, compared, made, retrieved, tied
-from sklearn.model_selection import LearningCurveDisplay, ValidationCurveDisplay
+from pictures import RUNS, SCORES, cell, compared, made, retrieved, tied
 
 import knnccv
 from knnccv import Subsample, complete_cv, monte_carlo_cv, plot
@@ -202,30 +201,3 @@ class TestRealResults:
         assert band(axes)[1] == pytest.approx(np.maximum(exact.cmc - runs.std("cmc"), 0).tolist())
         low = band(plot.cmc(exact, mean_of=10))[1]
         assert low == pytest.approx((exact.cmc - exact.cmc_std(10)).tolist())
-
-
-class TestDisplaysOfScikitLearn:
-    def test_learning_curve(self):
-        display = plot.as_learning_curve_display(made(), n_neighbors=5)
-        assert isinstance(display, LearningCurveDisplay)
-        display.plot(score_type="test", std_display_style=None)
-        expected = [[20, cell(5, 20)], [45, cell(5, 45)], [80, cell(5, 80)]]
-        assert display.lines_[0].get_xydata().tolist() == expected
-        assert display.ax_.get_ylabel() == "mean score"
-        plot.as_learning_curve_display(made(), 5).plot(std_display_style=None).ax_.figure.canvas.draw()
-        # A rule without choice needs none.
-        display = plot.as_learning_curve_display(made(SCORES[:1], [1], variant="nn"))
-        assert display.test_scores.ravel().tolist() == SCORES[0, [1, 2, 0]].tolist()
-
-    def test_validation_curve(self):
-        display = plot.as_validation_curve_display(made(is_loss=True), train_size=45)
-        assert isinstance(display, ValidationCurveDisplay)
-        assert display.test_scores.shape == (4, 1)
-        display.plot(score_type="test", std_display_style=None)
-        assert display.lines_[0].get_xydata().tolist() == [[k, cell(k, 45)] for k in sorted(NEIGHBORS)]
-        assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("n_neighbors", "expected loss")
-
-    def test_without_scikit_learn_the_command_is_named(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "sklearn", None)
-        with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
-            plot.as_learning_curve_display(made(), 5)

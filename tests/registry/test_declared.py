@@ -6,7 +6,7 @@ import pytest
 from odd_rules import problem, variant_class
 from sklearn.neighbors import NearestNeighbors
 
-from knnccv import LeaveOut, bootstrap_score, compare, complete_cv, permutation_test, plot, surface
+from knnccv import LeaveOut, bootstrap_score, compare, complete_cv, permutation_test, surface
 from knnccv.kernel import Score, jit
 from knnccv_variants.ranks import Rank
 from knnccv_variants.votes import KNN
@@ -40,7 +40,6 @@ def test_a_surface_of_ranks_is_one_by_its_profile():
     hits = np.cumsum(y[near] == y[:, None], axis=1) > 0
     np.testing.assert_allclose(found.scores[:, 1], hits.mean(axis=0)[[0, 1, 3]], atol=1e-6)
     assert found.symbol == "R"
-    assert plot.as_validation_curve_display(found, train_size=29).param_name == "rank"
     other = surface(X, y, [1, 2, 4], [10, 29], Impostor)
     assert (other.scores == surface(X, y, [1, 2, 4], [10, 29], "knn").scores).all()
     assert other.symbol == "K"
