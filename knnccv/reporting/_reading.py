@@ -44,6 +44,8 @@ FEWEST_GROUPS = 10
 """A column of more values, some of which repeat, may name groups."""
 COPIES = "copies"
 """In place of a column of groups: equal rows form a group."""
+LONG_MARK = 20
+"""Letters from which on a cell is no mark of a missing value."""
 
 
 class Choice(NamedTuple):
@@ -416,9 +418,9 @@ class _Reader:
             hint = f"; {header}"
         elif is_date(cell):
             hint = f"; write numbers, such as days since the first, or --drop {option}"
-        elif mixed:
+        elif np.isfinite(self.cells[index].numbers).any():
             hint = f", but other cells of the column are numbers{hint}"
-            hint += f", --missing {shlex.quote(cell)} if it marks a missing value"
+            hint += f", --missing {shlex.quote(cell)} if it marks a missing value" * (len(cell) < LONG_MARK)
         return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"
 
     def _remedy(self, found: Mapping[str, Marks]) -> str:
