@@ -76,8 +76,6 @@ class _TooLong(Exception):
 
 _here = _Here()
 _lock = threading.RLock()  # one thread compiles
-_counting = threading.Lock()
-_compiling: list[bool] = []  # whether the collector was on before; then an entry for each who compiles
 _spent = [0.0]  # seconds of interpreting in this process
 _asked: dict[Any, Version] = {}  # those of all drivers, and of the kernels that drivers call
 
@@ -133,7 +131,7 @@ def _range(*bounds: int) -> range:
 
 
 def _is_alike(function: Any) -> bool:
-    """Return True if Python computes the same bits as compiled code.
+    """Return True if Python computes the same bits as compiled code, as far as the bytecode tells.
 
     NumPy's sum of two truth values is one: nothing is added to comparisons, or to locals that may be such.
     """
@@ -189,20 +187,16 @@ def _no_collector() -> Iterator[None]:
     """Compile without the garbage collector.
 
     The compiler makes millions of objects that live long. To look at them again and again would take up to
-    a quarter of the time. No lock is held meanwhile: code of users may compile within Numba's own.
+    a quarter of the time. No lock is held meanwhile: code of users may compile within Numba's own. Of
+    threads at once the one that found the collector on turns it on again.
     """
-    with _counting:
-        if not _compiling:
-            _compiling.append(gc.isenabled())
-            gc.disable()
-        _compiling.append(True)
+    was_on = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
-        with _counting:
-            _compiling.pop()
-            if len(_compiling) == 1 and _compiling.pop():
-                gc.enable()
+        if was_on:
+            gc.enable()
 
 
 class Version:

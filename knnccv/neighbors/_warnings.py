@@ -77,17 +77,18 @@ def n_copies(table: Array, codes: Array) -> int:
     n_repeated = n_items - n_distinct
     if n_columns < 2 or n_repeated == 0 or 4 * n_distinct < n_items:
         return 0
-    order = np.argsort([len(np.unique(column)) for column in table.T], kind="stable")
-    halves = (_numbered(table[:, half]).max() + 1 for half in (order[::2], order[1::2]))
-    if any(n_repeated < AGREEING * (n_items - n_values) for n_values in halves):
-        return 0
     classes = np.unique(codes, return_inverse=True)[1]
     labeled = _numbered(np.column_stack([rows, classes]))
     same = np.ones(n_items, bool)
     same[np.unique(labeled, return_index=True)[1]] = False
-    many = np.bincount(classes[same], minlength=classes.max() + 1) >= 2 * FEWEST * np.bincount(classes)
-    is_large = np.bincount(classes) >= LARGE
-    return int(same.sum()) if same.mean() >= FEWEST or (many & is_large).any() else 0
+    sizes = np.bincount(classes)
+    many = np.bincount(classes[same], minlength=len(sizes)) >= 2 * FEWEST * sizes
+    if same.mean() < FEWEST and not (many & (sizes >= LARGE)).any():
+        return 0
+    order = np.argsort([len(np.unique(column)) for column in table.T], kind="stable")
+    halves = (_numbered(table[:, half]).max() + 1 for half in (order[::2], order[1::2]))
+    by_chance = any(n_repeated < AGREEING * (n_items - n_values) for n_values in halves)
+    return 0 if by_chance else int(same.sum())
 
 
 def copies_text(table: Array, codes: Array) -> str:

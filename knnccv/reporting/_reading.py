@@ -267,10 +267,11 @@ class _Reader:
             values = f"{', '.join(usual)} {'are values' if usual[1:] else 'is a value'}"
             self.notes += (f"{values}, as --missing names other marks; {self._marking(usual)}",)
 
-    def _marking(self, usual: Sequence[str]) -> str:
-        """How to mark missing values by some of the usual marks as well."""
-        marks = shlex.quote(",".join([self.missing or "", *usual]))
-        return f"--missing={marks} if {'they mark' if usual[1:] else 'it marks'} a missing value"
+    def _marking(self, more: Sequence[str]) -> str:
+        """How to mark missing values by these marks as well as by those that are given."""
+        given = [] if self.missing is None else [self.missing]
+        marks = shlex.quote(",".join([*given, *more]))
+        return f"--missing={marks} if {'they mark' if more[1:] else 'it marks'} a missing value"
 
     def leave_out(self, columns: Sequence[int], option: str = "") -> None:
         """Leave out the rows that lack a value in one of the columns, which a note says."""
@@ -420,7 +421,7 @@ class _Reader:
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif np.isfinite(self.cells[index].numbers).any():
             hint = f", but other cells of the column are numbers{hint}"
-            hint += f", --missing {shlex.quote(cell)} if it marks a missing value" * (len(cell) < LONG_MARK)
+            hint += f", {self._marking([cell])}" * (len(cell) < LONG_MARK)
         return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"
 
     def _remedy(self, found: Mapping[str, Marks]) -> str:

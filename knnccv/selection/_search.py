@@ -45,7 +45,8 @@ class Searched(Result):
     @property
     def inner_score(self) -> float:
         """The exact score of the final choice on the samples of the search, which is optimistic."""
-        return float(self.scores[-1]) if len(self.scores) else float(self.start_score or 0.0)
+        last: Any = self.scores[-1] if len(self.scores) else self.start_score
+        return float(last)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from knnccv._base.typing import Array
 from knnccv._base.validation import as_reals, check_choice, check_integer
-from knnccv.kernel import Task, Variant, inner
+from knnccv.kernel import Task, Variant, inner, read_as
 
 LARGEST = 1e300  # so that no sum of losses overflows
 NO_TABLE = -1
@@ -34,6 +34,15 @@ class RemovalNumbers(NamedTuple):
     """The numbers that the kernels of strata read."""
 
     removed: float  # the class of the samples that are left out in turn
+
+
+@inner
+def losses_of(constraints):
+    """The losses of a vote; none where ``constraints.table`` is another table."""
+    fields = read_as(VoteFields, constraints.integers)
+    if fields.table_depth != NO_TABLE or fields.contested_depth > 0:
+        return constraints.table[:0]
+    return constraints.table
 
 
 @inner

@@ -20,7 +20,7 @@ from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fixed_tail, step_by_thinning
 from knnccv.kernel.voting import has_mixed_group, position_weights, position_weights_at
 
-from ._shared import VoteFields, score_of
+from ._shared import VoteFields, losses_of, score_of
 
 MAX_COUNTED_DEPTH = 1024
 NEGLIGIBLE = 1e-17
@@ -56,17 +56,15 @@ def counted_votes(order, labels, target, constraints):
     sample's class without a majority, the number of subsets of the others that do not outvote it. It is a
     product over the other classes. This subtracts, which is safe for exact integers.
     """
-    fields = read_as(VoteFields, constraints.integers)
-    if fields.counted_depth < len(order.items) or has_mixed_group(order, labels):
+    counted_depth = read_as(VoteFields, constraints.integers).counted_depth
+    if counted_depth < len(order.items) or has_mixed_group(order, labels):
         return NOT_SERVED
-    losses = constraints.table
-    if fields.contested_depth > 0:
-        losses = losses[:0]
+    losses = losses_of(constraints)
     score = constraints.unit * 0
     for predicted in range(constraints.n_classes):
         loss = score_of(losses, labels.classes[target], predicted, constraints.unit)
         if loss != 0:
-            score += loss * _chance_of(predicted, order, labels, constraints, fields.counted_depth)
+            score += loss * _chance_of(predicted, order, labels, constraints, counted_depth)
     return score
 
 

@@ -26,7 +26,7 @@ from knnccv.kernel.voting import (
     tie_quadrature,
 )
 
-from ._shared import NO_TABLE, NearestVariant, RemovalNumbers, VoteFields, loss_table
+from ._shared import NO_TABLE, NearestVariant, RemovalNumbers, VoteFields, loss_table, losses_of
 from ._stratified_lanes import lane_tables, votes_in_lanes
 from ._two_class_votes import (
     table_of_strata,
@@ -99,10 +99,8 @@ def untied_strata_votes(order, labels, target, constraints):
 def _plurality(constraints):
     """The rule of `score_fixed_size` and `score_stratified`; the tie nodes follow the thinning rates."""
     fields = read_as(VoteFields, constraints.integers)
-    losses = constraints.table
-    if fields.table_depth != NO_TABLE or fields.contested_depth > 0:
-        losses = losses[:0]
-    return VotingRule(PLURALITY, fields.n_tie_nodes, read_rest(ThinningRates, constraints.numbers), losses)
+    rates = read_rest(ThinningRates, constraints.numbers)
+    return VotingRule(PLURALITY, fields.n_tie_nodes, rates, losses_of(constraints))
 
 
 def _kernels_for(task: Task, fields: VoteFields, *, plain: bool) -> list[Kernel]:
