@@ -302,10 +302,13 @@ def exact_means(X, y, ks, n_folds):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "most"), [(range(25), 0), pytest.param(range(250), 2, marks=pytest.mark.slow)]
+    ("seeds", "most"), [([*range(25), 1689], 0), pytest.param(range(250), 2, marks=pytest.mark.slow)]
 )
 def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
-    """All splits of six to nine samples. Of 600 problems, 2 of 4,800 errors were too small."""
+    """All splits of six to nine samples. Of 2,000 problems, 8 of 16,000 errors were too small, 7 at 20 runs.
+
+    In 1689 all outer scores are equal, and the inner ones of 20 runs.
+    """
     far = []
     for seed in seeds:
         rng = np.random.default_rng(seed)

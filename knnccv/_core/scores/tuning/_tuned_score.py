@@ -230,7 +230,9 @@ def tuned_score(
     inside = found.best.mean(axis=1)
     is_linear = n_candidates == 1 and len(expected) > 0
     score, std_error, _ = controlled_mean(scores, values, expected, is_linear=is_linear)
-    optimism, optimism_std_error, _ = controlled_mean(inside - scores, values, expected)
+    differences = inside - scores
+    controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
+    optimism, optimism_std_error, _ = controlled_mean(differences, *controlled)
     if are_all:
         std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):
