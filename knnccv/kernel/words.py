@@ -67,9 +67,9 @@ def add_bits(counters, first, n_levels, bits):
 
 @jit
 def spread_bits(counters, first, n_levels, out):
-    """Add the 512 numbers of a vertical counter to `out` (512,)."""
+    """Add the first numbers of a vertical counter to `out`, a multiple of 64 of them."""
     for level in range(n_levels):
-        for w in range(WORDS):
+        for w in range(len(out) // 64):
             word, some = counters[first + level, w], out[w * 64 : w * 64 + 64]
             for b in range(64):  # without branches: vector instructions
                 some[b] += np.int64((word >> np.uint64(b)) & np.uint64(1)) << level

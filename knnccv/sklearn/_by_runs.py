@@ -20,7 +20,7 @@ from .._base.compat import read_scorer
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER, Runs, draw_planes, from_pool, pack
+from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
 from .._core.luck.scorings import confusion_controls, controlled_mean
 from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
 from ..designs import Allotment
@@ -143,7 +143,7 @@ def runs_of(request: Request, n_runs: int) -> Runs:
             _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
             ((n_train, rest),) = allotment.sizes.tolist()
             allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
-    runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, request.seed), request.seed)
+    runs = allotted_runs(allotment, n_runs, request.seed)
     n_tested, rng = request.n_tested, np.random.default_rng(request.seed)
     return from_pool(runs, n_tested, rng) if n_tested else runs
 

@@ -30,13 +30,13 @@ from knnccv._core.luck.runs import (
     RIGHT,
     VOTES,
     RunCounter,
-    draw_planes,
     draw_runs,
     given_runs,
     nearest_in_runs,
     pack,
     unpack,
 )
+from knnccv._core.luck.runs._planes import draw_planes
 from knnccv.designs import Allotment
 
 
@@ -82,7 +82,7 @@ def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
     found = Counter()
     n_blocks = 8 + ways // 20
     for block in range(n_blocks):
-        found.update(map(bytes, unpack(draw_planes(asked, 7, block)).astype(np.int8)))
+        found.update(map(bytes, unpack(draw_planes(asked, 7, 512 * n_blocks, block).bits).astype(np.int8)))
     n_runs = 512 * n_blocks
     assert len(found) == ways
     statistic = sum((number - n_runs / ways) ** 2 for number in found.values()) / (n_runs / ways)
@@ -93,7 +93,7 @@ def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
 def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
     """Many samples, digits and repair: sizes are exact, pairs of a stratum meet as often as they should."""
     asked = allotment(sizes, folded=True)
-    codes = np.concatenate([unpack(draw_planes(asked, 3, block)) for block in range(20)])
+    codes = np.concatenate([unpack(draw_planes(asked, 3, 512 * 20, block).bits) for block in range(20)])
     for s, row in enumerate(sizes):
         members = np.flatnonzero(asked.strata == s)
         for code, size in enumerate(row):
@@ -107,9 +107,19 @@ def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
         assert (np.abs(first - expected) < 6 * np.sqrt(expected * (1 - expected) / len(codes))).all()
 
 
+@pytest.mark.parametrize("sizes", [[[40, 40, 40, 39]], [[9] * 5, [50] * 5], [[30, 70]]])
+def test_the_first_runs_are_the_same_however_many_are_drawn(sizes):
+    asked = allotment(sizes, folded=len(sizes[0]) > 2)
+    every = unpack(draw_planes(asked, 3, 512, 0).bits)
+    for n_runs in (1, 10, 64, 65, 500):
+        codes = unpack(draw_planes(asked, 3, n_runs, 0).bits)
+        np.testing.assert_array_equal(codes[:n_runs], every[:n_runs])
+        np.testing.assert_array_equal(codes[n_runs:], np.tile(every[0], (512 - n_runs, 1)))
+
+
 def test_planes_are_packed_and_unpacked():
     codes = np.random.default_rng(0).integers(0, 6, (100, 33)).astype(np.int32)
-    np.testing.assert_array_equal(unpack(pack(codes, True))[:100], codes)
+    np.testing.assert_array_equal(unpack(pack(codes, True).bits)[:100], codes)
 
 
 def problem_of(seed):

@@ -23,7 +23,7 @@ from knnccv import (
     tuned_score,
 )
 from knnccv._core.driver import validate_problem
-from knnccv._core.luck.runs import Planes, pack, unpack
+from knnccv._core.luck.runs import pack, unpack
 from knnccv._core.scores.tuning import Inner
 
 # No public answer tells the inner folds of single runs.
@@ -172,7 +172,7 @@ def test_of_many_groups_some_are_drawn():
         some = tuned_score(X, y, KS, design, n_runs=60, random_state=seed)
         far.append((some.score - every.score) / some.std_error)
     assert every.n_runs == len(np.unique(groups))
-    assert every.std_error == 0 < some.std_error < 0.05
+    assert every.std_error == 0 < some.std_error < 0.08
     assert max(map(abs, far)) < 4
 
 
@@ -305,7 +305,7 @@ def exact_means(X, y, ks, n_folds):
     ("seeds", "most"), [([*range(25), 1689], 0), pytest.param(range(250), 2, marks=pytest.mark.slow)]
 )
 def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
-    """All splits of six to nine samples. Of 2,000 problems, 8 of 16,000 errors were too small, 7 at 20 runs.
+    """All splits of six to nine samples. Of 2,000 problems, 8 of 16,000 errors were too small.
 
     In 1689 all outer scores are equal, and the inner ones of 20 runs.
     """
@@ -390,7 +390,7 @@ def test_inner_folds_are_dealt_as_by_scikit_learn(stratified, shuffled):
     labels = validate_problem(y, 61, "nn", KFold(2), "index", "pooled", {}).labels
     train_codes = (rng.random((512, len(y))) < 0.2).astype(np.int32)  # any training sets, code 0
     train = has_code(pack(train_codes, False), 0)
-    found = unpack(Planes(inner_folds(inner, train, labels, 3).reshape(len(y), -1, 8), True))
+    found = unpack(inner_folds(inner, train, labels, 3).reshape(len(y), -1, 8))
     split = (ms.StratifiedKFold if stratified else ms.KFold)(5, shuffle=shuffled)
     for run in range(0, 512, 7):
         inside = np.flatnonzero(train_codes[run] == 0)
@@ -411,7 +411,7 @@ def test_inner_folds_are_uniform():
     labels, counts = validate_problem(y, 6, "nn", KFold(2), "index", "pooled", {}).labels, {}
     for seed in range(20):
         folds = inner_folds(Inner(2), train, labels, seed)
-        for row in unpack(Planes(folds.reshape(6, -1, 8), True)):
+        for row in unpack(folds.reshape(6, -1, 8)):
             counts[bytes(row.astype(np.int8))] = counts.get(bytes(row.astype(np.int8)), 0) + 1
     assert len(counts) == 10
     expected = 20 * 512 / 10

@@ -16,12 +16,12 @@ from ._counts import RunTables as RunTables
 from ._counts import ballot_of as ballot_of
 from ._counts import check_lists_end_late as check_lists_end_late
 from ._counts import deepened as deepened
-from ._counts import spread as spread
+from ._counts import unpack_table as unpack_table
 from ._planes import NEITHER as NEITHER
 from ._planes import Planes as Planes
 from ._planes import Runs as Runs
+from ._planes import allotted_runs as allotted_runs
 from ._planes import below as below
-from ._planes import draw_planes as draw_planes
 from ._planes import draw_runs as draw_runs
 from ._planes import equals as equals
 from ._planes import from_pool as from_pool

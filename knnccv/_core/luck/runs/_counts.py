@@ -11,10 +11,10 @@ import numpy as np
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....kernel import profile_of
-from ....kernel.words import BITS, WORDS, spread_bits, word_rows
+from ....kernel.words import BITS, WORDS, word_rows
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import Rows, ScoringProblem, first_depth, usable_lengths
-from ._planes import Runs
+from ._planes import Runs, unpack
 from ._walks import CONFUSION, OPEN, TIED, VOTES, Plan, count_rows, room_for
 
 TOLERANCE = 1e-12
@@ -148,12 +148,12 @@ class RunCounter:
         deepened(walk, self.neighbors, order, lists, self.problem.ties == "random")
         runs = self.runs.rows(block)
         n_runs = runs.stop - runs.start
-        unknown = spread(counters[1], shape[:2], n_levels)[:n_runs]
+        unknown = unpack_table(counters[1], n_runs, shape[:2])
         if votes is not None:
             counts = votes[:size, :n_runs].T.astype(np.int64, order="C").reshape(n_runs, *shape)
             _complete_votes(counts)
         else:
-            counts = spread(counters[0], shape, n_levels)[:n_runs]
+            counts = unpack_table(counters[0], n_runs, shape)
         return RunTables(counts, unknown, np.sort(np.concatenate(tied))), shares[0]
 
 
@@ -188,12 +188,10 @@ def check_lists_end_late(rows: Array, neighbors: Neighbors, n_nearest: int) -> N
         raise ValueError(msg)
 
 
-def spread(counters: Array, shape: tuple[int, ...], n_levels: int) -> Array:
-    """The numbers of vertical counters, int64 (512, ...)."""
-    out = np.zeros((int(np.prod(shape)), BITS), np.int64)
-    for at, numbers in enumerate(out):
-        spread_bits(counters, at * n_levels, n_levels, numbers)
-    return np.ascontiguousarray(out.T).reshape(BITS, *shape)
+def unpack_table(counters: Array, n_runs: int, shape: tuple[int, ...]) -> Array:
+    """The numbers of vertical counters, int64 (n_runs, *shape)."""
+    numbers = unpack(counters.reshape(int(np.prod(shape)), -1, WORDS))
+    return numbers[:n_runs].astype(np.int64).reshape(n_runs, *shape)
 
 
 def _complete_votes(counts: Array) -> None:

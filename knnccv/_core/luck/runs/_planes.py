@@ -7,7 +7,8 @@ run has folds that are too full, a random one of their samples moves to a fold w
 the samples of a stratum alike. So the outcome is exchangeable with fixed sizes: it is uniform over all ways
 to fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
 
-A block of 512 runs has its own stream of random numbers: blocks can be drawn in any order.
+A block of 512 runs has its own stream of random numbers: blocks can be drawn in any order. Its first runs
+are the same however many are asked for; those that nobody asks for are copies of the first.
 """
 
 from __future__ import annotations
@@ -124,17 +125,17 @@ def draw_digits(bits, row, n_digits, sizes, n_units, folded, room, state):
 
 
 @inner
-def repair(bits, members, excess, column, state):
-    """Move random units from folds that are too full, by `excess`, to folds with room, in every run.
+def repair(bits, members, n_digits, n_runs, excess, state):
+    """Move random units from folds that are too full, by `excess`, to folds with room, in the first runs.
 
-    The digits of 64 runs are copied to `column`, so that those of a unit are together.
+    The digits of 64 runs are copied to a column, so that those of a unit are together.
     """
-    n_digits, found = column.shape[1], np.int64(0)
-    for w in range(WORDS):
+    column, found = np.empty((len(members), n_digits), np.uint64), np.int64(0)
+    for w in range(excess.shape[1] // 64):
         for i in range(len(members)):
             for d in range(n_digits):
                 column[i, d] = bits[members[i] * n_digits + d, w]
-        for b in range(64):
+        for b in range(min(64, n_runs - w * 64)):
             run, into = w * 64 + b, 0
             for code in range(len(excess)):
                 while excess[code, run] > 0:
@@ -156,14 +157,13 @@ def repair(bits, members, excess, column, state):
 
 
 @jit
-def fill_strata(bits, members, sizes, folded, words, excess, column, state):
-    """Draw the codes of the units of some strata in 512 runs, all 0 before, and repair their numbers.
+def fill_strata(bits, members, sizes, folded, n_digits, n_runs, words, state):
+    """Draw the codes of the units of some strata in 512 runs, all 0 before; repair the first `n_runs`.
 
-    Overwritten are `words`, rows for a code and a counter of each code, `excess` (n_codes, 512), and
-    `column` (n_members, n_digits).
+    Overwritten are `words`, rows for a code and a counter of each code.
     """
-    n_codes, n_digits = sizes.shape[1], column.shape[1]
-    end = 0
+    n_codes, end = sizes.shape[1], 0
+    excess, own = np.empty((n_codes, (n_runs + 63) // 64 * 64), np.int64), np.empty(1, np.uint64)
     for s in range(len(sizes)):
         begin, n_levels = end, 1
         for code in range(n_codes):
@@ -180,51 +180,55 @@ def fill_strata(bits, members, sizes, folded, words, excess, column, state):
         for code in range(n_codes):
             excess[code, :] = -sizes[s, code]
             spread_bits(words, n_digits + code * n_levels, n_levels, excess[code])
-        repair(bits, members[begin:end], excess, column, state)
+        own[0] = random_word(state)
+        repair(bits, members[begin:end], n_digits, n_runs, excess, own)
 
 
 @jit
-def shuffle_strata(bits, members, sizes, n_digits, state):
-    """Shuffle the codes of the units of some strata, which are few, run by run."""
+def shuffle_strata(bits, members, sizes, n_digits, n_runs, state):
+    """Shuffle the codes of the units of some strata, which are few, in each of the first `n_runs`."""
     one, codes, end = np.uint64(1), np.empty(len(members), np.int64), 0
+    own = np.empty(1, np.uint64)
     for s in range(len(sizes)):
-        begin = end
+        begin, own[0] = end, random_word(state)
         for code in range(sizes.shape[1]):
             for _ in range(sizes[s, code]):
                 codes[end - begin] = code
                 end += 1
         some = members[begin:end]
-        for r in range(BITS):
+        for r in range(n_runs):
             w, b = r // 64, np.uint64(r % 64)
             for i in range(len(some)):
-                j = i + random_below(state, len(some) - i)
+                j = i + random_below(own, len(some) - i)
                 codes[i], codes[j] = codes[j], codes[i]
                 for d in range(n_digits):
                     if (codes[i] >> d) & 1:
                         bits[some[i] * n_digits + d, w] |= one << b
 
 
-def draw_planes(allotment: Allotment, seed: int, block: int) -> Planes:
-    """Draw a block of 512 runs, the same for the same seed and block."""
+def draw_planes(allotment: Allotment, seed: int, n_runs: int, block: int) -> Planes:
+    """Draw a block of `n_runs` runs in all, the same for the same seed and block."""
     n_units, n_codes = len(allotment.strata), allotment.sizes.shape[1]
     n_digits = max(1, (n_codes - 1).bit_length())
     members = np.argsort(allotment.strata, kind="stable")
     sizes = np.ascontiguousarray(allotment.sizes, dtype=np.int64)
-    counts, end = sizes.sum(axis=1), 0
+    counts, end, n_drawn = sizes.sum(axis=1), 0, min(n_runs - block * BITS, BITS)
     bits = word_rows(n_units * n_digits)
     words = word_rows(n_digits + n_codes * max(int(counts.max()).bit_length(), 1))
-    excess, column = np.empty((n_codes, BITS), np.int64), np.empty((counts.max(), n_digits), np.uint64)
     are_few = n_codes**3 > 6 * counts
     with np.errstate(over="ignore"):  # without compilation, random numbers overflow
         mixed = np.random.SeedSequence([seed, block]).generate_state(1, np.uint64)
         state = scramble(mixed >> np.uint64(1))
         for strata in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(are_few)) + 1):
             begin, end = end, end + counts[strata].sum()
+            some, of_each = members[begin:end], sizes[strata]
             if are_few[strata[0]]:
-                shuffle_strata(bits, members[begin:end], sizes[strata], n_digits, state)
+                shuffle_strata(bits, some, of_each, n_digits, n_drawn, state)
             else:
-                folded, some = allotment.folded, members[begin:end]
-                fill_strata(bits, some, sizes[strata], folded, words, excess, column, state)
+                fill_strata(bits, some, of_each, allotment.folded, n_digits, n_drawn, words, state)
+    if n_drawn < BITS:
+        drawn = np.packbits(np.arange(BITS) < n_drawn, bitorder="little").view("<u8").astype(np.uint64)
+        bits[:] = np.where(bits[:, :1] & np.uint64(1), bits | ~drawn, bits & drawn)
     planes = bits.reshape(n_units, n_digits, WORDS)
     return Planes(planes if allotment.units is None else planes[allotment.units], allotment.folded)
 
@@ -240,14 +244,17 @@ def pack(codes: Array, folded: bool) -> Planes:
     return Planes(np.ascontiguousarray(packed), folded)
 
 
-def unpack(planes: Planes) -> Array:
-    """The codes of all runs of a block, int32 (512, n_items)."""
-    n_items, n_digits, _ = planes.bits.shape
-    octets = np.ascontiguousarray(planes.bits.astype("<u8")).view(np.uint8)
-    codes = np.zeros((BITS, n_items), np.int32)
+def unpack(bits: Array) -> Array:
+    """The numbers of all runs of a block, such as codes, int32 (512, n_numbers).
+
+    Their binary digits are `bits`, (n_numbers, n_digits, 8).
+    """
+    n_numbers, n_digits, _ = bits.shape
+    octets = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8)
+    numbers = np.zeros((BITS, n_numbers), np.int32)
     for d in range(n_digits):
-        codes |= np.unpackbits(octets[:, d], axis=1, bitorder="little").T.astype(np.int32) << d
-    return codes
+        numbers |= np.unpackbits(octets[:, d], axis=1, bitorder="little").T.astype(np.int32) << d
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +306,7 @@ class Runs:
         -1: it trains in all folds. `NEITHER`: it neither trains nor is tested.
         """
         planes, rows = self.planes(block), self.rows(block)
-        codes = unpack(planes)[: rows.stop - rows.start]
+        codes = unpack(planes.bits)[: rows.stop - rows.start]
         if planes.folded:
             return np.where(codes == self.spare, -1, codes)
         return np.where(codes == 2, NEITHER, codes - 1)
@@ -323,8 +330,13 @@ def draw_runs(problem: ScoringProblem, n_runs: int, rng: np.random.Generator) ->
         runs = given_runs([problem.design.draw(labels, rng) for _ in range(n_runs)])
     else:
         seed = int(rng.integers(2**63))
-        runs = Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed), seed)
+        runs = allotted_runs(allotment, n_runs, seed)
     return runs if problem.pool is None else from_pool(runs, len(problem.labels.codes), rng)
+
+
+def allotted_runs(allotment: Allotment, n_runs: int, seed: int) -> Runs:
+    """Random runs with the strata and sizes of an allotment."""
+    return Runs(n_runs, allotment.kinds, partial(draw_planes, allotment, seed, n_runs), seed)
 
 
 def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:

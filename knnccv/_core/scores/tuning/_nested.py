@@ -13,10 +13,10 @@ from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ....kernel.random import scramble
-from ....kernel.words import word_rows
+from ....kernel.words import BITS, word_rows
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import Rows, ScoringProblem, first_depth
-from ...luck.runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, spread
+from ...luck.runs import Planes, Runs, check_lists_end_late, deepened, item_shares, pack, unpack_table
 from ._nested_walk import Split, count_nested, draw_inner
 
 TOLERANCE = 1e-12
@@ -215,4 +215,4 @@ def right_answers(
 
     left = deepened(walk, neighbors, asked, lists.cut(asked, lists.items.shape[1]), False)
     check_lists_end_late(left, neighbors, int(grid[-1]))
-    return spread(counters, shape, n_levels)[:, :, [*order, -1]]
+    return unpack_table(counters, BITS, shape)[:, :, [*order, -1]]
