@@ -22,6 +22,7 @@ import dis
 import gc
 import math
 import os
+import sys
 import threading
 import types as pytypes
 from collections.abc import Callable, Iterator
@@ -37,8 +38,11 @@ from numba.core.sigutils import normalize_signature
 
 from .._base.typing import Kernel
 
-TIERS = {"": 2.5e-4, "python": 1e3, "compiled": 0.0}
-"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it."""
+TIERS = {"": 3.5e-4, "python": 1e3, "compiled": 0.0}
+"""Seconds of interpreting for each byte of bytecode, by ``KNNCCV_TIER``: a quarter of compiling it.
+
+Half as many where intrinsics are called, which compile fast.
+"""
 FEW = 1.5
 """Seconds of interpreting other functions from which on each gets less: who asks much is to ask more."""
 MOST_ENTRIES = 300_000
@@ -153,6 +157,22 @@ def _is_alike(function: Any) -> bool:
     return True
 
 
+def _is_short(function: Any) -> bool:
+    """Return True if a function has no loops in loops, and calls no others of the library."""
+    steps = list(dis.get_instructions(function))
+    loops = [(step.argval, step.offset) for step in steps if "JUMP_BACKWARD" in step.opname]
+    is_nested = any(begin < inner and own < end for begin, end in loops for inner, own in loops)
+    called = map(function.__globals__.get, function.__code__.co_names)
+    return not is_nested and not any(isinstance(one, pytypes.FunctionType) for one in called)
+
+
+def _bytes_of(function: Any) -> float:
+    """The size of its bytecode, as far as it takes time to compile."""
+    home = sys.modules.get(function.__module__)
+    called = [getattr(home, name, None) for name in function.__code__.co_names]
+    return len(function.__code__.co_code) / (2 if any(hasattr(one, "plain") for one in called) else 1)
+
+
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
     """A value, or a tuple of such, with all parts changed."""
     if isinstance(value, tuple):
@@ -227,10 +247,9 @@ class Version:
             _let_drivers_ask()
 
     @property
-    def left(self) -> float:
-        """Seconds for which it may still be interpreted; fewer if the process has interpreted much else."""
-        others = max(_spent[0] - self.seconds, 0)
-        return share * self.tier.source[1] / max(others / FEW, 1) - self.seconds  # type: ignore[operator]
+    def share(self) -> float:
+        """Seconds for which it may be interpreted in all."""
+        return share * self.tier.source[1]  # type: ignore[operator]
 
     def add(self, seconds: float) -> None:
         """Count seconds, for later processes as well."""
@@ -243,6 +262,13 @@ class Version:
                     file.write(bytes(noted))
 
 
+def _left(versions: list[Version]) -> float:
+    """Seconds for which they may be interpreted together; fewer if the process interpreted much else."""
+    seconds = sum(one.seconds for one in versions)
+    others = max(_spent[0] - seconds, 0)
+    return sum(one.share for one in versions) / max(others / FEW, 1) - seconds
+
+
 class Tier:
     """What Numba asks for a function where it has compiled none."""
 
@@ -250,11 +276,14 @@ class Tier:
         self.function, self.version_of = function, cache(partial(Version, self))
 
     @cached_property
-    def source(self) -> tuple[Kernel, int]:
+    def source(self) -> tuple[Kernel, float]:
         """The source that can be given up, and the size of its bytecode; 0 if its bits may be others."""
         done: dict[int, Kernel] = {}
         source = as_python(self.function, done, range=_range)
-        size = sum(len(one.__code__.co_code) for one in done.values())
+        for one in done.values():
+            if _is_short(one):  # whoever calls it can be given up
+                one.__globals__["range"] = range
+        size = sum(map(_bytes_of, done.values()))
         ours = all(one.__globals__.get("__name__", "").split(".")[0] in OURS for one in done.values())
         return source, size * (ours and all(map(_is_alike, done.values())))
 
@@ -269,7 +298,8 @@ class Tier:
         )
         kernels = [_asked[one] for one in arguments if isinstance(one, Dispatcher) and one in _asked]
         missing = [one for one in (own, *kernels) if not one.is_compiled]
-        if missing and min(one.left for one in missing) > 0 and _can_be_copied(arguments):
+        is_alike = all(one.share > 0 for one in missing)
+        if missing and is_alike and _left(missing) > 0 and _can_be_copied(arguments):
             return partial(self._interpret, missing)
         return self._compiled(missing, arguments)
 
@@ -286,8 +316,8 @@ class Tier:
         copies = {id(one): _as_interpreted(one) for one in arrays}
         other = copies | {id(one.tier.function): one.tier.source[0] for one in missing}
         before = [(one, copies[id(one)], copies[id(one)].copy()) for one in arrays if one.flags.writeable]
-        started, shares = thread_time(), [one.left for one in missing]
-        _here.most, _here.until = started + sum(shares), perf_counter() + sum(shares)
+        started, left = thread_time(), _left(missing)
+        _here.most, _here.until = started + left, perf_counter() + left
         try:
             with np.errstate(all="ignore", divide="raise"):
                 result = self.source[0](*_each(lambda one: other.get(id(one), one), arguments))
@@ -300,8 +330,9 @@ class Tier:
             pass  # compiled code decides
         finally:
             _here.until = None
-            for version, left in zip(missing, shares, strict=True):
-                version.add((thread_time() - started) * left / sum(shares))
+            seconds, most = thread_time() - started, sum(one.share for one in missing)
+            for version in missing:
+                version.add(seconds * version.share / most)
         return self._compiled(missing, arguments)(*arguments)
 
 
@@ -311,7 +342,7 @@ def compile_or_wait(function: Any, signature: Any, finish: Callable[[], object],
         tier = vars(function).setdefault("_compile_for_args", Tier(function))
         _asked.setdefault(function, Version(tier, signature, finish))
     version = _asked[function]
-    if now or version.left <= 0:
+    if now or _left([version]) <= 0:
         version.compile()
     _let_drivers_ask()
 
