@@ -55,6 +55,26 @@ def score_of(losses, own_class, predicted, unit):
     return losses[own_class, predicted] * unit
 
 
+@inner
+def add_without_each(kinds, terms, moved, out):
+    """Add the terms of all other tied groups to ``out[i]``, the term of its own group without position i.
+
+    A score is the sum of the `terms` (n_listed,), which is returned: each at the last position of its
+    group. At the first position of its group ``moved`` (n_listed, n_kinds) has what the term is without a
+    nearer sample of each kind; ``kinds`` (n_listed,) are those of the samples.
+    """
+    after = np.zeros(moved.shape[1])
+    for i in range(len(terms) - 1, -1, -1):
+        out[i] += after[kinds[i]]
+        for kind in range(len(after)):
+            after[kind] += moved[i, kind]
+    before = 0.0
+    for i in range(len(terms)):
+        out[i] += before
+        before += terms[i]
+    return before
+
+
 def check_loss(loss: Any, n_classes: int) -> None:
     """Check that `loss` is None or a finite (n_classes, n_classes) matrix.
 

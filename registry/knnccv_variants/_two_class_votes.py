@@ -17,7 +17,7 @@ from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fill_hypergeometric, fixed_tail
 from knnccv.kernel.voting import position_weights, position_weights_at
 
-from ._shared import RemovalNumbers, VoteFields
+from ._shared import RemovalNumbers, VoteFields, add_without_each
 
 MAX_TABLE_DEPTH = 512
 MAX_STRATIFIED_TABLE_DEPTH = 256
@@ -221,52 +221,36 @@ def two_class_votes_without_each(order, labels, target, constraints, out):
     left = constraints.counts[0] - constraints.held_out
     depth = min(n_listed - 1, table_depth)
     beyond = (left - depth) / (constraints.n_train[0] - constraints.n_nearest)
-    same = 0
-    for i in range(n_listed):
-        same += labels.classes[order.items[i]] == own_class
-    after = np.zeros(2)  # by whether the removed sample is of the tested class
+    kinds = np.zeros(n_listed, np.int64)  # 1 for samples of the tested class
+    terms, moved = np.zeros(n_listed), np.zeros((n_listed, 2))
     within = np.zeros(2)
-    end = n_listed
-    while end > 0:
-        start = end - 1
-        while start > 0 and order.group_end[start - 1] == end:
-            start -= 1
-        n_own = 0
-        for i in range(start, end):
-            n_own += labels.classes[order.items[i]] == own_class
-        n_others = end - start - n_own
-        same -= n_own
-        for own in range(2):
-            within[own] = 0.0
-            if end - start > 1 and (n_own if own else n_others) > 0:
-                within[own] = votes_of_group(
-                    0.0, table, first + start, depth - start, same, n_own - own, n_others - 1 + own, beyond
-                )
-        for i in range(start, end):
-            own = 1 if labels.classes[order.items[i]] == own_class else 0
-            out[i] = after[own] + within[own]
-        for own in range(2):
-            if (same if own else start - same) > 0:
-                after[own] += votes_of_group(
-                    0.0, table, first + start - 1, depth - start + 1, same - own, n_own, n_others, beyond
-                )
-        end = start
-    before = 0.0
+    same = 0
     start = 0
     while start < n_listed:
         end = order.group_end[start]
         n_own = 0
         for i in range(start, end):
-            n_own += labels.classes[order.items[i]] == own_class
+            kinds[i] = labels.classes[order.items[i]] == own_class
+            n_own += kinds[i]
+        n_others = end - start - n_own
+        row, room = first + start, depth - start
+        for own in range(2):
+            within[own] = 0.0
+            if end - start > 1 and (n_own if own else n_others) > 0:
+                within[own] = votes_of_group(
+                    0.0, table, row, room, same, n_own - own, n_others - 1 + own, beyond
+                )
+            if (same if own else start - same) > 0:
+                moved[start, own] = votes_of_group(
+                    0.0, table, row - 1, room + 1, same - own, n_own, n_others, beyond
+                )
         for i in range(start, end):
-            out[i] += before
-        if start < depth:
-            n_others = end - start - n_own
-            before += votes_of_group(
-                0.0, table, first + start, depth - start, same, n_own, n_others, beyond
-            )
+            out[i] = within[kinds[i]]
+        if room > 0:
+            terms[end - 1] = votes_of_group(0.0, table, row, room, same, n_own, n_others, beyond)
         same += n_own
         start = end
+    add_without_each(kinds, terms, moved, out)
     return two_class_votes(order, labels, target, constraints) if n_listed <= left else 0.0
 
 
@@ -288,51 +272,33 @@ def two_class_strata_without_each(order, labels, target, constraints, out):
     left = constraints.counts[removed]
     if removed == own_class:
         left -= constraints.held_out
+    terms, moved = np.zeros(n_listed), np.zeros((n_listed, 1))
+    passed_0 = 0
     passed_1 = 0
-    for i in range(n_listed):
-        passed_1 += labels.classes[order.items[i]]
-    passed_0 = n_listed - passed_1
-    n_removable = passed_1 if removed == 1 else passed_0
-    after = 0.0
-    end = n_listed
-    while end > 0:
-        start = end - 1
-        while start > 0 and order.group_end[start - 1] == end:
-            start -= 1
-        n_ones = 0
-        for i in range(start, end):
-            n_ones += labels.classes[order.items[i]]
-        n_zeros = end - start - n_ones
-        passed_0 -= n_zeros
-        passed_1 -= n_ones
-        rows = first_0 + passed_0, first_1 + passed_0
-        if (n_ones if removed == 1 else n_zeros) > 0:
-            within = after
-            if end - start > 1:
-                n_left = n_zeros - 1 + removed, n_ones - removed
-                within += strata_of_group(0.0, table, rows, passed_1, *n_left, n_listed)[0]
-            for i in range(start, end):
-                out[i] = within
-        if (passed_1 if removed == 1 else passed_0) > 0:
-            nearer = rows[0] - 1 + removed, rows[1] - 1 + removed
-            after += strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones, n_listed)[0]
-        end = start
-    before = 0.0
     start = 0
     while start < n_listed:
         end = order.group_end[start]
         n_ones = 0
         for i in range(start, end):
             n_ones += labels.classes[order.items[i]]
-        for i in range(start, end):
-            out[i] += before
         n_zeros = end - start - n_ones
         rows = first_0 + passed_0, first_1 + passed_0
-        before += strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones, n_listed)[0]
+        within = 0.0
+        if end - start > 1 and (n_ones if removed == 1 else n_zeros) > 0:
+            n_left = n_zeros - 1 + removed, n_ones - removed
+            within = strata_of_group(0.0, table, rows, passed_1, *n_left, n_listed)[0]
+        for i in range(start, end):
+            out[i] = within
+        if (passed_1 if removed == 1 else passed_0) > 0:
+            nearer = rows[0] - 1 + removed, rows[1] - 1 + removed
+            found = strata_of_group(0.0, table, nearer, passed_1 - removed, n_zeros, n_ones, n_listed)
+            moved[start, 0] = found[0]
+        terms[end - 1] = strata_of_group(0.0, table, rows, passed_1, n_zeros, n_ones, n_listed)[0]
         passed_0 += n_zeros
         passed_1 += n_ones
         start = end
-    return before if n_removable <= left else 0.0
+    score = add_without_each(np.zeros(n_listed, np.int64), terms, moved, out)
+    return score if (passed_1 if removed == 1 else passed_0) <= left else 0.0
 
 
 def table_of_votes(task: Task, k: int, losses: Array, smallest: bool) -> Array | None:

@@ -20,7 +20,7 @@ from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fixed_tail, step_by_thinning
 from knnccv.kernel.voting import has_mixed_group, position_weights, position_weights_at
 
-from ._shared import VoteFields, losses_of, score_of
+from ._shared import VoteFields, add_without_each, losses_of, score_of
 
 MAX_COUNTED_DEPTH = 1024
 NEGLIGIBLE = 1e-17
@@ -194,6 +194,7 @@ def counted_votes_without_each(order, labels, target, constraints, out):
     n_slots = ZERO
     slot_classes = np.empty(min(n_classes, n_listed), np.int64)
     passed = np.zeros(n_classes, np.int64)
+    kinds, terms = np.zeros(n_listed, np.int64), np.zeros(n_listed)
     without = np.zeros((n_listed, len(slot_classes)))  # weighted counts of i + 1 samples, by class left out
     known = np.zeros((2, n_listed + 1), np.int64)  # by whether the class wins ties, and its samples
     known_at = np.full((2, n_listed + 1), -1)
@@ -210,13 +211,14 @@ def counted_votes_without_each(order, labels, target, constraints, out):
         n_own = passed[own_class]
         n_others = i + 1 - n_own
         _count_sample(rows, c, own_class, n_own, k)
-        out[i] = before
+        kinds[i], out[i] = slots[c], 0.0
         if n_own == 0 or i + 1 < k:
             continue
         right = _n_correct(rows, n_classes, own_row, others_row, n_own, k)
         if i < left:
+            terms[i] = weights.next_known[i] * right
             base = before + weights.list_ends[i] * right
-            before += weights.next_known[i] * right
+            before += terms[i]
         if i == n_listed - 2:
             last = base
         if i < k:
@@ -239,12 +241,8 @@ def counted_votes_without_each(order, labels, target, constraints, out):
                     known[wins_ties, passed[d]] = _without_another(rows, d, wins_ties, n_own, k)
                 right = known[wins_ties, passed[d]]
             without[i, slot] = weight * right
-    after = np.zeros(n_slots)
+    add_without_each(kinds, terms, without, out)
     out[n_listed - 1] = last
-    for i in range(n_listed - 2, -1, -1):
-        for slot in range(n_slots):
-            after[slot] += without[i + 1, slot]
-        out[i] += after[slots[labels.classes[order.items[i]]]]
     return base if n_listed <= left else 0.0
 
 

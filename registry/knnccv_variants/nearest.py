@@ -12,7 +12,7 @@ from knnccv.kernel import NOT_SERVED, Link, Tables, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fill_hypergeometric, multiply_into, place_of, position_law
 from knnccv.kernel.voting import PLURALITY, VotingRule, is_rounded, score_stratified
 
-from ._shared import NearestVariant, RemovalNumbers, loss_table, score_of
+from ._shared import NearestVariant, RemovalNumbers, add_without_each, loss_table, score_of
 
 LARGE_GROUP = 256
 """Tied samples from which `score_stratified` is faster."""
@@ -148,43 +148,30 @@ def nn_without_each(order, labels, target, constraints, out):
     unit = constraints.unit
     own_class = labels.classes[target]
     depth = len(order.items)
-    after = 0.0
-    end = depth
-    while end > 0:
-        start = end - 1
-        while start > 0 and order.group_end[start - 1] == end:
-            start -= 1
-        size = end - start
-        weight = 0.0  # of the group if one of its samples is removed
-        moved = 0.0  # of the group if a sample before it is removed
-        total = 0.0
-        for i in range(start, end):
-            if i > 0:
-                moved += weights[i - 1]
-            if i < end - 1:
-                weight += weights[i]
-            total += score_of(losses, own_class, labels.classes[order.items[i]], unit)
-        for i in range(start, end):
-            out[i] = after
-            if size > 1:
-                own = score_of(losses, own_class, labels.classes[order.items[i]], unit)
-                out[i] += weight * (total - own) / (size - 1)
-        after += moved * total / size
-        end = start
-    before = 0.0
+    terms, moved = np.zeros(depth), np.zeros((depth, 1))
     start = 0
     while start < depth:
         end = order.group_end[start]
-        weight = 0.0
-        total = 0.0
+        size = end - start
+        whole = shorter = nearer = total = 0.0  # weights of the group, without a sample of it, or before it
         for i in range(start, end):
-            out[i] += before
             if i < len(weights):
-                weight += weights[i]
+                whole += weights[i]
+            if i < end - 1:
+                shorter += weights[i]
+            if i > 0:
+                nearer += weights[i - 1]
             total += score_of(losses, own_class, labels.classes[order.items[i]], unit)
-        before += weight * total / (end - start)
+        for i in range(start, end):
+            out[i] = 0.0
+            if size > 1:
+                own = score_of(losses, own_class, labels.classes[order.items[i]], unit)
+                out[i] = shorter * (total - own) / (size - 1)
+        terms[end - 1] = whole * total / size
+        moved[start, 0] = nearer * total / size
         start = end
-    return before if depth <= len(weights) else 0.0
+    score = add_without_each(np.zeros(depth, np.int64), terms, moved, out)
+    return score if depth <= len(weights) else 0.0
 
 
 @jit
