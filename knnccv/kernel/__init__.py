@@ -7,9 +7,9 @@ input, and allocates no more than O(depth + classes * K) numbers. It sees no dis
 `Variant.fixed_by_distance` and `Variant.stratified_by_distance`, whose second argument they are. A rule
 without any kernel has a function `Variant.decide`, which scores one training set.
 
-- `_signature` defines the four arguments, their Numba types, and the forms with other arguments.
-- `_tables` turns a `Task` and a variant's `Tables` into the `Constraints` that a kernel reads, and gives
-  names to the entries of an array, in compiled code as well.
+- `_signature` defines the four arguments, their Numba types, and the forms with other arguments. It turns a
+  `Task` and a variant's `Tables` into the `Constraints` that a kernel reads, and gives names to the entries
+  of an array, in compiled code as well.
 - `_variant` defines `Variant`, the base class of every rule, and `Score`: what a score is, and its range.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
   those of bits: one for each of 512 runs; `random` has random numbers.
@@ -45,8 +45,7 @@ from ._signature import LABELS as LABELS
 from ._signature import NOT_SERVED as NOT_SERVED
 from ._signature import REMOVAL as REMOVAL
 from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
-from ._signature import Constraints, Labels, Order
-from ._tables import Tables, Task, constraints_for, read_as, read_rest
+from ._signature import Constraints, Labels, Order, Tables, Task, constraints_for, read_as, read_rest
 from ._tier import as_python
 from ._tier import compile_at_once as compile_at_once
 from ._variant import ACCURACY as ACCURACY

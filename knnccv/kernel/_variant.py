@@ -13,8 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._base.typing import Array, Kernel
-from ._signature import BY_DISTANCE, DECIDES
-from ._tables import Tables, Task
+from ._signature import BY_DISTANCE, DECIDES, Tables, Task
 
 MEMBERS = {
     "": ("fixed", "stratified"),

@@ -182,7 +182,7 @@ def test_a_python_function_of_the_distances(monkeypatch):
             found = complete_cv(case.distances, case.y, Prepared, design, **asked)
             tally.add(found, naive.complete(case.distances, case.y, weighed, listed, n_nearest=2))
             with monkeypatch.context() as patch:
-                patch.setattr("knnccv._core.driver.sampled._decoupled.AT_ONCE", 300)  # a row at a time
+                patch.setattr("knnccv._core.driver.sampled.AT_ONCE", 300)  # a row at a time
                 again = complete_cv(case.distances, case.y, Prepared, design, **asked)
             assert np.array_equal(found.per_item, again.per_item)
     tally.check()
@@ -214,9 +214,7 @@ def test_threads_blocks_and_depths_change_no_bit(ties, monkeypatch):
         others = [complete_cv(lists, y, Nearness, cv, n_jobs=3, **asked)]
         with monkeypatch.context() as patch:
             patch.setattr(Neighbors, "rows_at_once", lambda *_: 7)
-            patch.setattr(
-                "knnccv._core.driver.sampled._decoupled.RARE", 0.5
-            )  # shallow lists, which are deepened
+            patch.setattr("knnccv._core.driver.sampled.RARE", 0.5)  # shallow lists, which are deepened
             others.append(complete_cv(X, y, Nearness, cv, n_jobs=2, metric="manhattan", **asked))
         for other in others:
             assert np.array_equal(once.per_item, other.per_item)

@@ -5,12 +5,12 @@ kernels. Every sample's A_x is computed independently, and the samples are summe
 the result depends neither on the threads nor on the blocks, to the last bit.
 
 - `_validation` checks labels, rule, design, ties and average, and chooses between exact kernels and drawn
-  training sets; `_problem` is what it returns, `_weights` has what a sample weighs.
+  training sets; `_problem` is what it returns, and has what a sample weighs.
 - `_deepen` finds the first depth and the samples that share a score, and has the one loop: search a block,
   work on it, and again with deeper lists where they were too short.
 - `_scores` is the work for exact scores: `_part` has the kernels, a chain for each kind of training sets,
-  and `_rows` the compiled passes over the rows of a block, with the tie rule.
-- `_exact` runs the kernels' source on rational numbers.
+  and `_rows` the compiled passes over the rows of a block, with the tie rule. In exact mode it runs the
+  kernels' source on rational numbers.
 - `_summary` turns the samples' scores into the mean and its error bound.
 - `_forecast` warns of problems that take long.
 
@@ -21,12 +21,27 @@ and `results` has `complete_cv`.
 from __future__ import annotations
 
 from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
-from ._exact import exact_scores
 from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
 from ._part import Block, Part, Step, known_set_part, steps_of, unserved
-from ._problem import ScoringProblem, labels_of_pool, training_sets_of_pool
+from ._problem import (
+    AVERAGES,
+    ScoringProblem,
+    by_class,
+    class_shares,
+    labels_of_pool,
+    training_sets_of_pool,
+    weights_of,
+)
 from ._rows import DISTANCES, ITEMS, ROWS, SCORES, Rows, fill_group_ends, usable_lengths
-from ._scores import BlockScorer, Evaluation, InexactError, block_scorer, float_scores, no_score
+from ._scores import (
+    BlockScorer,
+    Evaluation,
+    InexactError,
+    block_scorer,
+    exact_scores,
+    float_scores,
+    no_score,
+)
 from ._summary import Scored, Scores, kind_weights, summarize_scores
 from ._validation import (
     TIES,
@@ -38,7 +53,6 @@ from ._validation import (
     validate_problem,
     with_parameters,
 )
-from ._weights import AVERAGES, by_class, class_shares, weights_of
 
 __all__ = [
     "AVERAGES",

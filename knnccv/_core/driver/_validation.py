@@ -17,8 +17,15 @@ from ...designs import as_design
 from ...kernel import DECIDES, Task, Variant, is_blind
 from ...kernel.registry import get_variant
 from ...neighbors import Neighbors
-from ._problem import ScoringProblem, Way, item_weights, kinds_of
-from ._weights import check_average, check_labels_of, check_tested
+from ._problem import (
+    ScoringProblem,
+    Way,
+    check_average,
+    check_labels_of,
+    check_tested,
+    item_weights,
+    kinds_of,
+)
 
 TIES = ("index", "random")
 METHODS = ("auto", "exact", "sampled")

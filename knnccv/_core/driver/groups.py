@@ -41,7 +41,6 @@ from ...kernel import (
 )
 from ...kernel.sampling import fixed_tail, place_of, total_of
 from ...neighbors import NeighborLists, Neighbors
-from ._exact import as_objects, exact_labels, rational
 from ._problem import ScoringProblem
 from ._rows import (
     INTEGERS,
@@ -53,6 +52,7 @@ from ._rows import (
     labels_differ,
     usable_lengths,
 )
+from ._scores import as_objects, exact_labels, rational
 from ._summary import Scores
 
 __all__ = ["GroupScorer", "exact_group_scores", "group_scorer"]

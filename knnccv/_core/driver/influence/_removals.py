@@ -29,9 +29,14 @@ from ....kernel import (
 )
 from ....kernel.sampling import fixed_tail
 from .._part import Block, Part, Step, part_of, steps_of
-from .._problem import ScoringProblem, training_sets_of_pool
+from .._problem import (
+    ScoringProblem,
+    check_labels_of,
+    check_tested,
+    training_sets_of_pool,
+    weights_of,
+)
 from .._scores import Reach, reach_of
-from .._weights import check_labels_of, check_tested, weights_of
 from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
 
 

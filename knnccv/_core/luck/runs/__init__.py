@@ -1,7 +1,7 @@
 """Random runs of a design: drawn and counted 512 at a time, and the spread of the score of one run.
 
 - `_planes` draws runs: the fold of every sample, in bit planes.
-- `_walks` finds the votes of a sample in 512 runs at once, compiled; `_counts` makes tables of them.
+- `_counts` finds the votes of a sample in 512 runs at once, compiled, and makes tables of them.
 - `_trials` scores runs: by these tables, or run by run with the kernels of any rule; and lists the nearest
   training samples run by run.
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread.
@@ -11,6 +11,10 @@
 
 from __future__ import annotations
 
+from ._counts import ANY as ANY
+from ._counts import CONFUSION as CONFUSION
+from ._counts import RIGHT as RIGHT
+from ._counts import VOTES as VOTES
 from ._counts import RunCounter as RunCounter
 from ._counts import RunTables as RunTables
 from ._counts import ballot_of as ballot_of
@@ -40,7 +44,3 @@ from ._scalers import scaling_of as scaling_of
 from ._trials import item_shares as item_shares
 from ._trials import nearest_in_runs as nearest_in_runs
 from ._trials import score_runs as score_runs
-from ._walks import ANY as ANY
-from ._walks import CONFUSION as CONFUSION
-from ._walks import RIGHT as RIGHT
-from ._walks import VOTES as VOTES

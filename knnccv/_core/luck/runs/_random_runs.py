@@ -15,10 +15,9 @@ from ...._base.typing import Array
 from ...._base.validation import check_integer, check_random_state
 from ....neighbors import Neighbors
 from ...driver import Jobs, Scored, ScoringProblem
-from ._counts import RunCounter, RunTables, ballot_of
+from ._counts import CONFUSION, RunCounter, RunTables, ballot_of
 from ._planes import Runs, draw_runs
 from ._trials import item_shares, score_runs
-from ._walks import CONFUSION
 
 MOST_RUNS = 10**7
 """Runs whose scores are kept."""

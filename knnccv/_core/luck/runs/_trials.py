@@ -36,9 +36,18 @@ from ...driver import (
     known_set_part,
     unserved,
 )
-from ._counts import TOLERANCE, Ballot, RunCounter, RunTables, ballot_of, check_lists_end_late, deepened
+from ._counts import (
+    ANY,
+    RIGHT,
+    TOLERANCE,
+    Ballot,
+    RunCounter,
+    RunTables,
+    ballot_of,
+    check_lists_end_late,
+    deepened,
+)
 from ._planes import NEITHER, Runs
-from ._walks import ANY, RIGHT
 
 BATCH_BYTES = 2**26
 """Bytes of the scores of all samples in the runs that are scored at once."""

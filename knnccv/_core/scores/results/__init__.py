@@ -2,8 +2,8 @@
 
 - `_complete_cv` is the public function, and reads the argument `test`, as `surface` does.
 - `_scored` computes the score of a problem, and further ones from the same data.
-- `_confusion` and `_tie_report` ask one problem several times: what is predicted for every class, and how
-  far the score depends on the order of ties.
+- `_questions` asks one problem several times: what is predicted for every class, and how far the score
+  depends on the order of ties.
 - `_table_scores` averages scikit-learn's scorings over random runs, with the exact result as control.
 - `_result` has `CompleteCV`, and the `SampledCV` of drawn training sets. They hold problem and neighbors,
   and answer further questions by the packages below.
@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from ._complete_cv import complete_cv, with_test_set
+from ._questions import TieReport
 from ._result import CompleteCV, SampledCV, with_each
 from ._scored import is_mean_over_kinds, scored, scorer_of
 from ._table_scores import (
@@ -22,7 +23,6 @@ from ._table_scores import (
     score_tables,
     scored_by_runs,
 )
-from ._tie_report import TieReport
 
 __all__ = [
     "CompleteCV",

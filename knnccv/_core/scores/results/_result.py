@@ -23,9 +23,16 @@ from ...driver.influence import Influence, influence
 from ...luck.halves import HalvesRequest, check_finite, check_request, halves_of, terms_of
 from ...luck.inference import HalfScores, ScoredHalves, Terms
 from ...luck.runs import RandomSplits
-from ._confusion import check_normalize, expected_confusion, matthews, normalized, share_right
+from ._questions import (
+    TieReport,
+    check_normalize,
+    expected_confusion,
+    matthews,
+    normalized,
+    share_right,
+    tie_report,
+)
 from ._scored import Estimated, again, scored_alike
-from ._tie_report import TieReport, tie_report
 
 if TYPE_CHECKING:
     import pandas as pd

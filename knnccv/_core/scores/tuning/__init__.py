@@ -3,7 +3,6 @@
 - `_tuned_score` has `tuned_score` and its result, `TunedScore`.
 - `_nested` draws the inner folds, counts the right answers of all candidates, inside and outside, and
   chooses.
-- `_nested_walk` has its compiled loops.
 """
 
 from __future__ import annotations
