@@ -29,13 +29,13 @@ from ._core.scores.bootstrap import bootstrap_score as bootstrap_score
 from ._core.scores.curves import Surface as Surface
 from ._core.scores.curves import loo_curve as loo_curve
 from ._core.scores.curves import surface as surface
-from ._core.scores.montecarlo import PermutationTest as PermutationTest
-from ._core.scores.montecarlo import monte_carlo_cv as monte_carlo_cv
-from ._core.scores.montecarlo import permutation_test as permutation_test
+from ._core.scores.permutation import PermutationTest as PermutationTest
+from ._core.scores.permutation import permutation_test as permutation_test
 from ._core.scores.results import CompleteCV as CompleteCV
 from ._core.scores.results import SampledCV as SampledCV
 from ._core.scores.results import TieReport as TieReport
 from ._core.scores.results import complete_cv as complete_cv
+from ._core.scores.results import monte_carlo_cv as monte_carlo_cv
 from ._core.scores.tuning import TunedScore as TunedScore
 from ._core.scores.tuning import tuned_score as tuned_score
 from ._core.scores.valuation import ItemValues as ItemValues

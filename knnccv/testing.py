@@ -13,8 +13,7 @@ import numpy as np
 from ._base.typing import Array
 from ._core.driver import ScoringProblem, validate_problem
 from ._core.luck.runs import draw_runs
-from ._core.scores.montecarlo import monte_carlo_cv
-from ._core.scores.results import complete_cv
+from ._core.scores.results import complete_cv, monte_carlo_cv
 from .designs import Design, StratifiedSubsample, Subsample
 from .kernel import Variant, compile_kernel
 from .kernel.registry import get_variant

@@ -21,8 +21,7 @@ from .._base.refusals import refuse
 from .._base.version import __version__
 from .._core.luck.inference import Comparison, InferenceWarning, compare
 from .._core.luck.runs import ScoredRuns
-from .._core.scores.montecarlo import monte_carlo_cv
-from .._core.scores.results import CompleteCV, SampledCV, complete_cv
+from .._core.scores.results import CompleteCV, SampledCV, complete_cv, monte_carlo_cv
 from ..designs import LeaveGroupsOut, as_design
 from ..kernel import Variant
 from ..neighbors import SupervisedDistanceWarning

@@ -13,8 +13,7 @@ from .._base.parallel import check_pool, for_each
 from .._base.typing import Array
 from .._core.scores.bootstrap import bootstrap_score
 from .._core.scores.curves import loo_curve, surface
-from .._core.scores.montecarlo import monte_carlo_cv
-from .._core.scores.results import complete_cv
+from .._core.scores.results import complete_cv, monte_carlo_cv
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from ..episodes import Episodes, expected_episodes, sampled_episodes
 from ..kernel import compile_at_once, compile_kernel

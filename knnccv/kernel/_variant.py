@@ -21,14 +21,6 @@ MEMBERS = {
     DECIDES: ("decide",),
 }
 """The members of a variant that are functions, by their form."""
-FORMER = {
-    **dict.fromkeys(("light_kernel", "joint_kernel"), "chain"),
-    **dict.fromkeys(("removal_kernel", "mixed_removal_kernel"), "removals"),
-    **dict.fromkeys(
-        ("measure", "is_loss", "score_range", "range_is_exact", "largest_score", "largest_for"), "score"
-    ),
-}
-"""The members of former contracts, and those that serve instead."""
 
 
 @dataclass(frozen=True)
@@ -178,17 +170,6 @@ class Variant(ABC):
     fixed_by_distance: ClassVar[Kernel | None] = None
     stratified_by_distance: ClassVar[Kernel | None] = None
     decide: ClassVar[Kernel | None] = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse methods of a former contract, which would not be called."""
-        super().__init_subclass__(**options)
-        former = sorted(name for name in FORMER if name in vars(cls))
-        if former:
-            msg = (
-                f"define {FORMER[former[0]]}() in place of {former[0]}() in {cls.__qualname__}; "
-                "registry/README.md lists the members of a variant"
-            )
-            raise TypeError(msg)
 
     @abstractmethod
     def n_nearest(self, **parameters: Any) -> int:

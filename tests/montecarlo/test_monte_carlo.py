@@ -21,7 +21,7 @@ from knnccv import (
 )
 from knnccv._core.driver import AVERAGES, validate_problem
 from knnccv._core.luck.runs import draw_runs
-from knnccv._core.scores.montecarlo import exchangeable, permutation
+from knnccv._core.scores.permutation import exchangeable, permutation
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
 

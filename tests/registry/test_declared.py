@@ -75,12 +75,6 @@ Right = variant_class("right", fixed=right)
 Wrong = variant_class("wrong", fixed=wrong, score=error_rate)
 
 
-def test_members_of_the_former_contract_name_the_new_one():
-    for former in ("measure", "largest_score", "is_loss"):
-        with pytest.raises(TypeError, match=rf"define score\(\) in place of {former}\(\) in Old"):
-            type("Old", (Rank,), {former: lambda *_, **__: 1.0})
-
-
 def test_scores_out_of_their_range_are_refused():
     X, y = problem()
     far = type("Far", (Right,), {"score": lambda *_, **__: Score(low=2.0, high=3.0)})
