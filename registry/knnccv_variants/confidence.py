@@ -15,6 +15,7 @@ from knnccv.kernel.voting import (
     BRIER,
     VOTE_SHARE,
     VotingRule,
+    pass_wrong,
     scaled_position_weights,
     score_fixed_size,
     score_stratified,
@@ -86,24 +87,8 @@ def shares_fixed(order, labels, target, constraints):
         weight, with_nearer, within = mean_inclusion(inclusion, start, end, unit)
         if weight == 0:
             break
-        n_own = 0
-        n_wrong = 0
-        same_nearer = 0
-        same_within = 0
-        for i in range(start, end):
-            c = classes[items[i]]
-            if c == own_class:
-                n_own += 1
-            else:
-                n_wrong += 1
-                same_nearer += nearer[c]
-                same_within += group[c]
-                group[c] += 1
-        for i in range(start, end):
-            c = classes[items[i]]
-            nearer[c] += group[c]
-            group[c] = 0
-        share += weight * n_own
+        n_wrong, same_nearer, same_within = pass_wrong(items, classes, start, end, own_class, nearer, group)
+        share += weight * (end - start - n_wrong)
         pairs += weight * n_wrong
         pairs += with_nearer * (n_wrong * n_nearer + same_nearer)
         pairs += within * (n_wrong * (n_wrong - 1) // 2 + same_within)

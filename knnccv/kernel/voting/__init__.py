@@ -17,6 +17,7 @@ from ._fixed_size import counted_weights as counted_weights
 from ._fixed_size import group_rate as group_rate
 from ._fixed_size import has_mixed_group as has_mixed_group
 from ._fixed_size import is_mixed as is_mixed
+from ._fixed_size import pass_wrong as pass_wrong
 from ._fixed_size import passed_together as passed_together
 from ._fixed_size import position_weights as position_weights
 from ._fixed_size import position_weights_at as position_weights_at

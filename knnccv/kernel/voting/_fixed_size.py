@@ -52,6 +52,30 @@ def passed_together(items, classes, start, end, one_class):
     return end, one_class
 
 
+@inner
+def pass_wrong(items, classes, start, end, own_class, nearer, group):
+    """Pass a tied group: its wrong samples, those of other classes, and the pairs of them of one class.
+
+    The pairs are those with a nearer sample, and those within the group. ``nearer`` (n_classes,) are the
+    wrong samples before the group, and then with it; ``group`` are zeros before and after.
+    """
+    n_wrong = 0
+    same_nearer = 0
+    same_within = 0
+    for i in range(start, end):
+        c = classes[items[i]]
+        if c != own_class:
+            n_wrong += 1
+            same_nearer += nearer[c]
+            same_within += group[c]
+            group[c] += 1
+    for i in range(start, end):
+        c = classes[items[i]]
+        nearer[c] += group[c]
+        group[c] = 0
+    return n_wrong, same_nearer, same_within
+
+
 class PositionWeights(NamedTuple):
     """Two weights of every position i = 1, 2, ..., at index i - 1.
 

@@ -32,6 +32,7 @@ from ....kernel.voting import (
     VOTE_SHARE,
     VoteDistributions,
     VotingRule,
+    pass_wrong,
     passed_together,
     score_votes,
 )
@@ -326,14 +327,11 @@ def bootstrap_shares(order, labels, target, constraints):
         end = min(group_end[start], depth)
         size = end - start
         fill_moments(draws, constraints.weights, start, size)
-        wrong_within, pairs_within, pairs_across = 0, 0, 0
-        for i in range(start, end):
-            c = classes[items[i]]
-            if c != own_class:
-                pairs_across += wrong + nearer[c]
-                pairs_within += 2 * (wrong_within + group[c]) + 2
-                wrong_within += 1
-                group[c] += 1
+        wrong_within, same_nearer, same_within = pass_wrong(
+            items, classes, start, end, own_class, nearer, group
+        )
+        pairs_across = wrong_within * wrong + same_nearer
+        pairs_within = wrong_within * (wrong_within + 1) + 2 * same_within
         share += moments[2] * (size - wrong_within) / size
         squares += moments[2] * 2 * wrong_within / size
         squares += moments[3] * (pairs_within / size / size)
@@ -342,10 +340,6 @@ def bootstrap_shares(order, labels, target, constraints):
             squares += moments[0] * 2 * wrong / start
             squares += moments[1] * (pairs / start / start)
             squares += 2 * moments[4] * (pairs_across / start / size)
-        for i in range(start, end):
-            c = classes[items[i]]
-            nearer[c] += group[c]
-            group[c] = 0
         wrong += wrong_within
         pairs += pairs_within + 2 * pairs_across
         start = end

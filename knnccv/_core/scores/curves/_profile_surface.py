@@ -26,6 +26,7 @@ from ...._base.typing import Array
 from ....designs import Design
 from ....kernel import jit, profile_of
 from ....kernel.sampling import Inclusion, expected_position, fixed_tail, inclusion_law, rounding_allowance
+from ....kernel.voting import pass_wrong
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import Jobs, ScoringProblem, Watch, one_of_alike, usable_lengths
 from ._profile import MAX_NEIGHBORS, Listed, ProfileSpec, pascal_scales, weigh_profile
@@ -114,21 +115,14 @@ def add_pair_profile(listed, spec, average_ties, out, stop):
                     across += 2 * group[o] * nearer[o]
                     nearer[o] += group[o]
             else:
-                n_wrong = 0
-                for i in range(start, end):
-                    c = classes[items[r, i]]
-                    if c != classes[x]:
-                        # With w wrong votes the score sums 1 + [same class] over ordered pairs of them.
-                        across += n_nearer + wrong_nearer[c]
-                        within += n_wrong + wrong_group[c]
-                        wrong_group[c] += 1
-                        n_wrong += 1
+                n_wrong, same_nearer, same_within = pass_wrong(
+                    items[r], classes, start, end, classes[x], wrong_nearer, wrong_group
+                )
                 single = size - n_wrong if kind == SHARE else n_wrong
+                # With w wrong votes the score sums 1 + [same class] over ordered pairs of them.
+                across = n_wrong * n_nearer + same_nearer
+                within = n_wrong * (n_wrong - 1) // 2 + same_within
                 n_nearer += n_wrong
-                for i in range(start, end):
-                    c = classes[items[r, i]]
-                    wrong_nearer[c] += wrong_group[c]
-                    wrong_group[c] = 0
             for i in range(start, min(end, depth)):
                 out[0, i] += weight * single / size
                 if kind != SHARE:
