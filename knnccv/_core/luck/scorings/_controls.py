@@ -18,8 +18,9 @@ import numpy as np
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import TrainingSets
-from ....kernel import jit
+from ....kernel import Labels, jit
 from ....neighbors import NeighborLists
+from ...driver import mixed_groups
 
 MOST_FULL = 12
 """The number of classes up to which every cell of the confusion table is a control."""
@@ -56,7 +57,7 @@ class ControlledMean(NamedTuple):
 
 
 def controlled_mean(
-    values: Any, controls: Any = None, expected: Any = (), groups: Any = None, is_linear: bool = False
+    values: Any, controls: Any = None, expected: Any = (), *, is_linear: bool = False
 ) -> ControlledMean:
     """Estimate the expectation of the score of a run.
 
@@ -73,9 +74,6 @@ def controlled_mean(
         Statistics of the same runs; constant and collinear ones do no harm. Default: none.
     expected : array-like of shape (n_controls,), optional
         The exact expectation of the statistics.
-    groups : array-like of shape (n_runs,), optional
-        Numbers of groups of runs, where only runs of different groups are independent. Default: every run
-        is independent.
     is_linear : bool, default False
         Whether the score is a linear function of the controls, so that nothing happens but what these show,
         if there are enough runs to find that function.
@@ -126,17 +124,16 @@ def controlled_mean(
     n_runs = len(scores)
     if not np.isfinite(scores).all():
         return ControlledMean(np.nan, np.nan, np.nan)
-    group = np.arange(n_runs) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
-    odd = (group % 2 == 1) & (known.shape[1] > 0)  # without controls, nothing is fitted
+    odd = (np.arange(n_runs) % 2 == 1) & (known.shape[1] > 0)  # without controls, nothing is fitted
     corrected = np.empty(n_runs)
     for half in (odd, ~odd):
         corrected[~half] = scores[~half] - off[~half] @ _coefficients(scores[half], off[half], rounding)
-    mean, error = _mean_of_halves(corrected, group, odd)
-    average, plain = _mean_of_halves(scores, group, odd)
-    number, are_equal = int(group.max()) + 1, n_runs > 1 and scores.min() == scores.max()
+    mean, error = _mean_of_halves(corrected, odd)
+    average, plain = _mean_of_halves(scores, odd)
+    are_equal = n_runs > 1 and scores.min() == scores.max()
     size = float(np.abs(scores).max() + np.ptp(scores)) or UNIT
     n_values = len(np.unique(((scores - scores.min()) / (np.ptp(scores) or UNIT)).round(9)))
-    repeated = max(number - n_values, 0) / max(number - 1, 1)
+    repeated = max(n_runs - n_values, 0) / max(n_runs - 1, 1)
     farther = min(size, RANGES * float(np.ptp(scores)))
     effect = max(UNIT, size) if are_equal else farther * repeated / max(n_values - 1, 1)
     # An event far from all others changes the coefficients, too.
@@ -144,10 +141,10 @@ def controlled_mean(
     moves = (np.ptp(known, axis=0) > rounding).any()
     is_known = (is_linear and error <= ROUNDING * size) or (are_equal and len(exact) and not moves)
     chance = _unseen(known, exact, rounding) if is_known else 1.0
-    unseen = unseen_error(effect * moved, number, chance)
+    unseen = unseen_error(effect * moved, n_runs, chance)
     if are_equal:
         return ControlledMean(float(scores[0]), unseen, 1.0)
-    usual = unseen_error(plain * float(np.sqrt(number)) * moved, number, chance)
+    usual = unseen_error(plain * float(np.sqrt(n_runs)) * moved, n_runs, chance)
     error = max(float(np.hypot(error, unseen)), usual, EXACT * float(np.abs(scores).max()))
     return ControlledMean(mean, error, (plain / error) ** 2)
 
@@ -209,21 +206,21 @@ def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:
     return vectors[:, :number] @ (explained[:number] / np.sqrt(values[:number])) / scale  # type: ignore[no-any-return]
 
 
-def _mean_of_halves(scores: Array, group: Array, odd: Array) -> tuple[float, float]:
-    """The mean, and its standard error from the deviations of groups from the mean of their half.
+def _mean_of_halves(scores: Array, odd: Array) -> tuple[float, float]:
+    """The mean, and its standard error from the deviations of the runs from the mean of their half.
 
-    Of two groups, or without halves, from their common mean: no coefficient is fitted. Another group may
-    lie at the other end of the range.
+    Of two runs, or without halves, from their common mean: no coefficient is fitted. Another run may lie at
+    the other end of the range.
     """
-    sums = np.zeros(group.max() + 1)
-    halves, n_groups = (odd, ~odd) if len(sums) > 2 and odd.any() else (odd | True,), len(sums)
+    deviations, n_runs = np.zeros(len(scores)), len(scores)
+    halves = (odd, ~odd) if n_runs > 2 and odd.any() else (odd | True,)
     for half in halves:
-        np.add.at(sums, group[half], scores[half] - scores[half].mean())
+        deviations[half] = scores[half] - scores[half].mean()
     degrees = len(halves)
-    if n_groups <= degrees:
+    if n_runs <= degrees:
         return float(scores.mean()), np.nan
-    squares = (sums**2).sum() * n_groups / (n_groups - degrees) + np.ptp(sums) ** 2
-    return float(scores.mean()), float(np.sqrt(squares) / len(scores))
+    squares = (deviations**2).sum() * n_runs / (n_runs - degrees) + np.ptp(deviations) ** 2
+    return float(scores.mean()), float(np.sqrt(squares) / n_runs)
 
 
 def confusion_controls(tables: Array, n_tested: Any, expected: Any) -> tuple[Array, Array]:
@@ -329,9 +326,7 @@ def fill_vote_laws(items, lengths, rows, codes, sizes, held_out, laws, tails):
         tails[r] = state.sum()
 
 
-def vote_laws(
-    lists: NeighborLists, codes: Array, kind: TrainingSets, n_neighbors: int, n_jobs: int | None = None
-) -> VoteLaws:
+def vote_laws(lists: NeighborLists, codes: Array, kind: TrainingSets, n_neighbors: int) -> VoteLaws:
     """Return the law of the votes of every sample, for two classes.
 
     The order of the lists decides among tied samples, as under ``ties="index"``; see `mixed_ties`.
@@ -386,7 +381,7 @@ def vote_laws(
         rows = np.arange(first, min(first + BLOCK, n_items))
         fill_vote_laws(lists.items, lists.lengths, rows, codes, sizes, kind.held_out, laws, tails)
 
-    for_each(one, range(0, n_items, BLOCK), n_jobs)
+    for_each(one, range(0, n_items, BLOCK))
     tested = codes[:n_items]
     n_tested = np.bincount(tested, minlength=2) * np.array(kind.tested_share(2), float)
     return VoteLaws(laws, tails, tested, n_tested)
@@ -397,11 +392,8 @@ def mixed_ties(lists: NeighborLists, codes: Array) -> Array:
 
     Then the laws hold for ``ties="index"`` alone. Ties of the last sample with samples beyond count.
     """
-    depth = lists.items.shape[1]
-    inside = np.arange(1, depth) < lists.lengths[:, None]
-    classes = codes[np.where(np.arange(depth) < lists.lengths[:, None], lists.items, 0)]
-    tied = (lists.values[:, 1:] == lists.values[:, :-1]) & inside
-    found: Array = (tied & (classes[:, 1:] != classes[:, :-1])).any(axis=1) | lists.may_tie_beyond
+    labels = Labels(codes, np.empty((0, 0)))
+    found: Array = (mixed_groups(lists, lists.lengths, labels) >= 0) | lists.may_tie_beyond
     return found
 
 
