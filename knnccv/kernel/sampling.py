@@ -16,12 +16,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 
 from .._base.typing import Array
 from .._base.validation import check_integer
-from . import CONSTRAINTS, LABELS, as_python, inner, jit
+from . import as_python, inner, jit
 
 __all__ = [
     "Inclusion",
@@ -354,17 +353,6 @@ def stratified_tails(items, lengths, targets, labels, constraints, nearest, out)
         if size > 0:
             kept[own_class, lengths[r] - n_ones, n_ones] = min(total_of(product), 1.0)
         out[r] = min(total_of(product), 1.0)
-
-
-STRATIFIED_TAILS = types.void(
-    types.Array(types.int32, 2, "C"),
-    types.Array(types.int64, 1, "C"),
-    types.Array(types.int64, 1, "C"),
-    LABELS,
-    CONSTRAINTS,
-    types.int64,
-    types.Array(types.float64, 1, "C"),
-)
 
 
 def expected_position(n_available: int, n_train: int, k: int) -> float:

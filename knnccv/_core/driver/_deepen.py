@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,20 +22,6 @@ class Jobs(NamedTuple):
     n_jobs: int | None = None
     executor: ExecutorLike | None = None
     progress: bool = False
-
-
-class Work(Protocol):
-    """A frozen dataclass with what a worker needs for a block of samples."""
-
-    @property
-    def neighbors(self) -> Neighbors:
-        """The neighbors; replaced by a copy for the workers of an executor."""
-
-    def compile(self) -> None:
-        """Compile the functions that blocks call, or load them from the cache; once per process."""
-
-    def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Any, ...], Array]:
-        """Return what is found for the rows, and a mask of the rows that need deeper lists."""
 
 
 FIRST_WITHIN = 64
@@ -72,7 +58,10 @@ def deepen(
 
     Parameters
     ----------
-    work : Work
+    work : frozen dataclass
+        What a worker needs for a block of samples. ``work.neighbors`` are replaced by a copy for the
+        workers of an executor, and ``work.compile()`` is called once per process. ``work(lists, rows)``
+        returns what is found for the rows, and a mask of the rows that need deeper lists.
     rows : int64 ndarray
         Samples, ascending.
     depth : int

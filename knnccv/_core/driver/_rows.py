@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -158,7 +158,11 @@ def first_mixed_groups(items, values, lengths, labels, out):
         out[r] = start
 
 
-FIRST_MIXED_GROUPS = types.void(ITEMS, DISTANCES, INTEGERS, LABELS, INTEGERS)
+def mixed_groups(lists: Any, lengths: Array, labels: Labels) -> Array:
+    """The start of the first tied group of different labels in every list, int64 (n_rows,); -1 for none."""
+    found = np.empty(len(lengths), np.int64)
+    first_mixed_groups(lists.items, lists.values, lengths, labels, found)
+    return found
 
 
 def order_ties_by_score(

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 
 from ..._base.parallel import stop_flag
-from ..._base.typing import Array, Kernel
-from ...kernel import Constraints, Labels, Task, as_python, compile_driver, jit
-from ...kernel.sampling import STRATIFIED_TAILS, fixed_tail, stratified_tails
+from ..._base.typing import Array
+from ...kernel import Constraints, Labels, Task, as_python
+from ...kernel.sampling import fixed_tail, stratified_tails
 from ...neighbors import NeighborLists, Neighbors
 from ._deepen import Jobs, alike_samples, deepen, first_depth
 from ._forecast import Watch
-from ._part import Block, Part, Step, parts_of
+from ._part import Block, Part, parts_of
 from ._problem import ScoringProblem
 from ._rows import (
-    FIRST_MIXED_GROUPS,
     Rows,
-    first_mixed_groups,
+    mixed_groups,
     order_ties_by_score,
     score_rows,
     usable_lengths,
@@ -49,12 +48,6 @@ class Evaluation:
     n_jobs: int | None
     tie_order: int = 0
     sampling: Sampling | None = None
-
-
-@jit
-def no_score(order, labels, target, constraints):  # noqa: ARG001
-    """A kernel for callers that need only the ties."""
-    return 0.0
 
 
 @dataclass(frozen=True)
@@ -94,8 +87,7 @@ class Reach:
             known: Array = self.fixed_tail[lengths]
             return known
         tails = np.empty(len(rows))
-        fill = compile_driver(stratified_tails, STRATIFIED_TAILS)  # kernels for several kinds fill in most
-        fill(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
+        stratified_tails(items, lengths, rows, labels, self.constraints, self.n_nearest, tails)
         return tails
 
     def end_within(self, distances: Array, lengths: Array) -> Array:
@@ -153,7 +145,6 @@ class BlockScorer:
             if part.kinds.stop > begun:
                 part.compile()
                 begun = part.kinds.stop
-        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
 
     @property
     def fixed_tails(self) -> tuple[Array | None, ...]:
@@ -173,8 +164,7 @@ class BlockScorer:
 
     def ties(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
         """Mark rows with ties that matter."""
-        mixed = np.empty(len(lengths), np.int64)
-        first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
+        mixed = mixed_groups(lists, lengths, self.labels)
         tied = np.zeros(len(rows), bool)
         for reach in self.reaches:
             tied |= reach.ties_that_matter(mixed, lists, rows, self.labels, self.tol)
@@ -219,15 +209,10 @@ def block_scorer(
     neighbors: Neighbors,
     tol: float,
     tie_order: int = 0,
-    kernel: Kernel | None = None,
 ) -> BlockScorer:
-    """The scorer of a problem, compiled; with another kernel than the variant's, if given."""
+    """The scorer of a problem, compiled."""
     tasks = [problem.task(kind) for kind in problem.training_sets]
-    if kernel is None:
-        parts = parts_of(problem, tasks)
-    else:
-        steps = [Step(kernel, problem.constraints(task), "", "the scorer") for task in tasks]
-        parts = [Part(slice(at, at + 1), (step,)) for at, step in enumerate(steps)]
+    parts = parts_of(problem, tasks)
     alone = parts[-len(tasks) :]  # after the parts for several kinds
     reaches = [
         reach_of(problem, task, part.constraints, untested)
@@ -247,21 +232,17 @@ def block_scorer(
     return scorer
 
 
-def float_scores(
-    given: Evaluation, scorer: Any, jobs: Jobs, *, keep: bool = False, complete: bool = True
-) -> Scores:
+def float_scores(given: Evaluation, scorer: Any, jobs: Jobs, *, keep: bool = False) -> Scores:
     """A_x of every sample in floating point, from lists that are deepened until the tolerance holds.
 
     Parameters
     ----------
     given : Evaluation
-    scorer : Work
-        `block_scorer` of the problem, or another work that finds scores, tails and ties.
+    scorer : frozen dataclass
+        `block_scorer` of the problem, or other work of `deepen` that finds scores, tails and ties.
     jobs : Jobs
     keep : bool, default False
         Let the neighbors keep their lists.
-    complete : bool, default True
-        Whether scores are wanted, and not only ties.
 
     Raises
     ------
@@ -269,7 +250,7 @@ def float_scores(
         At the first sample that the kernel leaves out and that may not be sampled.
     """
     problem, neighbors, tol = given.problem, given.neighbors, given.tol
-    must_serve = complete and problem.way.may_leave_out and not problem.way.samples_rest
+    must_serve = problem.way.may_leave_out and not problem.way.samples_rest
     tails_of = getattr(scorer, "fixed_tails", None)
     depth = first_depth(problem, neighbors, tol, tails_of)
     same = None if given.tie_order else alike_samples(problem, neighbors)
@@ -282,7 +263,7 @@ def float_scores(
     work = scorer
     if jobs.executor is not None and tails_of is not None:
         work = scorer.up_to(neighbors.max_depth)
-    silent = tails_of is None or not complete or given.tie_order != 0
+    silent = tails_of is None or given.tie_order != 0
     watch = Watch(problem, neighbors, lambda row: list(deepen(scorer, row, depth)), silent=silent)
 
     def begin(rows: Array, *now: Any) -> None:
@@ -315,8 +296,8 @@ def _check_complete(problem: ScoringProblem, rows: Array, scores: Array) -> None
     raise InexactError(msg)
 
 
-def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
-    """A_x of every sample as Fractions; tied samples are not counted.
+def exact_scores(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> Scores:
+    """A_x of every sample as Fractions; ties matter if they are reached with probability > ``tol / 2``.
 
     Raises
     ------
@@ -337,6 +318,13 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
         depth = neighbors.max_depth
     labels = exact_labels(problem)
     untested = problem.never_tested()
+    tasks = [problem.task(kind) for kind in problem.training_sets]
+    reaches = [
+        reach_of(problem, task, problem.constraints(task), never)
+        for task, never in zip(tasks, untested, strict=True)
+    ]
+    scorer = BlockScorer(neighbors, problem.kernel_labels(), tuple(reaches), (), average_ties, tol)
+    tied = np.zeros(n_items, bool)
     score_rows_exactly = as_python(score_rows)
     scores = np.full((len(problem.training_sets), n_items), None, dtype=object)
     size = neighbors.rows_at_once(depth)
@@ -352,6 +340,7 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
                 f"exact=True needs {needed} neighbors, ties included; the list of sample {at} is too short"
             )
             raise ValueError(msg)
+        tied[rows] = scorer.ties(lists, lengths, rows)
         for j, kind in enumerate(problem.training_sets):
             task = problem.task(kind, Fraction)
             kernel = as_python(problem.variant.kernel_for(task))
@@ -367,7 +356,7 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
             )
             score_rows_exactly(kernel, given, labels, constraints, out, stop_flag())
             scores[j, rows[tested]] = [rational(score, problem, (constraints,)) for score in out]
-    return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
+    return Scores(scores, np.zeros(scores.shape), tied, depth)
 
 
 def _depth_that_matters(problem: ScoringProblem) -> int:

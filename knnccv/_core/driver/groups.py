@@ -467,12 +467,9 @@ def group_scorer(
     neighbors: Neighbors,
     tol: float,
     exact: bool = False,
-    kernel: Kernel | None = None,
     rows: Array | None = None,
 ) -> GroupScorer:
-    """The scorer of a design of groups; with another kernel than the variant's, if given.
-
-    With `rows` the design has groups of these samples only.
+    """The scorer of a design of groups; with `rows` it has groups of these samples only.
 
     Raises
     ------
@@ -497,7 +494,7 @@ def group_scorer(
         nearest = sizes_to_score(kind, n_nearest)
         sizes = (*nearest[:-1], kind.most_train)
     tasks = [problem.known_training_set_task(size, Fraction if exact else float) for size in sizes]
-    kernel = kernel or problem.variant.kernel_for(tasks[0])
+    kernel = problem.variant.kernel_for(tasks[0])
     compile_kernel(kernel, f"variant {problem.variant.name!r}", now=False)
     tie_tails = fixed_tail(n_groups - 1, n_train, 1)
     may_miss = np.arange(n_groups) < n_test  # all of them may be test groups
@@ -520,21 +517,21 @@ def group_scorer(
     return scorer
 
 
-def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
-    """A_x of every sample as Fractions; tied samples are not counted.
+def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> Scores:
+    """A_x of every sample as Fractions; ties matter if they are reached with probability > ``tol / 2``.
 
     Raises
     ------
     ValueError
         As `group_scorer`, or if the neighbor lists end before the last position that can matter.
     """
-    scorer = group_scorer(problem, neighbors, 0.0, exact=True)
+    scorer = group_scorer(problem, neighbors, tol, exact=True)
     n_items, depth = neighbors.n_items, neighbors.max_depth
-    scores = np.full((1, n_items), None, dtype=object)
+    scores, tied = np.full((1, n_items), None, dtype=object), np.zeros(n_items, bool)
     size = neighbors.rows_at_once(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
-        (found, tails, _), _ = scorer(neighbors.search(rows, depth), rows)
+        (found, tails, tied[rows]), _ = scorer(neighbors.search(rows, depth), rows)
         if tails.any():
             at = int(rows[np.argmax(tails[0] > 0)])
             msg = (
@@ -543,4 +540,4 @@ def exact_group_scores(problem: ScoringProblem, neighbors: Neighbors) -> Scores:
             )
             raise ValueError(msg)
         scores[0, rows] = [rational(score, problem, scorer.constraints) for score in found[0]]
-    return Scores(scores, np.zeros(scores.shape), np.zeros(n_items, bool), depth)
+    return Scores(scores, np.zeros(scores.shape), tied, depth)

@@ -55,12 +55,10 @@ from ._deepen import Jobs, deepen, first_depth
 from ._problem import ScoringProblem
 from ._rows import (
     DISTANCES,
-    FIRST_MIXED_GROUPS,
     INTEGERS,
-    ROWS,
     Rows,
     fill_group_ends,
-    first_mixed_groups,
+    mixed_groups,
     usable_lengths,
 )
 from ._validation import Sampling
@@ -267,7 +265,6 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
                 reach[r, i] = max(reach[r, i], at + 1 if i < n else length)
 
 
-URN = types.NamedTuple([INTEGERS, types.boolean, types.int64, CONSTRAINTS, types.uint64, types.int64], Urn)
 DRAWS = types.NamedTuple(
     [
         types.Array(types.int64, 3, "C"),
@@ -277,7 +274,6 @@ DRAWS = types.NamedTuple(
     ],
     Draws,
 )
-COLLECT_DRAWS = types.void(ROWS, DISTANCES, URN, DRAWS, types.Array(types.int64, 2, "C"), _STOP)
 
 
 @jit
@@ -409,8 +405,6 @@ class DrawScorer:
         for kind in self.kinds:
             compile_kernel(kind.decide, self.owner, DECIDES, now=False)
             compile_kernel(kind.kernel, self.owner, now=False)
-        compile_driver(first_mixed_groups, FIRST_MIXED_GROUPS)
-        compile_driver(collect_draws, COLLECT_DRAWS)
         compile_driver(score_draws, SCORE_DRAWS)
 
     def __call__(
@@ -427,8 +421,7 @@ class DrawScorer:
             If the rule returns a score that is not a number.
         """
         lengths = usable_lengths(lists, self.neighbors, self.average_ties)
-        mixed = np.empty(len(rows), np.int64)
-        first_mixed_groups(lists.items, lists.values, lengths, self.labels, mixed)
+        mixed = mixed_groups(lists, lengths, self.labels)
         block = Rows(lists.items, lists.values, lengths, rows, self.average_ties)
         distances = self.neighbors.distances_of(lists) if self.has_decide else lists.values
         size = len(self.prepare), len(self.kinds), len(rows)

@@ -11,14 +11,14 @@ from ...._base.formatting import Result, item_frame
 from ...._base.typing import Array
 from ...._base.validation import lowest
 from ....designs import GroupTrainingSets, LeaveGroupsOut
-from ....kernel import Labels, Variant, compile_driver
+from ....kernel import Labels, Variant
 from ....neighbors import NeighborLists, Neighbors, within
 from .._deepen import Jobs, alike_samples, deepen, first_depth
 from .._part import Block, Step
 from .._problem import ScoringProblem
 from .._rows import usable_lengths
 from .._summary import Scored
-from ._removal_rows import ADD_ROWS, Copies, Found, Totals, add_rows
+from ._removal_rows import Copies, Found, Totals, add_rows
 from ._removals import ReducedKind, ReducedProblem, Removal, reduced_kinds, reduced_problems, removals
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ class _Sums:
 
     def add(self, rows: Array, found: Found, is_open: Array) -> None:
         """Add the rows of a block that are not open."""
-        compile_driver(add_rows, ADD_ROWS)(rows, is_open, found, self._copies, self._totals)
+        add_rows(rows, is_open, found, self._copies, self._totals)
         done = rows[~is_open]
         for (first, weights), base in zip(self._parts, found.bases[:, ~is_open], strict=True):
             at = self._owners[done] - first

@@ -23,7 +23,7 @@ from ....kernel import (
     inner,
     jit,
 )
-from .._rows import INTEGERS, ITEMS, ROWS, SCORES, order_of
+from .._rows import INTEGERS, ROWS, order_of
 
 _FLOATS, _CUBE = types.Array(types.float64, 2, "C"), types.Array(types.float64, 3, "C")
 _FLAGS = types.Array(types.boolean, 1, "C")
@@ -231,9 +231,6 @@ def without_last_of(items, lengths, labels, removed, out):
         lengths[r] = n_left
 
 
-WITHOUT_LAST_OF = types.void(ITEMS, INTEGERS, LABELS, types.int64, ITEMS)
-
-
 class Found(NamedTuple):
     """What is found for a block: the lists with the changes, and (n_kinds, n_rows) bases and tails."""
 
@@ -292,12 +289,3 @@ def add_rows(rows, is_open, found, copies, totals):
             else:
                 sums[q, 0, c] += base - total + sums[q, 1, c]
             sums[q, 1, c] = total
-
-
-ADD_ROWS = types.void(
-    INTEGERS,
-    _FLAGS,
-    types.NamedTuple([ITEMS, INTEGERS, _FLOATS, _FLOATS, _FLOATS], Found),
-    types.NamedUniTuple(INTEGERS, 3, Copies),
-    types.NamedTuple([SCORES, SCORES, _CUBE, _FLOATS], Totals),
-)

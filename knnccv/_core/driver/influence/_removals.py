@@ -37,7 +37,7 @@ from .._problem import (
     weights_of,
 )
 from .._scores import Reach, reach_of
-from ._removal_rows import PASSES, WITHOUT_LAST_OF, Missing, Sets, Sums, without_last_of
+from ._removal_rows import PASSES, Missing, Sets, Sums, without_last_of
 
 
 @dataclass(frozen=True)
@@ -289,8 +289,7 @@ class ReducedKind:
             lengths = np.maximum(lengths - 1, 0)
         elif shorter:
             items, lengths = np.empty_like(items), lengths.copy()
-            drop = compile_driver(without_last_of, WITHOUT_LAST_OF)
-            drop(block.lists.items, lengths, labels, self.removed, items)
+            without_last_of(block.lists.items, lengths, labels, self.removed, items)
         return self.reach.tails(lengths, items, block.rows, labels)
 
 

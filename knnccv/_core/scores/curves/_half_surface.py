@@ -94,17 +94,9 @@ class ProfileScorer(HalfScorer):
 
     profile: Profile
     average_ties: bool
+    enough: int
+    shape: tuple[int, ...]
     by_class = True
-
-    @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of the surface."""
-        return self.profile.grid.nearest.shape
-
-    @property
-    def enough(self) -> int:  # type: ignore[override]
-        """The depth of the profile."""
-        return self.profile.depth
 
     def sums(self, lists: NeighborLists, rows: Array, weights: Array, owner: Owner) -> Sums:
         """The sums over the rows of one half."""
@@ -214,7 +206,7 @@ class SurfaceEvaluation:
             if n not in known:
                 grid = grid_in_half(problem, self.grid, rows)
                 profile = kind(problem, grid, n - 1, min(n - 1, neighbors.max_depth), TOLERANCE)
-                scorer = ProfileScorer(profile, problem.ties == "random")
+                scorer = ProfileScorer(profile, problem.ties == "random", profile.depth, grid.nearest.shape)
                 known[n] = scorer, np.array(grid.sizes), self._unsuited(grid, rows)
             scorer, sizes, nowhere = known[n]
             halves.append(Half(halving, half, scorer, self._weights(rows), sizes))

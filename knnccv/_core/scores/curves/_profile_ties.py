@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...._base.parallel import stop_flag
-from ....kernel import ZERO, inner, jit
+from ....kernel import ZERO, Labels, inner, jit
 from ....kernel.sampling import step_by_thinning
 from ....kernel.voting import group_rate, is_mixed
+from ...driver import mixed_groups
 
 NEGLIGIBLE = 1e-22  # of a probability, relative to the mode
 
@@ -32,37 +33,20 @@ def add_ties(listed, spec, inside, out):
     inside : bool (n_rows, depth + 1)
         Filled for a vote of several classes: the positions that cut a group of several classes.
     """
-    first_row = _first_mixed_row(listed.items, listed.values, listed.lengths, spec.classes)
-    if first_row == len(listed.rows):  # most tables have no such ties, and do not wait for code about them
+    labels = Labels(spec.classes, np.empty((0, 0)))
+    mixed = np.flatnonzero(mixed_groups(listed, listed.lengths, labels) >= 0)
+    if not len(mixed):  # most tables have no such ties, and do not wait for code about them
         return
     if spec.ranked or spec.n_classes == 2:
-        _add_groups(listed, first_row, spec, np.zeros(out.shape[2]), out, stop_flag())
+        _add_groups(listed, mixed, spec, np.zeros(out.shape[2]), out, stop_flag())
     else:
-        _add_votes(listed, first_row, spec, inside, out, stop_flag())
+        _add_votes(listed, mixed, spec, inside, out, stop_flag())
 
 
 @jit
-def _first_mixed_row(items, values, lengths, classes):
-    """The first row in which tied samples have different classes; the number of rows if none."""
-    for r in range(len(lengths)):
-        if _has_mixed_tie(items[r], values[r], lengths[r], classes):
-            return r
-    return len(lengths)
-
-
-@inner
-def _has_mixed_tie(items, values, length, classes):
-    """Return True if tied samples have different classes."""
-    for i in range(1, length):
-        if values[i] == values[i - 1] and classes[items[i]] != classes[items[i - 1]]:
-            return True
-    return False
-
-
-@jit
-def _add_groups(listed, first_row, spec, right, out, stop):
+def _add_groups(listed, mixed, spec, right, out, stop):
     """Add the change of rows whose samples are each right or wrong; ends early at ``stop[0]``."""
-    for r in range(first_row, len(listed.rows)):
+    for r in mixed:
         if stop[0]:
             return
         items, values = listed.items[r], listed.values[r]
@@ -163,7 +147,7 @@ def _fill_right(right, i, g, own_class, ranked):
 
 
 @jit
-def _add_votes(listed, first_row, spec, inside, out, stop):
+def _add_votes(listed, mixed, spec, inside, out, stop):
     """Add the rows' P_x(K, i) at the positions within mixed groups, for a vote of several classes.
 
     If j samples of a mixed group are among the first i, h of the K voters belong to the group with a
@@ -176,12 +160,10 @@ def _add_votes(listed, first_row, spec, inside, out, stop):
     near = np.zeros((every + 1, max_k + 1))
     passed, members = np.zeros(others + 1, np.int64), np.zeros(others + 1, np.int64)
     seen_classes = np.zeros(others, np.int64)
-    for r in range(first_row, len(listed.rows)):
+    for r in mixed:
         if stop[0]:
             return
         items, values, known = listed.items[r], listed.values[r], listed.lengths[r]
-        if not _has_mixed_tie(items, values, known, classes):
-            continue
         own_class = classes[listed.rows[r]]
         length = min(known, out.shape[1] - 1)
         p_take = min(0.5, max_k / (length + 1))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...._base.typing import Array, Kernel
+from ...._base.typing import Array
 from ....designs import LeaveGroupsOut
 from ....kernel import Variant
 from ...driver import (
@@ -23,7 +23,6 @@ from ...driver import (
     exact_scores,
     float_scores,
     kind_weights,
-    no_score,
     summarize_scores,
     with_parameters,
 )
@@ -92,16 +91,14 @@ def _scores(given: Evaluation, keep: bool, jobs: Jobs) -> Scores:
     if not given.exact:
         return float_scores(given, scorer_of(given), jobs, keep=keep)
     exact = exact_group_scores if problem.leaves_groups else exact_scores
-    # Ties are counted in the lists of the floating-point mode, so that both modes agree.
-    ties = float_scores(given, scorer_of(given, no_score), Jobs(given.n_jobs), complete=False)
-    return replace(exact(problem, neighbors), tied=ties.tied)
+    return exact(problem, neighbors, given.tol)
 
 
-def scorer_of(given: Evaluation, kernel: Kernel | None = None) -> BlockScorer | GroupScorer:
-    """The scorer of the problem; with another kernel than the variant's, if given."""
+def scorer_of(given: Evaluation) -> BlockScorer | GroupScorer:
+    """The scorer of the problem."""
     if given.problem.leaves_groups:
-        return group_scorer(given.problem, given.neighbors, given.tol, kernel=kernel)
-    return block_scorer(given.problem, given.neighbors, given.tol, given.tie_order, kernel)
+        return group_scorer(given.problem, given.neighbors, given.tol)
+    return block_scorer(given.problem, given.neighbors, given.tol, given.tie_order)
 
 
 def is_mean_over_kinds(problem: ScoringProblem) -> bool:
