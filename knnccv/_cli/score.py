@@ -318,7 +318,7 @@ class Answer:
             yield f"{_plural(len(classes), 'class', 'es')} {named}"
         if sizes := self._group_sizes:
             samples = f"{span(sizes)} sample{'s' * (max(sizes) > 1)}"
-            yield f"{len(sizes)} groups of {samples} (column {table.groups_name!r})"
+            yield f"{len(sizes)} groups of {samples} ({table.groups_in_words})"
 
     @property
     def _group_sizes(self) -> list[int]:

@@ -35,15 +35,13 @@ from ._columns import (
     without_sign,
 )
 from ._files import File, Format, read_file, text_of
-from ._table import Table
+from ._table import COPIES, Table
 
 ANY = Format()
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = 100
 FEWEST_GROUPS = 10
 """A column of more values, some of which repeat, may name groups."""
-COPIES = "copies"
-"""In place of a column of groups: equal rows form a group."""
 LONG_MARK = 20
 """Letters from which on a cell is no mark of a missing value."""
 
@@ -127,7 +125,7 @@ def table_in(
     left_out = {index for wanted in drop for index in columns.find_all(wanted)}
     by_copies = choice.groups == COPIES and COPIES not in (columns.names or ())
     grouping = None if choice.groups is None or by_copies else columns.find(choice.groups)
-    named = {columns.find(wanted) for wanted in choice.categorical}
+    named = {index for wanted in choice.categorical for index in columns.find_all(wanted)}
     features = [i for i in range(columns.width) if i not in {label, grouping} and i not in left_out]
     beside = "the target" + " and the groups" * (grouping is not None)
     below = " below the header" * (columns.names is not None)

@@ -27,6 +27,8 @@ NEITHER: dict[str, tuple[type, ...]] = {
 }
 """What is neither a number nor a name of a category."""
 FEWEST_ROWS = 5
+COPIES = "copies"
+"""In place of a column of groups: equal rows form a group."""
 TIMES_LARGER = 2
 """Classes are unequal if the largest has more than so many times the samples of the others on average."""
 
@@ -59,7 +61,7 @@ class Table:
     groups : ndarray of shape (n_items,), or None
         The group of every sample, as it was given: samples of one group train or are tested together.
     groups_name : str or None
-        The name of their column.
+        The name of their column; "copies" if equal rows are a group.
     group_codes : int64 ndarray of shape (n_items,), or None
         Their numbers, once the table has a task.
     task, task_reason : str
@@ -134,6 +136,12 @@ class Table:
     def n_items(self) -> int:
         """Number of rows."""
         return len(self.X)
+
+    @property
+    def groups_in_words(self) -> str:
+        """Where the groups come from."""
+        by_copies = self.groups_name == COPIES and COPIES not in self.left_out
+        return "equal rows" if by_copies else f"column {self.groups_name!r}"
 
     @property
     def n_missing(self) -> int:

@@ -74,9 +74,15 @@ class _BySearch(BaseEstimator):  # type: ignore[misc]
         return self
 
     @property
+    def _found(self) -> Any:
+        """The result of the search; NotFittedError before `fit`."""
+        check_is_fitted(self, "result_")
+        return self.result_
+
+    @property
     def inner_score_(self) -> float:
         """The exact score of the choice on the fitted samples, which is optimistic."""
-        return float(self.result_.inner_score)
+        return float(self._found.inner_score)
 
 
 @dataclass(eq=False, repr=False)
@@ -154,13 +160,13 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     @property
     def columns_(self) -> Array:
         """The selected columns, in the order of `FeatureSelection.columns`."""
-        columns: Array = self.result_.columns
+        columns: Array = self._found.columns
         return columns
 
     def _get_support_mask(self) -> Array:
-        check_is_fitted(self, "result_")
+        columns = self.columns_
         mask = np.zeros(self.n_features_in_, bool)
-        mask[self.columns_] = True
+        mask[columns] = True
         return mask
 
 
@@ -217,7 +223,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     @property
     def weights_(self) -> Array:
         """The factor of every column; 0 leaves it out."""
-        weights: Array = self.result_.weights
+        weights: Array = self._found.weights
         return weights
 
     def transform(self, X: Any) -> Array:
@@ -232,9 +238,8 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
         float64 ndarray of shape (n_rows, n_features)
             Columns of weight 0 are 0.
         """
-        check_is_fitted(self, "result_")
-        data = validate_data(self, X, dtype=np.float64, reset=False)
-        weighted: Array = data * self.weights_ + 0.0
+        weights = self.weights_
+        weighted: Array = validate_data(self, X, dtype=np.float64, reset=False) * weights + 0.0
         return weighted
 
 

@@ -25,7 +25,7 @@ from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_
 from ._exact import closed_form
 from ._request import AVERAGES, Request, warn_of_ties
 from ._runs import corrected_runs, every_split, nested_runs, plain_runs
-from ._scoring import for_sklearn, is_costs, several
+from ._scoring import check_answers, for_sklearn, is_costs, several
 from ._splitters import FromPool
 
 Attempt = Callable[[Request, str], ExpectedScore | None]
@@ -242,7 +242,7 @@ def expected_score(
         raise TypeError(msg)
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
-        for_sklearn(one, target)
+        check_answers(estimator, for_sklearn(one, target), one)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
     n_tested = 0
     if test is not None:

@@ -187,8 +187,26 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
         raise TypeError(msg)
     if scoring == "mean_accuracy":
         return make_scorer(mean_accuracy)
-    get_scorer(scoring)  # raises an error for an unknown name
+    made = read_scorer(get_scorer(scoring))  # raises an error for an unknown name
+    if made is not None and made.metric == "brier_score_loss" and len(classes := np.unique(y)) == 2:
+        # Any of two classes may be the positive one, but the function takes only 1 by itself.
+        options = {"response_method": made.responses, "greater_is_better": made.sign > 0}
+        return make_scorer(made.function, **options, pos_label=classes[1])
     return scoring
+
+
+def check_answers(estimator: Any, scorer: Any, scoring: Any) -> None:
+    """Raise ValueError if a classifier has none of the methods whose answers a scorer needs."""
+    from sklearn.base import is_classifier
+
+    made = read_scorer(as_scorer(scorer))
+    needed = () if made is None or not is_classifier(estimator) else made.responses
+    if needed and not any(hasattr(estimator, name) for name in needed):
+        msg = (
+            f"take a scoring of predictions, such as 'accuracy': scoring={scoring!r} needs "
+            f"{' or '.join(needed)}, which {type(estimator).__name__} has not"
+        )
+        raise ValueError(msg)
 
 
 OF_ONE_CLASS = ("average_precision", "f1", "jaccard", "precision", "recall")

@@ -377,7 +377,9 @@ class TestRemarks:
         copied, said = csv("a b c d e y", *Z.T, y), "75 of 175 rows repeat another row with the same label"
         assert knnccv(self.SCORE, copied).count(said) == 1
         apart = f"{self.SCORE} --groups copies"
-        assert said not in knnccv(apart, copied)
+        told = knnccv(apart, copied)
+        assert said not in told
+        assert "100 groups of 1 to 4 samples (equal rows)" in told
         groups = np.r_[:100, np.tile(np.arange(75, 100), 3)]
         right = [
             KNeighborsClassifier().fit(Z[groups != one], y[groups != one]).predict(Z[groups == one])
@@ -389,7 +391,7 @@ class TestRemarks:
         assert found["groups"] == "copies"
         # A column of this name holds the groups.
         named = csv("a b c copies e y", *Z[:, :3].T, groups // 2, Z[:, 4], y)
-        assert "50 groups of 2 to 8 samples" in knnccv(apart, named)
+        assert "50 groups of 2 to 8 samples (column 'copies')" in knnccv(apart, named)
 
     @pytest.mark.parametrize(
         ("cells", "said"),

@@ -126,6 +126,11 @@ def test_labels_of_any_kind_in_any_container():
         exact_score(KNN(1), X, words, cv=strata, scoring=yes).score
         == exact_score(KNN(1), X, Y, cv=strata, scoring="recall").score
     )
+    for estimator in (KNN(3), make_pipeline(StandardScaler(), KNN(3))):
+        for method in ("auto", "sampled"):
+            how = {"cv": strata, "scoring": "neg_brier_score", "method": method, "n_runs": 3}
+            words_and_numbers = (expected_score(estimator, X, y, **how).score for y in (words, Y))
+            assert len(set(words_and_numbers)) == 1
 
 
 def test_several_scorings_are_those_asked_alone_with_one_search():
