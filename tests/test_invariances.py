@@ -231,7 +231,7 @@ def bits(arrays):
 
 
 CUT = {
-    "rib._sweep.BLOCK": 17,
+    "rib._search.BLOCK": 17,
     "_core.luck.scorings._controls.BLOCK": 17,
     "episodes._sampled.BLOCK": 17,
 }

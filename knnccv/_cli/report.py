@@ -11,9 +11,8 @@ from typing import Any
 
 from .. import reporting
 from .._base.refusals import refuse
-from .commands import refuse_both
+from .commands import Lines, computing, output_path, print_notes, refuse_both, show
 from .data import check_options, table_of
-from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""

@@ -1,4 +1,8 @@
-"""The command ``score``: the exact score of a table, random runs of the same experiment, and both lucks."""
+"""The command ``score``: the exact score of a table, random runs of the same experiment, and both lucks.
+
+Other scorings, by the names of scikit-learn, are exact, or means over random runs. If one group is left
+out, every sample has one prediction. A scoring is then that of all predictions together, as in a report.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,33 @@ from .. import designs
 from .._base.files import written_whole
 from .._base.formatting import _listed, bound_text, magnitude, plain
 from .._base.labels import majority_class
-from .._base.refusals import refuse
+from .._base.refusals import need, refuse
 from .._base.version import __version__
 from .._core.luck.inference import Comparison, InferenceWarning, compare
 from .._core.luck.runs import ScoredRuns
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, monte_carlo_cv
 from ..designs import LeaveGroupsOut, as_design
 from ..kernel import Variant
-from ..neighbors import SupervisedDistanceWarning
-from ..reporting import Table
-from . import data, scorings
-from .commands import other_rule, pairs, parameters, refuse_both, refuse_without
+from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
+from ..reporting import MIXED, Table
+from . import data
+from .commands import (
+    TIES,
+    Lines,
+    as_text,
+    computing,
+    other_rule,
+    output_path,
+    pairs,
+    parameters,
+    print_notes,
+    refuse_both,
+    refuse_without,
+    show,
+    span,
+    table_lines,
+)
 from .data import Problem
-from .output import TIES, Lines, as_text, computing, output_path, print_notes, show, span, table_lines
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
 """What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""
@@ -46,7 +64,7 @@ AVERAGED = {"pooled": "classifications of a split", "item": "samples", "class": 
 def run(args: argparse.Namespace) -> int:
     """Print the exact score beside random runs."""
     check_design(args)
-    scorings.check_scorings(args)
+    check_scorings(args)
     data.check_options(args)
     given = parameters(args, "n_neighbors", "rank")
     if args.compare is not None:
@@ -130,7 +148,7 @@ def compute(args: argparse.Namespace, problem: Problem) -> Answer:
 
         answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
         if args.scoring is not None:
-            answer.scorings = scorings.scored(args, problem, cv)
+            answer.scorings = scored(args, problem, cv)
         if args.confusion:
             matrix = answer.found.confusion(normalize="true").astype(float)
             names = list(map(str, answer.found.classes))
@@ -261,7 +279,7 @@ class Answer:
         for name, one in (self.scorings or {}).items():
             sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
             certified = f"off by at most {bound_text(one.error_bound)}" if one.is_exact else sure
-            if scorings.is_pooled(args, self.cv):
+            if is_pooled(args, self.cv):
                 certified = "over the predictions of all samples"
             elif self.table.groups is not None:
                 certified = f"the mean over the test sets, {certified}"
@@ -404,3 +422,95 @@ def _plural(number: int, noun: str, ending: str = "s") -> str:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+REGRESSION = {"regression", "weighted_regression"}
+SERVED = {"nn", "knn", *REGRESSION, "weighted"}
+"""The rules that scikit-learn has too."""
+
+
+def check_scorings(args: argparse.Namespace) -> None:
+    """Raise ValueError if the other options do not suit ``--scoring``; no file is read yet."""
+    if args.scoring is None:
+        return
+    need("sklearn", "sklearn", "--scoring takes the names of scikit-learn's scorings")
+    rule = args.variant or "knn"
+    refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
+    both = args.per_class is not None and args.test is not None
+    refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
+    mixed = args.metric in MIXED and args.groups is not None and args.leave_out not in (None, 1)
+    several = f"take a metric of numbers, or leave out --leave-out {args.leave_out}"
+    refuse(mixed, f"{several}: --scoring with --metric {args.metric} leaves one group out")
+
+
+def is_pooled(args: argparse.Namespace, cv: Any) -> bool:
+    """Return True if every sample is tested once, by all samples of other groups."""
+    return isinstance(cv, LeaveGroupsOut) and cv.p == 1 and args.test is None
+
+
+def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any]:
+    """The expected score of the same rule and design, by the name of the scoring.
+
+    Designs and distances that scikit-learn lacks are those of knnccv.
+
+    Raises
+    ------
+    ValueError
+        If scikit-learn has no scoring of a name, or it does not suit the labels.
+    """
+    from ..sklearn import expected_score, named_scorings, neighbors_rule, scores_of
+
+    name, given, mixed = problem.rule.name, problem.given, args.metric in MIXED
+    how: dict[str, Any] = {"metric": "euclidean" if mixed else args.metric, "n_jobs": args.jobs}
+    if args.p is not None:
+        how["p"] = args.p
+    how["n_neighbors"] = 1 if name == "nn" else given.get("n_neighbors", 5)
+    others = given.keys() - {"n_neighbors", "weights"}
+    refuse(others, f"--scoring takes no --parameter {', '.join(sorted(others))}")
+    if "weighted" in name:
+        how["weights"] = given.get("weights", "distance")
+        known = how["weights"] in ("distance", "inverse")
+        refuse(not known, f"--scoring takes weights=inverse, as scikit-learn has, got {how['weights']!r}")
+        how["weights"] = "distance"
+    rule, table = neighbors_rule(name in REGRESSION, **how), problem.table
+    names = [one.strip() for one in args.scoring.split(",")]
+    scorings = named_scorings(names, table.y, regression=name in REGRESSION)
+    if mixed or args.per_class is not None or is_pooled(args, cv):
+        params = None if args.p is None else {"p": args.p}
+        near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
+        design = as_design(cv, stratified=name not in REGRESSION)
+        asked: dict[str, Any] = {"random_state": args.seed, "n_jobs": args.jobs}
+        if is_pooled(args, cv):
+            near = in_other_groups(near, cv.codes)
+        found = scores_of(rule, near, table.y, design, scorings, **asked)
+        for one, score in found.items():
+            refuse(isinstance(score, str), f"there is no {one}: {score}")
+        return dict(found)
+    return dict(
+        expected_score(
+            rule,
+            table.X,
+            table.y,
+            cv=splitter_of(args, table, name not in REGRESSION),
+            scoring=scorings,
+            groups=table.groups,
+            random_state=args.seed,
+            n_jobs=args.jobs,
+            test=problem.how.get("test"),
+        )
+    )
+
+
+def splitter_of(args: argparse.Namespace, table: Table, has_classes: bool) -> Any:
+    """scikit-learn's splitter of the design that the options describe."""
+    from sklearn import model_selection as ms
+
+    if table.groups is not None:
+        return ms.LeavePGroupsOut(args.leave_out or 1)
+    if args.train_size is not None:
+        kind = ms.StratifiedShuffleSplit if args.stratify else ms.ShuffleSplit
+        return kind(train_size=args.train_size)
+    if args.leave_out is not None:
+        return ms.LeavePOut(args.leave_out)
+    stratified = has_classes if args.stratify is None else args.stratify
+    return (ms.StratifiedKFold if stratified else ms.KFold)(args.cv or 5, shuffle=True)

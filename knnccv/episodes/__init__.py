@@ -1,7 +1,7 @@
 """Few-shot evaluation without sampling: the exact mean accuracy over all episodes.
 
 - `_episodes` has `Episodes`, what an episode draws.
-- `_expected` has `expected_episodes`, and `_result` what it returns.
+- `_expected` has `expected_episodes`, and what it returns.
 - `_passes` has the tables of one problem, and goes over all samples; its compiled parts are `_rows`, for
   the nearest support, and `_votes`.
 - `_sampled` has `sampled_episodes`.
@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from ._episodes import Episodes
-from ._expected import expected_episodes
-from ._result import EpisodeDifference, EpisodeScore
+from ._expected import EpisodeDifference, EpisodeScore, expected_episodes
 from ._sampled import SampledEpisodes, sampled_episodes
 
 __all__ = [

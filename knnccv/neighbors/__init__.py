@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from ._between import Between as Between
 from ._between import between_distances as between_distances
-from ._engines.bounded_heap import offer as offer
-from ._engines.bounded_heap import place_of_largest as place_of_largest
-from ._engines.bounded_heap import sort_row as sort_row
 from ._engines.brute_force import BLOCK_BYTES as BLOCK_BYTES
 from ._engines.brute_force import FAST_BYTES as FAST_BYTES
 from ._engines.brute_force import BruteForce as BruteForce
 from ._engines.brute_force import nearest_of as nearest_of
 from ._engines.engine import Engine as Engine
 from ._engines.engine import NeighborLists as NeighborLists
+from ._engines.engine import offer as offer
+from ._engines.engine import place_of_largest as place_of_largest
+from ._engines.engine import sort_row as sort_row
 from ._engines.engine import within as within
 from ._engines.matrix_product import UNIT as UNIT
 from ._engines.matrix_product import MatrixProduct as MatrixProduct

@@ -2,16 +2,16 @@
 
 The functions read the fields of results and import no result class.
 
-- `_surface`: learning curves and validation curves, with bands; heat maps.
+- `_curves`: axes and curves with bands, which all pictures share; learning and validation curves; heat
+  maps.
 - `_results`: CMC curves of retrieval results; random runs beside the exact score; the scores that orders
   of tied samples allow; several results on a line, with bars over those that do not differ significantly.
-- `_canvas`: what they share.
 """
 
 from __future__ import annotations
 
+from ._curves import learning_curve, surface, validation_curve
 from ._results import cmc, critical_difference, luck, tie_report
-from ._surface import learning_curve, surface, validation_curve
 
 __all__ = [
     "cmc",

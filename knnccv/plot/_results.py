@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.typing import Array
 from .._base.validation import check_integer
-from ._canvas import (
+from ._curves import (
     ABOVE,
     EXACT_COLOR,
     SAMPLED_COLOR,

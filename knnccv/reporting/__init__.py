@@ -3,7 +3,7 @@
 - `_report` has the public function, `Report`, and its stages for one bar of progress.
 - `_table` has the table of a question, which the command line shares. `read_table` of `_reading` reads one
   from a file: `_files` splits it, `_columns` says what its columns hold.
-- `_study` holds a table with the results that several sections need; `_effort` says what can be afforded.
+- `_study` holds a table with the results that several sections need, and says what can be afforded.
 - `_facts` (the data, the method), `_settings`, `_scores` (with learning curves and the error of a
   regression) and `_errors` (classes, samples to look at, ties) return the sections: dictionaries of plain
   numbers and texts with a sentence of conclusion, which is made of these.

@@ -13,8 +13,14 @@ from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver.influence import Influence
 from ..neighbors import Neighbors, copies
-from ._effort import INFLUENCE_LIMIT, JUDGING_LIMIT, affordable_confusion, confusion_units, influence_units
-from ._study import Study
+from ._study import (
+    INFLUENCE_LIMIT,
+    JUDGING_LIMIT,
+    Study,
+    affordable_confusion,
+    confusion_units,
+    influence_units,
+)
 from ._text import Cut, counted, of_a_part, percentage, quoted, rounded, section
 
 MOST_CLASSES = 200

@@ -18,9 +18,8 @@ from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._base.version import __version__
 from ..neighbors import copies_text
-from ._effort import MOST_HALVINGS
 from ._scores import number_of_training_sets
-from ._study import Study
+from ._study import MOST_HALVINGS, Study
 from ._table import Table
 from ._text import Cut, at_most, counted, quoted, rounded, section
 

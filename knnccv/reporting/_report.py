@@ -26,12 +26,11 @@ from .._core.driver import AVERAGES
 from ..designs import Subsample
 from ..kernel import COMPILES
 from ..neighbors import CopiesWarning
-from ._effort import smallest_without, studied
 from ._errors import classes_section, in_words, items_section, ties_section
 from ._facts import data_section, method_section
 from ._scores import checked_scorings, learning_section, regression_section, scores_section
 from ._settings import choose_setting, tuned_section
-from ._study import Study
+from ._study import Study, smallest_without, studied
 from ._table import Table, read_input
 from ._text import quoted
 

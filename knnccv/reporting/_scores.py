@@ -19,9 +19,8 @@ from .._core.luck.inference import InferenceWarning, compare
 from .._core.scores.curves import loo_curve
 from .._core.scores.results import CompleteCV
 from ..neighbors import Neighbors
-from ._effort import smallest_training_size
 from ._settings import LEVEL
-from ._study import Setting, Study, enough_depth
+from ._study import Setting, Study, enough_depth, smallest_training_size
 from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
 
 MAX_EXACT_LOG = 1000

@@ -15,8 +15,16 @@ from .._core.luck.inference import HalfScores, degrees_of_freedom
 from .._core.scores.curves import surface
 from .._core.scores.tuning import tuned_score
 from ..neighbors.hvdm import SupervisedDistanceWarning
-from ._effort import FEWEST_REFITTED, NESTED_LIMIT, SEARCH_LIMIT, nested_runs, refit_units, search_units
-from ._study import Setting, Study
+from ._study import (
+    FEWEST_REFITTED,
+    NESTED_LIMIT,
+    SEARCH_LIMIT,
+    Setting,
+    Study,
+    nested_runs,
+    refit_units,
+    search_units,
+)
 from ._table import TIMES_LARGER, Table, shown
 from ._text import SCALED, of_a_part, percentage, section
 

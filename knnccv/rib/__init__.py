@@ -5,7 +5,7 @@ of samples that are correct when left out: the confidence breaks the many ties o
 RIB, *refined instance-based learning*, uses CVC to tune the weights of the votes of near neighbors.
 
 - `_votes` has CVC, LCV and leave-one-out votes, and computes weighted votes from neighbor lists.
-- `_sweep` computes the votes of many settings at once; `_search` finds the best setting.
+- `_search` computes the votes of many settings at once, and finds the best setting.
 - `_classifier` has `RIBClassifier`. It needs scikit-learn and is loaded when it is first used.
 
 Wilson, D. R. & Martinez, T. R. (1999). Combining cross-validation and confidence to measure fitness.

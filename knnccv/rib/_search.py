@@ -1,16 +1,280 @@
-"""The search for RIB's parameters: greedy, as in Figure 2 of Wilson & Martinez 1999, and exhaustive."""
+# mypy: allow-untyped-defs
+"""The search for RIB's parameters: greedy, as in Figure 2 of Wilson & Martinez 1999, and exhaustive.
+
+Behind both is `sweep`, leave-one-out votes for many settings of the weights at once, by eqs. (7) to (11):
+sums over the neighbors serve all w_k of a setting.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._base.parallel import for_each
 from .._base.typing import Array
-from ._sweep import sweep
-from ._votes import MAJORITY, VOTE_WEIGHTINGS, Fitness, Setting, VoteLists
+from ..kernel import inner, jit
+from ._votes import (
+    EQUAL,
+    GAUSSIAN,
+    LINEAR,
+    MAJORITY,
+    VOTE_WEIGHTINGS,
+    Fitness,
+    Setting,
+    VoteLists,
+    scale_of,
+    winner,
+)
+
+BLOCK = 256
+"""Samples of a block. Sums are formed block by block, so they do not depend on the threads."""
+
+MAX_SUMS = 2**22
+"""Sums held at a time: one for every setting and block."""
+
+LARGEST_POWER = 600.0
+"""The largest logarithm of a power; neither the power nor its inverse overflows."""
+
+
+class Settings(NamedTuple):
+    """All combinations of the parameters of the votes, and the numbers behind the powers of w_k."""
+
+    ks: Array
+    kernels: Array
+    avgks: Array
+    w_ks: Array
+    logs: Array
+    factors: Array
+
+
+@jit
+def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):
+    """Set ``votes[local, t]`` of the linear kernel for all w_k, ascending; O(k + classes * w_k).
+
+    A weight is w_k + (1 - w_k) (1 - R_j) with R_j = D_j / D_k, so the sums of 1 and of 1 - R_j over the
+    neighbors serve all w_k. Eq. (11) allows R_j > 1; such a neighbor is added when w_k is large enough for
+    a positive weight.
+    """
+    scale = scale_of(distances, k, avgk)
+    n_local = votes.shape[0]
+    number[:n_local] = 0.0
+    height[:n_local] = 0.0
+    j = 0
+    for t in range(len(w_ks)):
+        w_k = w_ks[t]
+        while j < k:
+            rest = (scale - distances[j]) / scale
+            if rest < 0 and w_k + (1 - w_k) * rest <= 0:
+                break
+            number[local_codes[j]] += 1
+            height[local_codes[j]] += rest
+            j += 1
+        for local in range(n_local):
+            # No weight is negative; rounding must not make the vote negative.
+            votes[local, t] = max(w_k * number[local] + (1 - w_k) * height[local], 0.0)
+        if w_k == 0 and distances[0] == scale:  # all distances are equal: the limit
+            votes[:, t] = number[:n_local]
+
+
+@inner
+def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):
+    """Set ``votes[local, t]`` of the gaussian or exponential kernel for all w_k; the nearest has vote 1.
+
+    ``logs`` are the logarithms of w_k. If w_k = t / n for t = 0 ... n, ``factors`` (2, n + 1) are a prime
+    factor of t and the quotient, and the powers of primes serve all t; otherwise it has shape (2, 0).
+    """
+    logs, factors = settings.logs, settings.factors
+    n = factors.shape[1] - 1
+    scale = scale_of(distances, k, avgk)
+    votes[:] = 0.0
+    first = distances[0] / scale
+    for j in range(k):
+        row = votes[local_codes[j]]
+        if distances[j] == distances[0]:
+            for t in range(len(logs)):
+                row[t] += 1.0
+            continue
+        ratio = distances[j] / scale
+        power = ratio * ratio - first * first if squared else ratio - first
+        # Avoid 0 times infinity if the difference vanishes in rounding.
+        power = max(power, 1e-300)
+        if n > 1 and -power * logs[1] < LARGEST_POWER:
+            unit = np.exp(power * logs[1])
+            row[1] += unit
+            powers[1] = 1.0
+            for t in range(2, n + 1):
+                if factors[1, t] == 1:
+                    powers[t] = np.exp(power * (logs[t] - logs[1]))
+                else:
+                    powers[t] = powers[factors[0, t]] * powers[factors[1, t]]
+                row[t] += powers[t] * unit
+        else:
+            for t in range(len(logs)):
+                row[t] += np.exp(power * logs[t])
+
+
+@jit
+def _score(votes, own_class, list_row, nearest_first, max_votes, total, correct, confidence):
+    """Add the results of one sample's ``votes[local, t]`` to all ``correct[t]`` and ``confidence[t]``."""
+    classes, distances, local_codes = list_row
+    n_local, n_w = votes.shape
+    if own_class < 0 or own_class >= n_local:
+        return
+    max_votes[:] = 0.0
+    total[:] = 0.0
+    for local in range(n_local):
+        for t in range(n_w):
+            max_votes[t] = max(max_votes[t], votes[local, t])
+            total[t] += votes[local, t]
+    for t in range(n_w):
+        confidence[t] += votes[own_class, t] / total[t]
+        tied = max_votes[t] - EQUAL * max_votes[t]
+        if votes[own_class, t] < tied:
+            continue
+        alone = True
+        for local in range(n_local):
+            if local != own_class and votes[local, t] >= tied:
+                alone = False
+        if (
+            alone
+            or winner(votes[:, t], n_local, classes, distances, local_codes, nearest_first) == own_class
+        ):
+            correct[t] += 1
+
+
+@jit
+def _sweep(lists, settings, nearest_first, correct, confidence):
+    """Add the results of all settings for some samples; settings in the order k, kernel, avgk, w_k."""
+    n_w = len(settings.w_ks)
+    depth = lists.distances.shape[1]
+    scratch = np.empty((depth, n_w))
+    number, height = np.empty((2, depth))
+    powers, max_votes, total = np.empty((3, n_w))
+    for r in range(len(lists.distances)):
+        distances, local_codes, own_class = lists.distances[r], lists.local_codes[r], lists.own_class[r]
+        list_row = lists.classes[r], distances, local_codes
+        n_local = 0
+        n_seen = 0
+        at = 0
+        for k in settings.ks:
+            while n_seen < k:
+                n_local = max(n_local, local_codes[n_seen] + 1)
+                n_seen += 1
+            for kernel in settings.kernels:
+                for avgk in settings.avgks:
+                    end = at + n_w
+                    if n_local == 1:  # all weights give the same votes
+                        if own_class == 0:
+                            for t in range(at, end):
+                                correct[t] += 1
+                                confidence[t] += 1.0
+                        at = end
+                        continue
+                    votes = scratch[:n_local]
+                    if kernel == MAJORITY or scale_of(distances, k, avgk) == 0:
+                        votes[:] = 0.0
+                        for j in range(k):
+                            for t in range(n_w):
+                                votes[local_codes[j], t] += 1.0
+                    elif kernel == LINEAR:
+                        _linear(distances, local_codes, k, avgk, settings.w_ks, number, height, votes)
+                    else:
+                        squared = kernel == GAUSSIAN
+                        _powers(distances, local_codes, k, avgk, squared, settings, powers, votes)
+                    part = slice(at, end)
+                    _score(
+                        votes,
+                        own_class,
+                        list_row,
+                        nearest_first,
+                        max_votes,
+                        total,
+                        correct[part],
+                        confidence[part],
+                    )
+                    at = end
+
+
+def sweep(
+    lists: VoteLists,
+    ks: Array,
+    kernels: Array,
+    avgks: Array,
+    w_ks: Array,
+    *,
+    nearest_first: bool = True,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> tuple[Array, Array]:
+    """Count the correct samples of every setting, and average the confidence in the samples' true classes.
+
+    Parameters
+    ----------
+    lists : VoteLists
+        Neighbors of labeled samples; a sample is not in its own list.
+    ks, kernels : int64 ndarray
+        Numbers of neighbors, ascending; kernels by their index in `VOTE_WEIGHTINGS`.
+    avgks : bool ndarray
+        Whether D'_k of eq. (11) replaces D_k.
+    w_ks : float64 ndarray
+        Weights of the k-th neighbor, ascending, each in [0, 1].
+    nearest_first : bool, default True
+        Whether a tied vote goes to the nearest of the tied classes; otherwise to the smallest label.
+    n_jobs, progress
+        Threads; whether to show a progress bar.
+
+    Returns
+    -------
+    int64 ndarray and float64 ndarray of shape (n_k, n_kernels, n_avgk, n_w_k)
+        Cost per setting and sample: O(k) for powers, O(1) for the linear kernel.
+    """
+    shape = (len(ks), len(kernels), len(avgks), len(w_ks))
+    n_items = len(lists.distances)
+    starts = range(0, n_items, BLOCK)
+    n_settings = math.prod(shape)
+    correct = np.zeros(n_settings, np.int64)
+    confidence = np.zeros(n_settings)
+    with np.errstate(divide="ignore"):
+        logs = np.log(w_ks)
+    factors = _prime_factors(w_ks)
+    per_k = n_settings // len(ks)
+    # A few k at a time, or the sums of the blocks would fill the memory.
+    step = max(1, MAX_SUMS // max(len(starts) * per_k, 1))
+    for k in range(0, len(ks), step):
+        settings = Settings(ks[k : k + step], kernels, avgks, w_ks, logs, factors)
+        sums = np.zeros((len(starts), len(settings.ks) * per_k))
+        counts = np.zeros(sums.shape, np.int64)
+
+        def fill(
+            start: int, settings: Settings = settings, sums: Array = sums, counts: Array = counts
+        ) -> None:
+            at = start // BLOCK
+            _sweep(lists.part(start, start + BLOCK), settings, nearest_first, counts[at], sums[at])
+
+        for_each(fill, starts, n_jobs, progress, unit="block")
+        place = slice(k * per_k, k * per_k + counts.shape[1])
+        correct[place] = counts.sum(axis=0)
+        for row in sums:  # in the order of the blocks
+            confidence[place] += row
+    return correct.reshape(shape), (confidence / n_items).reshape(shape)
+
+
+def _prime_factors(w_ks: Array) -> Array:
+    """Factor t of w_k = t / n, t = 0 ... n, into its smallest prime and the quotient; otherwise (2, 0)."""
+    n = len(w_ks) - 1
+    if n < 2 or (w_ks != np.arange(n + 1) / n).any():
+        return np.zeros((2, 0), np.int64)
+    smallest = np.arange(n + 1)
+    for p in range(2, int(n**0.5) + 1):
+        if smallest[p] == p:
+            multiples = smallest[p * p :: p]
+            np.minimum(multiples, p, out=multiples)
+    return np.stack([smallest, np.arange(n + 1) // np.maximum(smallest, 1)])
+
 
 WEIGHTED = np.arange(1, len(VOTE_WEIGHTINGS))
 BOTH = np.array([False, True])

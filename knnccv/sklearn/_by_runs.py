@@ -24,9 +24,8 @@ from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
 from .._core.luck.scorings import confusion_controls, controlled_mean
 from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
 from ..designs import Allotment
-from ._answer import INEXACT, ExpectedScore
 from ._estimators import Rule, check_size, prepare
-from ._request import Request
+from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import ACCURACIES
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 

@@ -39,12 +39,11 @@ from .._core.luck.inference import HalfScores, InferenceWarning
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
-from ._answer import ExpectedScore
 from ._estimators import Prepared, as_target, prepare, read_rule
 from ._exact import scores_at_once
 from ._expected_score import ccv_scorer, expected_score, first_score, request_of, ways_of
 from ._metrics import check_metric
-from ._request import Request
+from ._request import ExpectedScore, Request
 from ._runs import plain_runs
 from ._scoring import is_costs, several
 

@@ -25,14 +25,12 @@ from .._core.driver import InexactError
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
-from ._answer import INEXACT, ExpectedScore
 from ._by_runs import AT_ONCE, errors_of, fold_sums, folds_of, outputs_of, tables_of, weights_of
-from ._designs import MAX_COUNTS, ByClass, StratifiedShuffle, n_class_counts
 from ._estimators import check_size
-from ._request import Request
+from ._request import INEXACT, ExpectedScore, Request
 from ._runs import MAX_SPLITS, few_splits
 from ._scoring import Measure, read_scoring
-from ._splitters import FoldLaw, GroupLaw, in_words
+from ._splitters import MAX_COUNTS, ByClass, FoldLaw, GroupLaw, StratifiedShuffle, in_words, n_class_counts
 
 SURFACES: dict[str, dict[str, str]] = {
     "accuracy": {"variant": "knn"},

@@ -19,11 +19,10 @@ from .._base.validation import check_bool, check_choice, check_integer, check_to
 from .._core.driver import TIES, InexactError, check_n_draws
 from ..designs import Design, KFold, StratifiedKFold
 from ..neighbors import Neighbors, warn_of_rows
-from ._answer import ExpectedScore
 from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
-from ._request import AVERAGES, Request, warn_of_ties
+from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
 from ._runs import corrected_runs, every_split, nested_runs, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
 from ._splitters import FromPool

@@ -21,11 +21,10 @@ from .._core.luck.scorings import controlled_mean
 from .._core.scores.tuning import Inner, tuned_score
 from ..designs import Design
 from ..neighbors import ALIASES, NAMES
-from ._answer import INEXACT, ExpectedScore
 from ._by_runs import SplitControl, control_once
 from ._estimators import check_size
 from ._metrics import check_metric, metric_of, missing_parameters
-from ._request import Request
+from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
 from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded
 

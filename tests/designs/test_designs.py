@@ -28,7 +28,7 @@ from knnccv._core.driver import validate_problem
 from knnccv.designs import n_train_in_half
 from knnccv.kernel.sampling import fixed_tail, position_law
 from knnccv.retrieval import CameraPairs, Gallery, SameCamera, SameIdentityAndCamera, Table
-from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle
+from knnccv.sklearn._splitters import ByClass, Shares, StratifiedShuffle
 
 
 def encoded(y):

@@ -34,7 +34,7 @@ LONG = (
     "reporting._report",
     "selection._search",
     "plot._results",
-    "plot._surface",
+    "plot._curves",
     "reporting._charts",
 )
 """Modules whose examples take seconds."""

@@ -21,7 +21,7 @@ from knnccv import (
 from knnccv._core.driver import validate_problem
 from knnccv._core.luck.runs import draw_runs
 from knnccv.designs import DESIGNS
-from knnccv.sklearn._designs import ByClass, Shares, StratifiedShuffle  # noqa: F401 - of splitters, not public
+from knnccv.sklearn._splitters import ByClass, Shares, StratifiedShuffle  # noqa: F401 - of splitters, not public
 
 BUILT_IN = ["confidence", "knn", "nn", "rank", "regression"]  # whatever else happens to be installed
 SETTINGS = [

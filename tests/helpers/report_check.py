@@ -53,7 +53,7 @@ def check_report(X, y, found, nominal=None, given=None, only=SECTIONS, groups=No
 def quick_report(*table, **options):
     """`report` with 10 random halves in place of 200, which take most of its time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("knnccv.reporting._effort.MOST_HALVINGS", 10)
+        patch.setattr("knnccv.reporting._study.MOST_HALVINGS", 10)
         return knnccv.report(*table, **options)
 
 

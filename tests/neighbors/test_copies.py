@@ -62,7 +62,7 @@ def test_copies_in_a_rare_class_are_said():
 
 
 def test_a_report_says_it_once(monkeypatch):
-    monkeypatch.setattr("knnccv.reporting._effort.MOST_HALVINGS", 20)
+    monkeypatch.setattr("knnccv.reporting._study.MOST_HALVINGS", 20)
     X, y = oversampled(np.random.default_rng(0))
     with pytest.warns(CopiesWarning, match=SAID) as seen:
         page = report(X, y, n_neighbors=1, random_state=0)

@@ -16,7 +16,7 @@ from report_check import check_report, clouds, quick_report
 from report_example import HOSTILE, Page, answer
 
 from knnccv import Neighbors, Report, Subsample, complete_cv, surface
-from knnccv.reporting import _effort, _settings, _study, scaled
+from knnccv.reporting import _settings, _study, scaled
 from knnccv.reporting._table import read_input
 
 LARGEST = 5_900_000
@@ -286,7 +286,7 @@ def test_matrices_that_are_left_out(limit):
 def test_settings_are_compared_on_a_part(limit):
     X, y = clouds(40)
     y[np.setdiff1d(np.arange(40), rows := np.sort(np.random.default_rng(0).choice(40, 20, False)))[0]] = 7
-    limit("effort", FEWEST_COMPARED=20, COMPARING=1.0, MOST_COMPARING=1e9)
+    limit("study", FEWEST_COMPARED=20, COMPARING=1.0, MOST_COMPARING=1e9)
     found = quick_report(X, y, n_neighbors=[1, 17]).to_dict()
     settings = found["settings"]
     assert (settings["subsample"]["n_items"], settings["subsample"]["of"]) == (20, 40)
@@ -309,7 +309,7 @@ def test_settings_are_compared_on_a_part(limit):
 def test_what_takes_too_long_is_said(limit):
     X, y = clouds(30, 3)
     limit("settings", NESTED_LIMIT=0.0)
-    limit("effort", NESTED_LIMIT=0.0, MOST_COMPARING=0.0, LEARNING_WORK=1.0)
+    limit("study", NESTED_LIMIT=0.0, MOST_COMPARING=0.0, LEARNING_WORK=1.0)
     found = quick_report(X, y, n_neighbors=[2, 3, 5]).to_dict()
     assert {tuple(curve["n_neighbors"]) for curve in found["settings"]["curves"]} == {(2,)}
     (note,) = notes_of(found, "The K above 2 were not")
@@ -351,7 +351,7 @@ class TestTable:
 
     def test_ties_of_huge_values(self):
         X = np.random.default_rng(0).integers(0, 3, (40, 2)).astype(float)
-        assert _effort.tie_size(X * 2.0**1000, 0) == _effort.tie_size(X, 0) > 2
+        assert _study.tie_size(X * 2.0**1000, 0) == _study.tie_size(X, 0) > 2
 
 
 def test_lists_are_searched_once(monkeypatch):

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from knnccv import Neighbors
 from knnccv.datasets import load_wine
 from knnccv.rib import cvc_score, lcv_score, loo_votes, vote_weights
-from knnccv.rib._sweep import sweep
+from knnccv.rib._search import sweep
 from knnccv.rib._votes import VoteLists
 
 # The public searches tell the best setting alone: a fault in any other is seen in the sweep.
@@ -148,7 +148,7 @@ def test_sums_do_not_depend_on_threads_or_parts(monkeypatch):
         others = [swept(distances, items, codes, *grid, n_jobs=n_jobs) for n_jobs in (2, 5)]
         for most in (1, 4 * 4 * 2 * len(w_ks) * 3):  # one k at a time, and three
             with monkeypatch.context() as patch:
-                patch.setattr("knnccv.rib._sweep.MAX_SUMS", most)
+                patch.setattr("knnccv.rib._search.MAX_SUMS", most)
                 others.append(swept(distances, items, codes, *grid))
         for found in others:
             for values, first in zip(found, one, strict=True):

@@ -19,8 +19,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...kernel import ZERO, inner, jit, simd
-from .bounded_heap import place_of_largest, replace_largest, sort_row
-from .engine import Engine, Lazy, NeighborLists
+from .engine import Engine, Lazy, NeighborLists, place_of_largest, replace_largest, sort_row
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
 LEAF = 32

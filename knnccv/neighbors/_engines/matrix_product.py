@@ -30,9 +30,8 @@ from ..._base.parallel import for_each
 from ..._base.typing import Array
 from ...kernel import ZERO, jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
-from .bounded_heap import offer, place_of_largest, replace_largest, sort_row
 from .brute_force import nearest_of
-from .engine import Engine, Lazy, NeighborLists
+from .engine import Engine, Lazy, NeighborLists, offer, place_of_largest, replace_largest, sort_row
 
 BLOCK = 768  # samples whose products are computed at once; few enough for the processor's cache
 N_BLOCKS, FEWEST_ROWS = 8, 256  # of fewer samples, so that several threads have work
