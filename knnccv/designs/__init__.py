@@ -13,19 +13,7 @@ Designs know nothing about distances or rules. A new design belongs here.
 
 from __future__ import annotations
 
-from ._base import SMALL_SHARE as SMALL_SHARE
-from ._base import Allotment as Allotment
-from ._base import Design as Design
-from ._base import TrainingSets as TrainingSets
-from ._base import n_train_in_half as n_train_in_half
-from ._groups import GroupTrainingSets as GroupTrainingSets
-from ._groups import LeaveGroupsOut as LeaveGroupsOut
-from ._groups import encode_groups as encode_groups
-from ._registry import DESIGNS as DESIGNS
-from ._registry import as_design as as_design
-from ._splits import KFold as KFold
-from ._splits import LeaveOut as LeaveOut
-from ._splits import RebalancedLeaveOneOut as RebalancedLeaveOneOut
-from ._splits import StratifiedKFold as StratifiedKFold
-from ._splits import StratifiedSubsample as StratifiedSubsample
-from ._splits import Subsample as Subsample
+from ._base import SMALL_SHARE, Allotment, Design, TrainingSets, n_train_in_half
+from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
+from ._registry import DESIGNS, as_design
+from ._splits import KFold, LeaveOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample, Subsample

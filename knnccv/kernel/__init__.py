@@ -24,38 +24,55 @@ costs about 4 ns per tested sample; there is never one per neighbor.
 
 from __future__ import annotations
 
-from ._cache import cache_folder as cache_folder
-from ._compile import COMPILES as COMPILES
-from ._compile import FALSE as FALSE
-from ._compile import ZERO as ZERO
-from ._compile import Compiling as Compiling
-from ._compile import check_kernel, compile_kernel, is_compiled, jit
-from ._compile import compile_driver as compile_driver
-from ._compile import inner as inner
-from ._signature import BY_DISTANCE as BY_DISTANCE
-from ._signature import CONSTRAINTS as CONSTRAINTS
-from ._signature import DECIDE as DECIDE
-from ._signature import DECIDES as DECIDES
-from ._signature import DISTANCE_KERNEL as DISTANCE_KERNEL
-from ._signature import FORMS as FORMS
-from ._signature import JOINT as JOINT
-from ._signature import JOINT_KERNEL as JOINT_KERNEL
-from ._signature import KERNEL as KERNEL
-from ._signature import LABELS as LABELS
-from ._signature import NOT_SERVED as NOT_SERVED
-from ._signature import REMOVAL as REMOVAL
-from ._signature import REMOVAL_KERNEL as REMOVAL_KERNEL
-from ._signature import Constraints, Labels, Order, Tables, Task, constraints_for, read_as, read_rest
-from ._tier import as_python
-from ._tier import compile_at_once as compile_at_once
-from ._variant import ACCURACY as ACCURACY
-from ._variant import Link, Score, Variant
-from ._variant import chain_of as chain_of
-from ._variant import is_blind as is_blind
-from ._variant import profile_of as profile_of
-from ._variant import removals_of as removals_of
-from ._variant import squared_diagonal as squared_diagonal
-from .simd import LANES as LANES
+from ._cache import cache_folder
+from ._compile import (
+    COMPILES,
+    FALSE,
+    ZERO,
+    Compiling,
+    check_kernel,
+    compile_driver,
+    compile_kernel,
+    inner,
+    is_compiled,
+    jit,
+)
+from ._signature import (
+    BY_DISTANCE,
+    CONSTRAINTS,
+    DECIDE,
+    DECIDES,
+    DISTANCE_KERNEL,
+    FORMS,
+    JOINT,
+    JOINT_KERNEL,
+    KERNEL,
+    LABELS,
+    NOT_SERVED,
+    REMOVAL,
+    REMOVAL_KERNEL,
+    Constraints,
+    Labels,
+    Order,
+    Tables,
+    Task,
+    constraints_for,
+    read_as,
+    read_rest,
+)
+from ._tier import as_python, compile_at_once
+from ._variant import (
+    ACCURACY,
+    Link,
+    Score,
+    Variant,
+    chain_of,
+    is_blind,
+    profile_of,
+    removals_of,
+    squared_diagonal,
+)
+from .simd import LANES
 
 __all__ = [
     "Constraints",

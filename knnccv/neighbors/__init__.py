@@ -18,43 +18,30 @@ and every variant.
 
 from __future__ import annotations
 
-from ._between import Between as Between
-from ._between import between_distances as between_distances
-from ._engines.brute_force import BLOCK_BYTES as BLOCK_BYTES
-from ._engines.brute_force import FAST_BYTES as FAST_BYTES
-from ._engines.brute_force import BruteForce as BruteForce
-from ._engines.brute_force import nearest_of as nearest_of
-from ._engines.engine import Engine as Engine
-from ._engines.engine import NeighborLists as NeighborLists
-from ._engines.engine import offer as offer
-from ._engines.engine import place_of_largest as place_of_largest
-from ._engines.engine import sort_row as sort_row
-from ._engines.engine import within as within
-from ._engines.matrix_product import UNIT as UNIT
-from ._engines.matrix_product import MatrixProduct as MatrixProduct
-from ._engines.matrix_product import ProductSearch as ProductSearch
-from ._engines.matrix_product import shuffled as shuffled
-from ._inputs import check_features as check_features
-from ._inputs import warn_of_signs as warn_of_signs
-from ._metrics import ALIASES as ALIASES
-from ._metrics import NAMES as NAMES
-from ._metrics import PARAMETERS as PARAMETERS
-from ._metrics import SPARSE_NAMES as SPARSE_NAMES
-from ._metrics import ranking as ranking
-from ._neighbors import Neighbors as Neighbors
-from ._neighbors import as_neighbors as as_neighbors
-from ._queries import in_other_groups as in_other_groups
-from ._queries import neighbors_in_pool as neighbors_in_pool
-from ._sources import FEWEST_ITEMS as FEWEST_ITEMS
-from ._sources import MOST_FEATURES as MOST_FEATURES
-from ._sources import Source as Source
-from ._sources import check_comparison as check_comparison
-from ._sources import distinct_rows as distinct_rows
-from ._sources import longest_short_list as longest_short_list
-from ._warnings import CopiesWarning as CopiesWarning
-from ._warnings import SupervisedDistanceWarning as SupervisedDistanceWarning
-from ._warnings import copies as copies
-from ._warnings import copies_text as copies_text
-from ._warnings import warn_copies as warn_copies
-from ._warnings import warn_label_leakage as warn_label_leakage
-from ._warnings import warn_of_rows as warn_of_rows
+from ._between import Between, between_distances
+from ._engines.brute_force import BLOCK_BYTES, FAST_BYTES, BruteForce, nearest_of
+from ._engines.engine import Engine, NeighborLists, offer, place_of_largest, sort_row, within
+from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
+from ._inputs import check_features, warn_of_signs
+from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
+from ._neighbors import Neighbors, as_neighbors
+from ._queries import in_other_groups, neighbors_in_pool
+from ._sources import (
+    FEWEST_ITEMS,
+    MOST_FEATURES,
+    Source,
+    check_comparison,
+    distinct_rows,
+    longest_short_list,
+)
+from ._warnings import (
+    CopiesWarning,
+    SupervisedDistanceWarning,
+    copies,
+    copies_text,
+    warn_copies,
+    warn_label_leakage,
+    warn_of_rows,
+)
+
+__all__ = ["copies"]

@@ -14,18 +14,11 @@
 from __future__ import annotations
 
 from .._core.luck.runs import scaled
-from ._facts import remarks_of_score as remarks_of_score
-from ._files import Format as Format
-from ._page import need_page as need_page
-from ._reading import Choice as Choice
-from ._reading import read_table
-from ._reading import table_in as table_in
-from ._report import SECTIONS as SECTIONS
-from ._report import Question as Question
-from ._report import Report, report
-from ._report import check_ending as check_ending
-from ._report import report_on as report_on
-from ._table import MIXED as MIXED
-from ._table import Table as Table
+from ._facts import remarks_of_score
+from ._files import Format
+from ._page import need_page
+from ._reading import Choice, read_table, table_in
+from ._report import SECTIONS, Question, Report, check_ending, report, report_on
+from ._table import MIXED, Table
 
 __all__ = ["Report", "read_table", "report", "scaled"]

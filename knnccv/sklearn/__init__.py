@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._base.refusals import loaded_with_sklearn
-from ._expected_score import ccv_scorer, expected_score
-from ._expected_score import scores_of as scores_of
+from ._expected_score import ccv_scorer, expected_score, scores_of
 from ._request import ExpectedScore
-from ._scoring import named_scorings as named_scorings
-from ._scoring import neighbors_rule as neighbors_rule
+from ._scoring import named_scorings, neighbors_rule
 from ._splitters import WholeData
 
 if TYPE_CHECKING:

@@ -20,53 +20,28 @@ and `results` has `complete_cv`.
 
 from __future__ import annotations
 
-from ._deepen import Jobs as Jobs
-from ._deepen import alike_samples as alike_samples
-from ._deepen import deepen as deepen
-from ._deepen import first_depth as first_depth
-from ._deepen import one_of_alike as one_of_alike
-from ._forecast import LONG as LONG
-from ._forecast import SlowComputationWarning as SlowComputationWarning
-from ._forecast import Watch as Watch
-from ._forecast import callers_level as callers_level
-from ._forecast import in_words as in_words
-from ._forecast import of_many as of_many
-from ._part import Block as Block
-from ._part import Part as Part
-from ._part import Step as Step
-from ._part import known_set_part as known_set_part
-from ._part import steps_of as steps_of
-from ._part import unserved as unserved
-from ._problem import AVERAGES as AVERAGES
-from ._problem import ScoringProblem as ScoringProblem
-from ._problem import by_class as by_class
-from ._problem import class_shares as class_shares
-from ._problem import labels_of_pool as labels_of_pool
-from ._problem import training_sets_of_pool as training_sets_of_pool
-from ._problem import weights_of as weights_of
-from ._rows import DISTANCES as DISTANCES
-from ._rows import ITEMS as ITEMS
-from ._rows import ROWS as ROWS
-from ._rows import SCORES as SCORES
-from ._rows import Rows as Rows
-from ._rows import fill_group_ends as fill_group_ends
-from ._rows import mixed_groups as mixed_groups
-from ._rows import usable_lengths as usable_lengths
-from ._scores import BlockScorer as BlockScorer
-from ._scores import Evaluation as Evaluation
-from ._scores import InexactError as InexactError
-from ._scores import block_scorer as block_scorer
-from ._scores import exact_scores as exact_scores
-from ._scores import float_scores as float_scores
-from ._summary import Scored as Scored
-from ._summary import Scores as Scores
-from ._summary import kind_weights as kind_weights
-from ._summary import summarize_scores as summarize_scores
-from ._validation import TIES as TIES
-from ._validation import Pool as Pool
-from ._validation import check_distances as check_distances
-from ._validation import check_exact as check_exact
-from ._validation import check_n_draws as check_n_draws
-from ._validation import check_sampling as check_sampling
-from ._validation import validate_problem as validate_problem
-from ._validation import with_parameters as with_parameters
+from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
+from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
+from ._part import Block, Part, Step, known_set_part, steps_of, unserved
+from ._problem import (
+    AVERAGES,
+    ScoringProblem,
+    by_class,
+    class_shares,
+    labels_of_pool,
+    training_sets_of_pool,
+    weights_of,
+)
+from ._rows import DISTANCES, ITEMS, ROWS, SCORES, Rows, fill_group_ends, mixed_groups, usable_lengths
+from ._scores import BlockScorer, Evaluation, InexactError, block_scorer, exact_scores, float_scores
+from ._summary import Scored, Scores, kind_weights, summarize_scores
+from ._validation import (
+    TIES,
+    Pool,
+    check_distances,
+    check_exact,
+    check_n_draws,
+    check_sampling,
+    validate_problem,
+    with_parameters,
+)

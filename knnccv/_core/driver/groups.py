@@ -55,8 +55,6 @@ from ._rows import (
 from ._scores import as_objects, exact_labels, rational
 from ._summary import Scores
 
-__all__ = ["GroupScorer", "exact_group_scores", "group_scorer"]
-
 MAX_SETS = 20_000
 """The largest number of sets of groups for which every sample may have any number of cases."""
 MAX_CASES = 5_000

@@ -25,8 +25,6 @@ from .results import complete_cv, with_test_set
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ItemValues", "item_values"]
-
 KINDS = ("shapley", "influence")
 FULL_DEPTH = 20_000
 DEPTH = 1000

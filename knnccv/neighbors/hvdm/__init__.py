@@ -12,18 +12,18 @@
 from __future__ import annotations
 
 from .. import SupervisedDistanceWarning
-from ._distances import HEOM, HVDM, IdentifierWarning
-from ._distances import LEAVE_ONE_OUT as LEAVE_ONE_OUT
-from ._statistics import FAR as FAR
-from ._statistics import Statistics as Statistics
-from ._tables import NUMBERS as NUMBERS
-from ._tables import Table as Table
-from ._tables import as_array as as_array
-from ._tables import as_numbers as as_numbers
-from ._tables import check_bounded as check_bounded
-from ._tables import chosen_columns as chosen_columns
-from ._tables import columns_of as columns_of
-from ._tables import factorized as factorized
-from ._tables import is_frame as is_frame
+from ._distances import HEOM, HVDM, LEAVE_ONE_OUT, IdentifierWarning
+from ._statistics import FAR, Statistics
+from ._tables import (
+    NUMBERS,
+    Table,
+    as_array,
+    as_numbers,
+    check_bounded,
+    chosen_columns,
+    columns_of,
+    factorized,
+    is_frame,
+)
 
 __all__ = ["HEOM", "HVDM", "IdentifierWarning", "SupervisedDistanceWarning"]

@@ -7,8 +7,5 @@ compiled passes that call them.
 
 from __future__ import annotations
 
-from ._influence import Influence as Influence
-from ._influence import check_linear as check_linear
-from ._influence import influence as influence
-from ._removals import ReducedKind as ReducedKind
-from ._removals import reduced_kind as reduced_kind
+from ._influence import Influence, check_linear, influence
+from ._removals import ReducedKind, reduced_kind

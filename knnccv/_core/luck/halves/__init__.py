@@ -7,21 +7,25 @@
 
 from __future__ import annotations
 
-from ._half_scores import TOLERANCE as TOLERANCE
-from ._half_scores import Half as Half
-from ._half_scores import HalfScorer as HalfScorer
-from ._half_scores import Owner as Owner
-from ._half_scores import Sums as Sums
-from ._half_scores import depth_for_halves as depth_for_halves
-from ._half_scores import score_halves as score_halves
-from ._half_scores import score_in_halves as score_in_halves
-from ._request import HalvesRequest as HalvesRequest
-from ._request import check_finite as check_finite
-from ._request import check_request as check_request
-from ._request import floors_of as floors_of
-from ._request import halves_of as halves_of
-from ._request import halves_with_warnings as halves_with_warnings
-from ._request import halvings_of as halvings_of
-from ._request import has_floors as has_floors
-from ._request import target_of as target_of
-from ._request import terms_of as terms_of
+from ._half_scores import (
+    TOLERANCE,
+    Half,
+    HalfScorer,
+    Owner,
+    Sums,
+    depth_for_halves,
+    score_halves,
+    score_in_halves,
+)
+from ._request import (
+    HalvesRequest,
+    check_finite,
+    check_request,
+    floors_of,
+    halves_of,
+    halves_with_warnings,
+    halvings_of,
+    has_floors,
+    target_of,
+    terms_of,
+)

@@ -16,28 +16,21 @@ and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
 
 from __future__ import annotations
 
-from ._comparison import Comparison as Comparison
-from ._comparison import PredictionScores as PredictionScores
-from ._comparison import compare as compare
-from ._comparison import predictions_on as predictions_on
-from ._halvings import HalfScores as HalfScores
-from ._halvings import Halvings as Halvings
-from ._halvings import InferenceWarning as InferenceWarning
-from ._halvings import degrees_of_freedom as degrees_of_freedom
-from ._halvings import draw_halvings as draw_halvings
-from ._interval import ConfidenceInterval as ConfidenceInterval
-from ._interval import Described as Described
-from ._interval import Jackknifed as Jackknifed
-from ._interval import StandardError as StandardError
-from ._interval import Terms as Terms
-from ._interval import check_level as check_level
-from ._interval import confidence_interval as confidence_interval
-from ._interval import has_one_bound as has_one_bound
-from ._interval import jackknife_error as jackknife_error
-from ._interval import student_interval as student_interval
-from ._interval import unequal_errors as unequal_errors
-from ._interval import unit_deviations as unit_deviations
-from ._kept_halves import KeptHalves as KeptHalves
-from ._kept_halves import ScoredHalves as ScoredHalves
-from ._ranking import Comparisons as Comparisons
-from ._ranking import compare_all as compare_all
+from ._comparison import Comparison, PredictionScores, compare, predictions_on
+from ._halvings import HalfScores, Halvings, InferenceWarning, degrees_of_freedom, draw_halvings
+from ._interval import (
+    ConfidenceInterval,
+    Described,
+    Jackknifed,
+    StandardError,
+    Terms,
+    check_level,
+    confidence_interval,
+    has_one_bound,
+    jackknife_error,
+    student_interval,
+    unequal_errors,
+    unit_deviations,
+)
+from ._kept_halves import KeptHalves, ScoredHalves
+from ._ranking import Comparisons, compare_all

@@ -23,12 +23,13 @@ The laws hold for lists whose order decides ties; `mixed_ties` tells where ``tie
 
 from __future__ import annotations
 
-from ._controls import ControlledMean as ControlledMean
-from ._controls import confusion_controls as confusion_controls
-from ._controls import controlled_mean as controlled_mean
-from ._controls import mixed_ties as mixed_ties
-from ._controls import unseen_error as unseen_error
-from ._controls import vote_controls as vote_controls
-from ._controls import vote_laws as vote_laws
-from ._scorers import TableScorer as TableScorer
-from ._scorers import table_scorer as table_scorer
+from ._controls import (
+    ControlledMean,
+    confusion_controls,
+    controlled_mean,
+    mixed_ties,
+    unseen_error,
+    vote_controls,
+    vote_laws,
+)
+from ._scorers import TableScorer, table_scorer

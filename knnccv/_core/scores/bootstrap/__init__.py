@@ -12,5 +12,4 @@ over all of them is computed along the neighbor order of the tested sample. Noth
 
 from __future__ import annotations
 
-from ._bootstrap_score import BootstrapScore as BootstrapScore
-from ._bootstrap_score import bootstrap_score as bootstrap_score
+from ._bootstrap_score import BootstrapScore, bootstrap_score

@@ -12,6 +12,5 @@
 
 from __future__ import annotations
 
-from ._surface import loo_curve as loo_curve
-from ._surface import surface as surface
-from ._surface_result import Surface as Surface
+from ._surface import loo_curve, surface
+from ._surface_result import Surface

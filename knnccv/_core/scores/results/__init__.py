@@ -12,19 +12,8 @@
 
 from __future__ import annotations
 
-from ._complete_cv import complete_cv as complete_cv
-from ._complete_cv import monte_carlo_cv as monte_carlo_cv
-from ._complete_cv import with_test_set as with_test_set
-from ._questions import TieReport as TieReport
-from ._result import CompleteCV as CompleteCV
-from ._result import SampledCV as SampledCV
-from ._result import with_each as with_each
-from ._scored import is_mean_over_kinds as is_mean_over_kinds
-from ._scored import scored as scored
-from ._scored import scorer_of as scorer_of
-from ._table_scores import Controls as Controls
-from ._table_scores import control_of_votes as control_of_votes
-from ._table_scores import is_counted as is_counted
-from ._table_scores import joined as joined
-from ._table_scores import score_tables as score_tables
-from ._table_scores import scored_by_runs as scored_by_runs
+from ._complete_cv import complete_cv, monte_carlo_cv, with_test_set
+from ._questions import TieReport
+from ._result import CompleteCV, SampledCV, with_each
+from ._scored import is_mean_over_kinds, scored, scorer_of
+from ._table_scores import Controls, control_of_votes, is_counted, joined, score_tables, scored_by_runs

@@ -7,7 +7,5 @@
 
 from __future__ import annotations
 
-from ._nested import Inner as Inner
-from ._tuned_score import TunedScore as TunedScore
-from ._tuned_score import as_list as as_list
-from ._tuned_score import tuned_score as tuned_score
+from ._nested import Inner
+from ._tuned_score import TunedScore, as_list, tuned_score
