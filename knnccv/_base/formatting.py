@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -92,26 +92,11 @@ def bound_text(bound: float) -> str:
     return f"{rounded_up(bound):.1e}"
 
 
-def html_table(caption: str, rows: Iterable[tuple[Any, ...]], header: Sequence[Any] | None = None) -> str:
-    """Return a table of HTML: a caption, and rows whose first cells are headings; all text is escaped.
-
-    Parameters
-    ----------
-    caption : str
-        The caption.
-    rows : iterable of tuple
-        The cells, shown by ``str``.
-    header : sequence, optional
-        The headings of the columns.
-    """
-    lines = [f"<caption>{html.escape(caption)}</caption>"]
-    if header is not None:
-        cells = "".join(f'<th scope="col">{html.escape(str(cell))}</th>' for cell in header)
-        lines.append(f"<thead><tr>{cells}</tr></thead>")
-    lines.append("<tbody>")
-    for first, *others in rows:
-        cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in others)
-        lines.append(f'<tr><th scope="row">{html.escape(str(first))}</th>{cells}</tr>')
+def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a table of HTML: a caption, and rows of a heading and a text each; all text is escaped."""
+    lines = [f"<caption>{html.escape(caption)}</caption>", "<tbody>"]
+    for heading, text in rows:
+        lines.append(f'<tr><th scope="row">{html.escape(heading)}</th><td>{html.escape(text)}</td></tr>')
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 

@@ -23,7 +23,6 @@ from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
 from .._core.luck.scorings import confusion_controls, controlled_mean
 from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
-from ..designs import Allotment
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import ACCURACIES
@@ -103,10 +102,10 @@ def controls_of(request: Request, tables: Array) -> Controls:
     """The control variates of a block of runs, from what `tables_of` returns."""
     if request.expected is None:
         return None
-    law, n_folds = request.law, tables.shape[1]
+    law = request.law
     n_tested = tables[..., -1] if request.by_output else tables.sum(axis=(2, 3))
     if isinstance(law, GroupLaw) and not request.n_tested:  # the mean size: sizes of folds vary
-        share = np.array([tested for _, tested in law.folds(n_folds)]) / len(law.sizes)
+        share = np.array([tested for _, tested in law.folds]) / len(law.sizes)
         n_tested = np.broadcast_to(share * len(law.codes), n_tested.shape)
     if not request.by_output:
         return confusion_controls(tables, n_tested, request.expected)
@@ -126,13 +125,7 @@ def runs_of(request: Request, n_runs: int) -> Runs:
     law, cv = request.law, request.cv.cv if request.n_tested else request.cv
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
-        n_folds = int(cv.get_n_splits()) if type(cv).__name__ == "GroupKFold" else 1
-        parts = law.folds(n_folds)
-        n_groups, sizes = len(law.sizes), [tested for _, tested in parts]
-        if n_folds == 1:
-            sizes = [*parts[0], n_groups - sum(parts[0])]
-        strata, kinds = np.zeros(n_groups, np.int64), np.zeros(n_folds, np.int64)
-        allotment = Allotment(np.array([sizes]), strata, kinds, n_folds > 1, law.codes)
+        allotment = law.allotment()
     else:
         found = law.design.allotment(request.labels)
         if found is None:

@@ -190,9 +190,18 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
     made = read_scorer(get_scorer(scoring))  # raises an error for an unknown name
     if made is not None and made.metric == "brier_score_loss" and len(classes := np.unique(y)) == 2:
         # Any of two classes may be the positive one, but the function takes only 1 by itself.
-        options = {"response_method": made.responses, "greater_is_better": made.sign > 0}
-        return make_scorer(made.function, **options, pos_label=classes[1])
+        return _of_class(scoring, classes[1])
     return scoring
+
+
+def _of_class(name: str, positive: Any) -> Any:
+    """The scorer of this name with another positive class."""
+    from sklearn.metrics import get_scorer, make_scorer
+
+    made = read_scorer(get_scorer(name))
+    assert made is not None
+    options = {"response_method": made.responses, "greater_is_better": made.sign > 0}
+    return make_scorer(made.function, **options, pos_label=positive)
 
 
 def check_answers(estimator: Any, scorer: Any, scoring: Any) -> None:
@@ -218,8 +227,6 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
 
     With `always` it does so also if one of them is 1.
     """
-    from sklearn.metrics import get_scorer, make_scorer
-
     classes, counts = np.unique(y, return_counts=True)
     rarer = classes[np.argmin(counts)]
     if (
@@ -229,10 +236,7 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
         or (1 in classes.tolist() and not always)
     ):
         return name, name
-    made = read_scorer(get_scorer(name))
-    assert made is not None
-    options = {"response_method": made.responses, "greater_is_better": made.sign > 0}
-    return f"{name} of {rarer}", make_scorer(made.function, **options, pos_label=rarer)
+    return f"{name} of {rarer}", _of_class(name, rarer)
 
 
 def neighbors_rule(regression: bool, **how: Any) -> Any:

@@ -28,6 +28,7 @@ from .._base.labels import EncodedLabels, encode_labels, labels_of
 from .._base.typing import Array
 from .._core.driver import InexactError
 from ..designs import (
+    Allotment,
     Design,
     KFold,
     LeaveGroupsOut,
@@ -419,11 +420,13 @@ class GroupLaw:
     """Whole groups in training and test sets.
 
     `codes` (n_items,) are the numbers of the groups; `parts` are (probability, number of training groups,
-    number of tested groups); `every` is True if the splitter goes through all such splits.
+    number of tested groups); a run has `n_folds` of them. `every` is True if the splitter goes through all
+    such splits.
     """
 
     codes: Array
     parts: tuple[tuple[Fraction, int, int], ...]
+    n_folds: int
     every: bool
     ties: ClassVar[str] = "index"
 
@@ -438,9 +441,18 @@ class GroupLaw:
         n_groups = len(self.sizes)
         return sum(math.comb(n_groups, s) * math.comb(n_groups - s, t) for _, t, s in self.parts)
 
-    def folds(self, n_folds: int) -> list[tuple[int, int]]:
+    @property
+    def folds(self) -> list[tuple[int, int]]:
         """The numbers of training groups and of tested groups of every fold of a run."""
-        return [(n, t) for share, n, t in self.parts for _ in range(int(share * n_folds))]
+        return [(n, t) for share, n, t in self.parts for _ in range(int(share * self.n_folds))]
+
+    def allotment(self) -> Allotment:
+        """How a run allots the groups: to its folds, or to training, testing and neither."""
+        n_groups, sizes = len(self.sizes), [tested for _, tested in self.folds]
+        if self.n_folds == 1:
+            sizes = [*self.folds[0], n_groups - sum(self.folds[0])]
+        strata, kinds = np.zeros(n_groups, np.int64), np.zeros(self.n_folds, np.int64)
+        return Allotment(np.array([sizes]), strata, kinds, self.n_folds > 1, self.codes)
 
     def leaving(self, n_train: int) -> LeaveGroupsOut:
         """The design whose training sets are so many groups."""
@@ -485,7 +497,12 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         fixed = not regression and all(kind.stratified for kind in cv.training_sets(encode_labels(y)))
         return FoldLaw(cv, "random", balanced=ByClass(repr(cv), cv) if fixed else None)
     kind, n_items = type(cv), len(y)
-    _check_groups(cv, groups, n_items)
+    grouped = (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
+    if groups is not None:
+        encode_groups(groups, n_items=n_items)
+    elif kind in (*grouped, ms.StratifiedGroupKFold):
+        msg = f"pass groups, a label for each of the {n_items} samples: {in_words(cv)} needs them"
+        raise ValueError(msg)
     leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
@@ -513,24 +530,15 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
         shares = Shares.of(encode_labels(y).counts, len(train))
         shuffle = StratifiedShuffle(in_words(cv), shares, len(test))
         return FoldLaw(shuffle, "random", "pooled", replace(shuffle, balanced=True))
-    if kind in (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut):
+    if kind in grouped:
         codes = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
         chosen = [(train, test), *(splits if kind is ms.GroupKFold else ())]
         sizes = [(len(np.unique(codes[train])), len(np.unique(codes[test]))) for train, test in chosen]
         number = Counter(sorted(sizes, reverse=True))
         parts = tuple((Fraction(n, len(sizes)), n_train, n_test) for (n_train, n_test), n in number.items())
-        return GroupLaw(codes, parts, every=kind in leaving)
+        return GroupLaw(codes, parts, len(sizes), every=kind in leaving)
     msg = f"the random splits of {in_words(cv)} have no closed form"
     raise InexactError(msg)
-
-
-def _check_groups(cv: Any, groups: Any, n_items: int) -> None:
-    """Raise ValueError unless there is a group for each sample, where any are given or needed."""
-    if groups is not None:
-        encode_groups(groups, n_items=n_items)
-    elif "Group" in type(cv).__name__ and type(cv).__module__.startswith("sklearn."):
-        msg = f"pass groups, a label for each of the {n_items} samples: {in_words(cv)} needs them"
-        raise ValueError(msg)
 
 
 def is_random(cv: Any) -> bool:
