@@ -13,7 +13,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import event
+from numba.core import event, types
 from numba.core.dispatcher import Dispatcher
 
 from .._base.typing import Kernel
@@ -38,8 +38,17 @@ def jit(function: Kernel, **options: Any) -> Kernel:
     """
     compiled: Kernel = numba.njit(nogil=True, **options)(function)
     if isinstance(compiled, Dispatcher):  # not while NUMBA_DISABLE_JIT is set
-        vars(compiled).update(_cache=KernelCache(function), _compile_for_args=Tier(compiled))
+        for_any_number = partial(_without_literals, compiled.get_call_template)
+        vars(compiled).update(
+            _cache=KernelCache(function), _compile_for_args=Tier(compiled), get_call_template=for_any_number
+        )
     return compiled
+
+
+def _without_literals(resolve: Any, arguments: Any, named: Any) -> Any:
+    """What compiled code calls: Numba compiles a function once more for each number that a call names."""
+    plain = [types.unliteral(one) for one in arguments]
+    return resolve(plain, {name: types.unliteral(one) for name, one in named.items()})
 
 
 def inner(function: Kernel) -> Kernel:
