@@ -69,7 +69,7 @@ class Products:
         """Values of some queries, of shape (stop - start, n_gallery)."""
         values, width = self._products(start, stop)
         self._separate(self._queries[start:stop], values, width)
-        return values if self._places is None else values[:, self._places]
+        return values if self._places is None else values.take(self._places, axis=1)  # in the order of C
 
     def rough(self, start: int, stop: int) -> tuple[Array, Array]:
         """Values as the products are, and for each query the difference up to which two may be confused."""

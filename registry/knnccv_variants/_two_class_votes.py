@@ -71,7 +71,7 @@ def wide_votes(order, labels, target, constraints):
     own_class = labels.classes[target]
     tie_share = 0.5 if read_as(VoteFields, constraints.integers).n_tie_nodes > 0 else 1.0
     depth = min(len(order.items), left)
-    before, chosen = np.zeros((2, depth + 1))
+    before, chosen = np.zeros(depth + 1), np.zeros(depth + 1)
     same = 0
     score = 0.0
     start = 0

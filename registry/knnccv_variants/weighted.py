@@ -56,7 +56,7 @@ def weighted_votes(order, distances, labels, target, constraints):
     cells = cells_by_class(order, distances, kinds, n_listed, stratified)
     if fields.form == RANKS and (cells.end > cells.first + 1).any():  # the order of several classes matters
         return np.nan
-    scores, factors = np.empty((2, n_listed))
+    scores, factors = np.empty(n_listed), np.empty(n_listed)
     for c in range(n_listed):
         scores[c] = score_of(losses, own_class, classes[c], 1.0)
         factors[c] = read_rest(WeightNumbers, constraints.numbers)[classes[c]]

@@ -105,7 +105,7 @@ def within(
     ``enough`` is at least 1, one number or one for each row. What is beyond a length is arbitrary.
     """
     kept = NeighborLists.empty(len(at), lists.items.shape[1])
-    most = np.broadcast_to(enough, len(at))
+    most = np.full(len(at), enough)
     into = kept.items, kept.values, kept.lengths
     of_all, differ = (lists.items, lists.values, lists.lengths), None if equal else True
     keep_within(of_all, at, (table, key, wanted), most, differ, into)

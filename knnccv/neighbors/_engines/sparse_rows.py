@@ -55,7 +55,9 @@ class SparseRows(NamedTuple):
         """From a CSR matrix in canonical form."""
         csc = csr.tocsc()
         starts, column_starts = csr.indptr.astype(np.int64), csc.indptr.astype(np.int64)
-        return cls(starts, csr.indices, csr.data, column_starts, csc.indices, csc.data)
+        narrow = np.int32 if max(csr.shape) < 2**31 else np.int64
+        columns, rows = (one.indices.astype(narrow, copy=False) for one in (csr, csc))
+        return cls(starts, columns, csr.data, column_starts, rows, csc.data)
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
     left = total - sums[:, :-1]
     means, squares = left[:, :, 0] / n, left[:, :, 1] / n
     variances = squares - means**2
-    canceled = np.argwhere(variances <= CANCELED * total[:, :, 1] / n)
+    canceled = np.ascontiguousarray(np.argwhere(variances <= CANCELED * total[:, :, 1] / n))
     means += center
     refine(table, folds, canceled, means, variances)
     return means, variances

@@ -238,7 +238,8 @@ def bootstrap_votes(order, labels, target, constraints):
     rows = np.zeros((n_classes + 2, 1, k + 1))
     rows[:, 0, 0] = 1.0
     product = np.zeros((2 * (k + 1), k + 1))
-    passed, members, max_votes, no_marks = np.zeros((4, n_classes + 2), np.int64)
+    passed, members = np.zeros(n_classes + 2, np.int64), np.zeros(n_classes + 2, np.int64)
+    max_votes, no_marks = np.zeros(n_classes + 2, np.int64), np.zeros(n_classes + 2, np.int64)
     max_votes[last_row] = k
     seen = np.empty(n_classes + 1, np.int64)
     seen[0] = own_class
