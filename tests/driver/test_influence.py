@@ -152,7 +152,7 @@ def test_totals_equal_runs_without_each_sample(seeds):
     shorter = 0
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        n_items, n_classes = int(rng.integers(*((150, 260) if seed % 2 else (20, 42)))), 2 + seed % 4
+        n_items, n_classes = int(rng.integers(*((80, 120) if seed % 2 else (20, 42)))), 2 + seed % 4
         X, y = table(rng, n_items, n_classes, decimals=(0, 1, 15)[seed % 3])
         for d, design in enumerate(larger_designs(rng, y)):
             fixed = isinstance(design, Subsample | LeaveOut | KFold)

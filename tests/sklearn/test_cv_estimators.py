@@ -10,7 +10,7 @@ import pytest
 import sklearn
 from bridge import THREE_CLASSES, X, Y, data
 from scipy.sparse import csr_matrix
-from seeds import over_seeds
+from seeds import of_today, over_seeds
 from sklearn import datasets
 from sklearn import model_selection as ms
 from sklearn.base import clone
@@ -176,23 +176,27 @@ def test_all_k_share_the_drawn_training_sets_and_each_has_the_score_that_it_has_
     monkeypatch.setattr("knnccv._core.scores.results._scored.sampled_scores", counted)
     X, y = data(3, 60, n_classes=3)
     groups, two = np.arange(60) // 3, np.column_stack([y, X[:, 0]])
-    for kind, target, cv in (
-        (KNeighborsClassifierCV, y, KFold(2)),
-        (KNeighborsClassifierCV, y, 4),
-        (KNeighborsClassifierCV, y, LeaveGroupsOut(groups, 10)),
-        (KNeighborsRegressorCV, two, KFold(2)),
-    ):
-        for Z in (X, np.round(X)):  # with ties
-            options, results = {"weights": "distance", "cv": cv}, []
-            for ks in ([9, 1, 2, 12, 7], [7], [12]):
-                shared.clear()
-                results.append(kind(ks, **options).fit(Z, target).cv_results_)
-                n_outputs = 2 if target is two else 1
-                assert len(shared) <= 2 * n_outputs  # the smallest K that is drawn, and all others
-                assert {7, 9, 12} & {*ks} <= {k for some in shared for k in some}
-            together, seven, twelve = ([one["mean_test_score"], one["std_error"]] for one in results)
-            assert np.array_equal(np.array(together)[:, [4, 3]], np.hstack([seven, twelve]))
-            assert (np.array(twelve) != 0).all()
+    cases = [
+        (kind, target, cv, Z)
+        for Z in (X, np.round(X))  # with ties
+        for kind, target, cv in (
+            (KNeighborsClassifierCV, y, KFold(2)),
+            (KNeighborsRegressorCV, two, KFold(2)),
+            (KNeighborsClassifierCV, y, 4),
+        )
+    ]
+    cases += [(KNeighborsClassifierCV, y, LeaveGroupsOut(groups, 10), Z) for Z in (np.round(X), X)]
+    for kind, target, cv, Z in of_today(cases, 2):
+        options, results = {"weights": "distance", "cv": cv}, []
+        for ks in ([9, 1, 2, 12, 7], [7], [12]):
+            shared.clear()
+            results.append(kind(ks, **options).fit(Z, target).cv_results_)
+            n_outputs = 2 if target is two else 1
+            assert len(shared) <= 2 * n_outputs  # the smallest K that is drawn, and all others
+            assert {7, 9, 12} & {*ks} <= {k for some in shared for k in some}
+        together, seven, twelve = ([one["mean_test_score"], one["std_error"]] for one in results)
+        assert np.array_equal(np.array(together)[:, [4, 3]], np.hstack([seven, twelve]))
+        assert (np.array(twelve) != 0).all()
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")

@@ -204,7 +204,7 @@ def test_grid_searches_are_tuned_scores():
 
 
 def test_searches_behind_steps_of_single_rows_and_by_costs():
-    asked = {"cv": FOLDS, "n_runs": 40, "random_state": 3}
+    asked = {"cv": FOLDS, "n_runs": 15, "random_state": 3}
     search = grid_search(cv=ms.LeaveOneOut())
     found = expected_score(make_pipeline(Normalizer(), search), SMALL, CLASSES, **asked)
     assert found.score == expected_score(search, Normalizer().transform(SMALL), CLASSES, **asked).score
