@@ -19,8 +19,9 @@ from .._core.luck.inference import InferenceWarning
 from .._core.scores.curves import Surface, surface
 from ..neighbors import SupervisedDistanceWarning
 from ..reporting import Table
-from .commands import Lines, computing, output_path, parameters, show, table_lines
+from .commands import parameters
 from .data import check_options, metric_in_words, read_problem
+from .output import Lines, computing, output_path, show, table_lines
 from .score import COMPILES_ONCE
 
 NEEDED = {".png": ("matplotlib", "plot"), ".svg": ("matplotlib", "plot"), ".csv": ("pandas", "pandas")}

@@ -13,7 +13,8 @@ import numpy as np
 from .._base.refusals import refuse
 from .._base.validation import names_apart
 from ..reporting import MIXED, Choice, Format, Table, remarks_of_score, table_in
-from .commands import given, option, print_notes, refuse_without
+from .commands import given, option, refuse_without
+from .output import print_notes
 
 if TYPE_CHECKING:
     from ..kernel import Variant

@@ -11,8 +11,9 @@ from typing import Any
 
 from .. import reporting
 from .._base.refusals import refuse
-from .commands import Lines, computing, output_path, print_notes, refuse_both, show
+from .commands import refuse_both
 from .data import check_options, table_of
+from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
 """Columns of the conclusions on the terminal."""

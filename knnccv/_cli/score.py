@@ -31,23 +31,9 @@ from ..kernel import Variant
 from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
 from ..reporting import MIXED, Table
 from . import data
-from .commands import (
-    TIES,
-    Lines,
-    as_text,
-    computing,
-    other_rule,
-    output_path,
-    pairs,
-    parameters,
-    print_notes,
-    refuse_both,
-    refuse_without,
-    show,
-    span,
-    table_lines,
-)
+from .commands import other_rule, pairs, parameters, refuse_both, refuse_without
 from .data import Problem
+from .output import TIES, Lines, as_text, computing, output_path, print_notes, show, span, table_lines
 
 COMPILES_ONCE = "the kernels of this rule (about 10 s, or 30 s if different labels tie)"
 """What is compiled when it is not in the cache; the seconds are those of a machine with two processors."""
