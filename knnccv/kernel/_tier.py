@@ -316,7 +316,7 @@ class Tier:
         copies = {id(one): _as_interpreted(one) for one in arrays}
         other = copies | {id(one.tier.function): one.tier.source[0] for one in missing}
         before = [(one, copies[id(one)], copies[id(one)].copy()) for one in arrays if one.flags.writeable]
-        started, left = thread_time(), _left(missing)
+        started, left, shares = thread_time(), _left(missing), [one.share for one in missing]
         _here.most, _here.until = started + left, perf_counter() + left
         try:
             with np.errstate(all="ignore", divide="raise"):
@@ -330,9 +330,8 @@ class Tier:
             pass  # compiled code decides
         finally:
             _here.until = None
-            seconds, most = thread_time() - started, sum(one.share for one in missing)
-            for version in missing:
-                version.add(seconds * version.share / most)
+            for version, part in zip(missing, shares, strict=True):
+                version.add((thread_time() - started) * part / sum(shares))
         return self._compiled(missing, arguments)(*arguments)
 
 

@@ -96,7 +96,7 @@ class ListFormat:
             If an index is out of range, repeated or the sample itself, or a row holds no neighbor; if a
             distance is not finite, or in a list of a gallery smaller than the one before it.
         """
-        given = raw.astype(np.int64, order="C")  # kernels are compiled for every order of the axes
+        given = raw.astype(np.int64, order="C")  # kernels are compiled once more for another order
         keep = np.empty(raw.shape, bool)
         lengths = np.ones(len(raw), np.int64)
         marker = self._missing_marker(raw)

@@ -8,7 +8,7 @@ the samples of a stratum alike. So the outcome is exchangeable with fixed sizes:
 to fill the folds. Strata of few samples, or with many folds, are shuffled run by run.
 
 A block of 512 runs has its own stream of random numbers: blocks can be drawn in any order. Its first runs
-are the same however many are asked for; those that nobody asks for are copies of the first.
+have the same folds however many are asked for; those that nobody asks for are copies of the first.
 """
 
 from __future__ import annotations
