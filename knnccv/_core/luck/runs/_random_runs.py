@@ -132,7 +132,7 @@ class SplitSpread(Numeric):
     >>> wine = load_wine()
     >>> spread = complete_cv(wine.X, wine.y, "nn").split_std()
     >>> round(spread.std, 3)
-    0.019
+    0.02
     """
 
     _json = "std std_error n_runs"
