@@ -22,10 +22,7 @@ from ._signature import FORMS
 from ._tier import Tier, compile_or_wait
 
 ZERO: Any = np.int64(0)
-"""A start value for jitted code. Numba compiles a function that is called with a variable that starts as a
-literal 0 twice: for the literal, and for any integer."""
-FALSE: Any = np.bool_(False)
-"""An argument for jitted code: Numba compiles a function once more for a literal False."""
+"""A start value for jitted code, of the type of all counts."""
 COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 LONG = 3.0
 """Seconds of compiling after which a call of the library says so."""

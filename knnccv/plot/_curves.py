@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MAX_IN_LEGEND = 10
+FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "symbol", "measure", "best")
 EXACT_COLOR = "#b3261e"
 SAMPLED_COLOR = "#8fa9cc"
 CIRCLE: dict[str, Any] = {"marker": "o", "fillstyle": "none", "markersize": 7, "linestyle": "none"}
@@ -110,10 +112,6 @@ def band_in_legend(label: str) -> Any:
     from matplotlib.patches import Patch
 
     return Patch(color="gray", alpha=0.3, lw=0, label=label)
-
-
-MAX_IN_LEGEND = 10
-FIELDS = ("scores", "n_neighbors", "train_sizes", "is_loss", "symbol", "measure", "best")
 
 
 def learning_curve(
