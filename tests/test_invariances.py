@@ -232,7 +232,7 @@ def bits(arrays):
 
 CUT = {
     "rib._search.BLOCK": 17,
-    "_core.luck.scorings._controls.BLOCK": 17,
+    "_core.luck.scorings._vote_laws.BLOCK": 17,
     "episodes._sampled.BLOCK": 17,
 }
 """What decides in which parts sums are added or numbers drawn, so that threads have something to do."""

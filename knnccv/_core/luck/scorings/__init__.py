@@ -17,19 +17,12 @@ For two classes and votes that weigh alike, the neighbor lists give more::
 The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
 
 - `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others.
-- `_controls` has the mean, `controlled_mean`, and the controls of confusion tables and of votes; the latter
-  from the law of the votes of a sample.
+- `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
+- `_vote_laws` has the law of the votes of a sample, and the controls of votes.
 """
 
 from __future__ import annotations
 
-from ._controls import (
-    ControlledMean,
-    confusion_controls,
-    controlled_mean,
-    mixed_ties,
-    unseen_error,
-    vote_controls,
-    vote_laws,
-)
+from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._scorers import TableScorer, table_scorer
+from ._vote_laws import mixed_ties, vote_controls, vote_laws
