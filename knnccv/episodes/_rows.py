@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import ZERO, inner, jit
+from ..kernel import inner, jit
 from ..kernel.sampling import tie_times
 
 WIDTH = 64
 ABREAST = 256
 NEAR = 8  # own samples compared one by one, before a binary search
 CELLS = 16  # per own sample: most other samples are then in cells without one
-FIRST_ITEM, PAST_ITEMS = ZERO, ZERO + 2**62  # compared with these, equal values are larger, or smaller
+FIRST_ITEM, PAST_ITEMS = 0, 2**62  # compared with these, equal values are larger, or smaller
 
 
 class Plan(NamedTuple):

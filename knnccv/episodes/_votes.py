@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel import ZERO, inner, jit
+from ..kernel import inner, jit
 from ..kernel.sampling import tie_times
 
 
@@ -165,16 +165,16 @@ def score_votes(values, codes, tested, vote, out):
                 if end - begin > 1:
                     for c in range(n_classes):
                         if tied[c] > 0:
-                            fill_votes(walk, c, shots, ZERO, times[node], laws[c])
+                            fill_votes(walk, c, shots, 0, times[node], laws[c])
                 for c in range(n_classes):
                     if tied[c] > 0 and (n_neighbors > 1 or c == own_class):
-                        fill_votes(walk, c, shots, ZERO + 1, times[node], walk.drawn_law)
+                        fill_votes(walk, c, shots, 1, times[node], walk.drawn_law)
                         weight = weights[node] * tied[c] * shots[c] / available[c]
                         add_wins(walk, own_class, c, n_neighbors, weight, out[shot])
             for c in range(n_classes):
                 if tied[c] > 0:
                     nearer[c] += tied[c]
                     tied[c] = 0
-                    fill_votes(walk, c, shots, ZERO, times[0], laws[c])
+                    fill_votes(walk, c, shots, 0, times[0], laws[c])
             begin = end
     return any_tied

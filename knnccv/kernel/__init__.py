@@ -27,7 +27,6 @@ from __future__ import annotations
 from ._cache import cache_folder
 from ._compile import (
     COMPILES,
-    ZERO,
     Compiling,
     check_kernel,
     compile_driver,

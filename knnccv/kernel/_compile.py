@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core import event, types
 from numba.core.dispatcher import Dispatcher
 
@@ -21,8 +20,6 @@ from ._cache import KernelCache
 from ._signature import FORMS
 from ._tier import Tier, compile_or_wait
 
-ZERO: Any = np.int64(0)
-"""A start value for jitted code, of the type of all counts."""
 COMPILES = "numba:compile"  # functions loaded from a cache do not raise this event
 LONG = 3.0
 """Seconds of compiling after which a call of the library says so."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Tables, Task, inner, jit
+from knnccv.kernel import NOT_SERVED, Tables, Task, inner, jit
 from knnccv.kernel.simd import (
     LANES,
     add_product,
@@ -86,7 +86,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
     own_class = classes[target]
     slot = np.full(constraints.n_classes, -1)
     slot[own_class] = 0
-    n_slots = ZERO + 1
+    n_slots = 1
     for i in range(len(items)):
         c = classes[items[i]]
         if slot[c] < 0:
@@ -94,7 +94,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
             n_slots += 1
     by_size, sizes, wins, degrees, passed = np.zeros((5, n_slots), np.int64)
     others = _Others(by_size, sizes, wins, degrees, np.zeros(1, np.int64))
-    n_others = ZERO
+    n_others = 0
     width = k + 1
     last, products, cut = n_slots * width, (n_slots + 1) * width, (2 * n_slots + 1) * width
     rows = raw_rows(cut + width)
@@ -114,7 +114,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
         for b in range(1, min(g + 1, k) + 1):
             chance = product(subtract_product(chosen, everywhere(b - 1.0), unit), share)
             store(rows, last + b, product(load(rows, m * width + b - 1), chance))
-        place = ZERO
+        place = 0
         if m > 0:
             if g == 0:
                 wins[m] = sizes[m] = int(c < own_class)
@@ -127,9 +127,9 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
             others.known[0] = min(others.known[0], place)
         pass_sample(rows, m * width, g, k, left, chosen)
     store(rows, cut, unit)
-    degree = ZERO
+    degree = 0
     for m in range(n_slots):
-        degree = multiply_votes(rows, cut, cut, degree, m * width, passed[m], k - 1, ZERO)
+        degree = multiply_votes(rows, cut, cut, degree, m * width, passed[m], k - 1, 0)
     fewer = zero
     for votes in range(degree + 1):
         fewer = add_product(fewer, load(rows, cut + votes), unit)
@@ -144,7 +144,7 @@ def votes_in_lanes(order, labels, target, constraints, scores, tails):
 def _move_up(others, n_others, m, is_new):
     """Let the class of slot m have one more sample; its new place among the sizes."""
     by_size, sizes = others.by_size, others.sizes
-    place = ZERO
+    place = 0
     if is_new:
         for e in range(n_others - 1, 0, -1):
             by_size[e] = by_size[e - 1]
@@ -166,9 +166,9 @@ def _add_wins(score, rows, others, n_others, n_own, last_slot, k):
     by_size, sizes, wins, degrees, known = others
     width, half = k + 1, k // 2
     last, products, cut = len(sizes) * width, (len(sizes) + 1) * width, (2 * len(sizes) + 1) * width
-    own = last if last_slot == 0 else ZERO
-    n_uncut = ZERO  # classes that cannot outvote t
-    n_wins = ZERO  # of the classes that can
+    own = last if last_slot == 0 else 0
+    n_uncut = 0  # classes that cannot outvote t
+    n_wins = 0  # of the classes that can
     for e in range(n_others):
         n_wins += wins[by_size[e]]
     for t in range(1, n_own + 1):
@@ -178,7 +178,7 @@ def _add_wins(score, rows, others, n_others, n_own, last_slot, k):
                 of = products + n_uncut * width
                 first = last if m == last_slot else m * width
                 degrees[n_uncut + 1] = multiply_votes(
-                    rows, of + width, of, degrees[n_uncut], first, sizes[m] - wins[m], k - 1, ZERO
+                    rows, of + width, of, degrees[n_uncut], first, sizes[m] - wins[m], k - 1, 0
                 )
                 known[0] += 1
             n_wins -= wins[m]

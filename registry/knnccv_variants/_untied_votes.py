@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv.kernel import NOT_SERVED, ZERO, Task, inner, jit, read_as
+from knnccv.kernel import NOT_SERVED, Task, inner, jit, read_as
 from knnccv.kernel.sampling import fixed_tail, step_by_thinning
 from knnccv.kernel.voting import has_mixed_group, position_weights, position_weights_at
 
@@ -191,7 +191,7 @@ def counted_votes_without_each(order, labels, target, constraints, out):
     rows = _empty_rows(n_classes, k, labels.classes)
     less_own, less_others = len(rows) - 3, len(rows) - 2
     slots = np.full(n_classes, -1)  # by class: its place among the classes seen
-    n_slots = ZERO
+    n_slots = 0
     slot_classes = np.empty(min(n_classes, n_listed), np.int64)
     passed = np.zeros(n_classes, np.int64)
     kinds, terms = np.zeros(n_listed, np.int64), np.zeros(n_listed)
@@ -384,8 +384,8 @@ def contested_votes(order, labels, target, constraints):
     contenders = np.empty((2 * depth + 2, 3), np.int64)  # samples, wins ties, number of such classes
     outvotes = np.empty(2 * depth + 2)
     product, grown = np.empty((2, k + 1))
-    n_own = ZERO
-    largest = ZERO
+    n_own = 0
+    largest = 0
     score = 0.0
     lost = 0.0
     for i in range(depth):
@@ -405,7 +405,7 @@ def contested_votes(order, labels, target, constraints):
         n = seen - n_own
         score += weight * table[max_depth + 1 + n_own, n]
         least = max(1, k - n)
-        n_contenders = ZERO
+        n_contenders = 0
         for x in range(largest, least - 1, -1):
             for wins_ties in range(1, -1, -1):
                 if n_with[wins_ties, x] > 0:
@@ -418,7 +418,7 @@ def contested_votes(order, labels, target, constraints):
                 lost += probability
                 continue
             first_sum, squares, none_bound = 0.0, 0.0, probability
-            n_able = ZERO  # contenders for t
+            n_able = 0  # contenders for t
             for e in range(n_contenders):
                 x, wins_ties, count = contenders[e]
                 if x < t:
@@ -443,7 +443,7 @@ def contested_votes(order, labels, target, constraints):
                 lost += none_bound
             else:
                 product[0] = 1.0
-                degree = ZERO
+                degree = 0
                 rest = n
                 weak = 0.0
                 for e in range(n_able):

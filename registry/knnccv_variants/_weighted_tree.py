@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv.kernel import ZERO, inner, jit, read_as
+from knnccv.kernel import inner, jit, read_as
 from knnccv.kernel.sampling import fill_hypergeometric
 
 from ._weights import (
@@ -168,7 +168,7 @@ def new_rule(fields, constraints, cells, scores, factors, own, gaps):
         0.0 if whole else MARGIN, gaps, fields.absolute == 1,
     )  # fmt: skip
     if by_pair:
-        fill_reach(cells, rule, ZERO)
+        fill_reach(cells, rule, 0)
     return rule
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
-from .. import ZERO, Task, inner, jit, read_as
+from .. import Task, inner, jit, read_as
 from ..sampling import fill_binomial, position_law, step_by_thinning
 from ._vote_scores import ANY_RIGHT, UNKNOWN, VOTE_SHARE, VoteDistributions, score_votes
 
@@ -175,7 +175,7 @@ def score_fixed_size(order, labels, target, constraints, rule):
     two_classes = rule.kind in (ANY_RIGHT, VOTE_SHARE)  # only right or wrong counts
     seen_classes = np.empty(n_classes + 1, np.int64)
     seen_classes[0] = own_class
-    n_seen_classes = ZERO + 1
+    n_seen_classes = 1
     rows = np.full((n_classes + 2, 1, k + 1), zero)
     flat = rows.reshape(n_classes + 2, k + 1)
     rows[:, 0, 0] = unit
@@ -186,8 +186,8 @@ def score_fixed_size(order, labels, target, constraints, rule):
     nearer = VoteDistributions(rows, no_marks, passed, seen_classes, np.full(1, unit), product)
     score = zero
     depth = min(len(items), n_available)
-    start = ZERO
-    one_class = ZERO
+    start = 0
+    one_class = 0
     while start < depth:
         end, one_class = passed_together(items, classes, start, min(group_end[start], depth), one_class)
         size = end - start

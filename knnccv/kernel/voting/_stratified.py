@@ -16,7 +16,7 @@ import numpy as np
 from numba.extending import overload
 
 from ..._base.typing import Array
-from .. import ZERO, inner, jit
+from .. import inner, jit
 from ..sampling import multiply_into, tie_times, total_of
 from ._fixed_size import passed_together
 from ._vote_scores import VoteDistributions, score_votes
@@ -62,7 +62,7 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     zero = unit * 0
     strata = Strata(available, n_train, unit)
     n_classes = len(available)
-    n_flagged = ZERO
+    n_flagged = 0
     if ties is not None:
         n_flagged = total_of(extra)
     n_levels = 2 if n_flagged > 0 else 1
@@ -80,7 +80,7 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
     met[own_class] = True
     rows[own_class, 0, 0] = distributions.marks[0] = unit
     distributions.seen_classes[0] = own_class
-    n_seen = ZERO + 1
+    n_seen = 1
     tested = unit
     if ties is not None and n_flagged > 0:
         _flag_class(own_class, distributions, n_seen, n_flagged, constraints)
@@ -95,8 +95,8 @@ def score_stratified(order, labels, target, constraints, rule, ties=True):
                 return zero
     tested_without = rows[own_class, 0, 0]
     score = zero
-    start = ZERO
-    one_class = ZERO
+    start = 0
+    one_class = 0
     while start < len(items):
         end = start + 1
         if ties is not None:

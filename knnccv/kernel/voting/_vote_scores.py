@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..._base.typing import Array
-from .. import ZERO, inner, jit
+from .. import inner, jit
 from ..sampling import tie_times
 
 PLURALITY, ANY_RIGHT, VOTE_SHARE, BRIER = range(4)
-UNKNOWN = ZERO - 1
+UNKNOWN = -1
 """In place of the class of the K-th vote."""
 
 
@@ -130,7 +130,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                 if weight == 0:
                     break
             product[0, 0] = weight
-            reached, mark = ZERO, ZERO
+            reached, mark = 0, 0
             for s in range(n_seen_classes):
                 c = seen_classes[s]
                 if c == winner:
@@ -163,7 +163,7 @@ def win_probability(distributions, n_seen_classes, last_class, winner, k, rule):
                 else:
                     last_factor = factor if tie else zero + 1
                     span = Span(mark, reached, high, degree)
-                    _multiply(distributions, row, span, limit, last_factor, ZERO)
+                    _multiply(distributions, row, span, limit, last_factor, 0)
                     mark = high
                 reached = degree
             for votes in range(max(t, k - reached), (t if tight else min(k, max_votes[winner_row])) + 1):
@@ -231,10 +231,10 @@ def _moments(distributions, n_seen_classes, last_class, own_class, k, rule):
     own_row = last_row if own_class == last_class else own_class
     max_mark = len(marks) - 1
     zero, kind = rows[own_row, 0, 0] * 0, rule.kind
-    squares = len(marks) if kind == BRIER else ZERO  # first row of the sum of squares in `product`
+    squares = len(marks) if kind == BRIER else 0  # first row of the sum of squares in `product`
     product[squares, 0] = zero
     product[0, 0] = zero + 1
-    reached, mark = ZERO, ZERO
+    reached, mark = 0, 0
     for s in range(n_seen_classes):
         c = seen_classes[s]
         if c == own_class:

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from ..._base.typing import Array
-from ...kernel import ZERO, inner, jit, simd
+from ...kernel import inner, jit, simd
 from .engine import Engine, Lazy, NeighborLists, place_of_largest, replace_largest, sort_row
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev")
@@ -104,7 +104,7 @@ def _build(data):
         held = after[node] - first[node]
         if held == 1:
             continue
-        longest = ZERO
+        longest = 0
         for f in range(n_features):
             if high[node, f] - low[node, f] > high[node, longest] - low[node, longest]:
                 longest = f
@@ -165,7 +165,7 @@ def _off_center(low, high, node, others_low, others_high):
 @_inlined
 def _near_box(low, high, node, points, limits, kind):
     """An integer whose bit r is set if the node's box is within the limit of tested sample r."""
-    near = ZERO
+    near = 0
     zeros = simd.everywhere(0.0)
     for v in range(PER_GROUP):
         total = zeros
@@ -181,7 +181,7 @@ def _near_box(low, high, node, points, limits, kind):
 @_inlined
 def _near_samples(leaves, at, points, r, n_features, limit, kind, distances):
     """Fill in the distances of a tested sample to a leaf's samples; bit j is set if j is within `limit`."""
-    near = ZERO
+    near = 0
     limits = simd.everywhere(limit)
     first = at * n_features * PER_LEAF
     for v in range(PER_LEAF):

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..._base.parallel import for_each
 from ..._base.typing import Array
-from ...kernel import ZERO, jit
+from ...kernel import jit
 from ...kernel.simd import CHUNK, first_bit, small_ones
 from .brute_force import nearest_of
 from .engine import Engine, Lazy, NeighborLists, offer, place_of_largest, replace_largest, sort_row
@@ -336,8 +336,8 @@ def settle(found, values, limits, depth, items, ranked, may_tie_beyond, settled)
         best[:] = np.inf
         who[:] = NO_ITEM
         for i in range(width):
-            replace_largest(best, who, ZERO, values[r, i], found[r, i])
-        sort_row(best, who, ZERO)
+            replace_largest(best, who, 0, values[r, i], found[r, i])
+        sort_row(best, who, 0)
         for i in range(depth):
             items[r, i] = who[0, i]
             ranked[r, i] = best[0, i]

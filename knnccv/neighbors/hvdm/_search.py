@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 
 from ..._base.typing import Array
-from ...kernel import ZERO, jit
+from ...kernel import jit
 from .. import (
     BLOCK_BYTES,
     UNIT,
@@ -351,12 +351,12 @@ def _fill_lists(codes, rows, items, values, may_tie_beyond):
                 for j in range(n_items):
                     counts[j] += np.uint8(column[j] != own)
         counts[row] = TESTED
-        last = ZERO - 1  # the largest count in the list
-        n_found = ZERO
+        last = -1  # the largest count in the list
+        n_found = 0
         while n_found < depth:
             last += 1
             places[last] = n_found
-            equal = ZERO
+            equal = 0
             for j in range(n_items):
                 equal += counts[j] == last
             n_found += equal

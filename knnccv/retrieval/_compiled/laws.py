@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
-from ...kernel import ZERO, inner, jit
+from ...kernel import inner, jit
 from ...kernel.sampling import fill_binomial, fill_hypergeometric, tie_times
 
-ONE = ZERO + 1
 NEGLIGIBLE = 1e-17
 """What is less is left out, and its bound is added to the error."""
 
@@ -82,7 +81,7 @@ def fill_own_law(mine, family, strata, member, time, room):
     for r in range(len(mine)):
         mine[r] = 0.0
     mine[0] = 1.0
-    length = ONE
+    length = 1
     for s in family:
         size, drawn, tied = strata.sizes[s], strata.draws[s], strata.tied[s]
         if s == member:
@@ -104,7 +103,7 @@ def fill_sum_law(law, touched, strata, time, identities, none, room):
     for r in range(len(law)):
         law[r] = 0.0
     law[0] = 1.0
-    length, n = ONE, 0
+    length, n = 1, 0
     for s in touched:
         size, drawn, nearer, tied = strata.sizes[s], strata.draws[s], strata.counts[s], strata.tied[s]
         if drawn == 1:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...._base.parallel import for_each
 from ...._base.typing import Array
-from ....kernel import ZERO, inner, jit, profile_of
+from ....kernel import inner, jit, profile_of
 from ....kernel.random import random_below, scramble
 from ....kernel.words import (
     BITS,
@@ -128,7 +128,7 @@ def is_tested(plan, own, masks):
         tested = all_bits()
         if plan.spare >= 0:
             tested = but_not(tested, equals(plan.bits, first, n_digits, plan.spare))
-    store(masks, ZERO, tested)
+    store(masks, 0, tested)
     if n_cells > 1:
         for cell in range(n_cells):
             store(masks, cell, no_bits())
@@ -153,7 +153,7 @@ def crossing_runs(total, copy, training, n_tied, n_total, left):
     for i in range(n_tied):
         active = load(training, i)
         crossing = either(crossing, but_not(active, still))
-        still = but_not(still, add_bits(copy, ZERO, n_total, both(active, still)))
+        still = but_not(still, add_bits(copy, 0, n_total, both(active, still)))
     return crossing
 
 
@@ -247,12 +247,12 @@ def count_votes(plan, own, decided, room, n_seen, table):
     n_classes, n_numbers, n_digits = plan.n_classes, plan.n_nearest + 1, len(room.most)
     numbers, places, true = room.numbers, room.places, plan.codes[own]
     size = n_classes * n_classes * n_numbers
-    store(room.wins, ZERO, decided)
+    store(room.wins, 0, decided)
     numbers[:] = 0
     if plan.n_cells > 1:
         spread_bits(plan.bits, own * plan.n_digits, plan.n_digits, numbers)
     for run in range(BITS):
-        is_decided = bit_at(room.wins, ZERO, run)
+        is_decided = bit_at(room.wins, 0, run)
         cell = plan.cells[numbers[run]] if is_decided else plan.n_cells
         places[run] = cell * size + (true * n_classes * n_numbers if is_decided else 0)
     always = 1 if n_classes == 2 else true
@@ -292,7 +292,7 @@ def count_winners(plan, own, decided, room, n_seen, counted, n_levels):
         found = no_bits()
         for d in range(n_digits if slots[true] >= 0 else 0):
             found = either(found, load(votes, slots[true] * n_digits + d))
-        store(wins, max(slots[true], ZERO), found)
+        store(wins, max(slots[true], 0), found)
     else:
         tied = find_winners(votes, room.most, slots, room.seen, n_seen, wins)
         if plan.draws_votes and any_bit(tied):
@@ -338,7 +338,7 @@ def count_rows(rows, final, plan, counted, unknown, votes_table, room, left_out)
             fill_group_ends(rows.values[r], length, group_end)
         for d in range(n_total):
             store(total, d, all_bits() if (((1 << n_total) - k) >> d) & 1 else no_bits())
-        left, n_seen, i, skipped = tested, ZERO, ZERO, ZERO
+        left, n_seen, i, skipped = tested, 0, 0, 0
         while i < length and any_bit(left):
             end, mixed = group_end[i], False
             n_seen = list_classes(codes, items[i:end], slots, seen, n_seen, votes, n_digits)
@@ -357,7 +357,7 @@ def count_rows(rows, final, plan, counted, unknown, votes_table, room, left_out)
             for j in range(i, end):
                 active = both(load(training, j - i), left)
                 add_bits(votes, slots[codes[items[j]]] * n_digits, n_digits, active)
-                left = but_not(left, add_bits(total, ZERO, n_total, active))
+                left = but_not(left, add_bits(total, 0, n_total, active))
             i = end
         if skipped == 0 and any_bit(left):
             skipped = OPEN

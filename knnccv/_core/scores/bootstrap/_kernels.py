@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernel import ZERO, inner, jit, read_as
+from ....kernel import inner, jit, read_as
 from ....kernel.voting import (
     PLURALITY,
     UNKNOWN,
@@ -36,8 +36,6 @@ from ....kernel.voting import (
     passed_together,
     score_votes,
 )
-
-ONE = ZERO + 1
 
 
 @inner
@@ -98,7 +96,7 @@ def log_weights(n_draws, n_samples, depth, k):
     """`log_end_weights` of the single sample at every position, (depth * K,)."""
     table = np.empty(depth * k)
     for i in range(depth):
-        log_end_weights(n_draws, n_samples, i, ONE, k, table[i * k : (i + 1) * k])
+        log_end_weights(n_draws, n_samples, i, 1, k, table[i * k : (i + 1) * k])
     return table
 
 
@@ -142,7 +140,7 @@ def moment_weights(n_draws, n_samples, depth, k):
     table = np.empty(depth * 5)
     logs = np.empty(k)
     for i in range(depth):
-        pair_moments(n_draws, n_samples, i, ONE, logs, table[5 * i : 5 * i + 5])
+        pair_moments(n_draws, n_samples, i, 1, logs, table[5 * i : 5 * i + 5])
     return table
 
 
@@ -243,11 +241,11 @@ def bootstrap_votes(order, labels, target, constraints):
     max_votes[last_row] = k
     seen = np.empty(n_classes + 1, np.int64)
     seen[0] = own_class
-    n_seen = ZERO + 1
+    n_seen = 1
     nearer = VoteDistributions(rows, no_marks, max_votes, seen, np.ones(1), product)
     score = 0.0
     start = 0
-    one_class = ZERO
+    one_class = 0
     while start < depth:
         end, one_class = passed_together(items, classes, start, min(group_end[start], depth), one_class)
         for i in range(start, end):

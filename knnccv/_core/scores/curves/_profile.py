@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...._base.typing import Array
-from ....kernel import ZERO, inner, jit
+from ....kernel import inner, jit
 from ....kernel.sampling import step_without_replacement, total_of
 from ....kernel.simd import LANES, add_product, everywhere, lane_rows, load, store, sum_of_products
 from ._profile_ties import add_ties
@@ -331,7 +331,7 @@ def add_profile(listed, inside, spec, rows, numbers, out):
     width, length = spec.max_k + 1, spec.max_k // 2 + 1
     arrays = _arrays_in(rows, numbers, batch, n_others, width, length)
     sums, counts = arrays.sums, arrays.counts
-    first_row = ZERO
+    first_row = 0
     while first_row < len(listed.rows):
         for place in range(batch):
             start(arrays.own, place * width, width)
@@ -343,12 +343,12 @@ def add_profile(listed, inside, spec, rows, numbers, out):
             if counts[j] > 0:
                 counts[j] = 0
                 arrays.lane_counts[j * LANES : (j + 1) * LANES] = 0
-        begin, longest, end_row = ZERO + 1, ZERO + 1, first_row
+        begin, longest, end_row = 1, 1, first_row
         while begin <= longest:
             end = begin + SPAN
             for row in range(SPAN * width):
                 store(sums, row, everywhere(0.0))
-            row, place = first_row, ZERO
+            row, place = first_row, 0
             while row < len(listed.rows) and place < batch:
                 end_row = _end_of_group(listed, row, spec.classes)
                 for r in range(row, end_row):

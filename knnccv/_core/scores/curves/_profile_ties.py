@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...._base.parallel import stop_flag
-from ....kernel import ZERO, Labels, inner, jit
+from ....kernel import Labels, inner, jit
 from ....kernel.sampling import step_by_thinning
 from ....kernel.voting import group_rate, is_mixed
 from ...driver import mixed_groups
@@ -52,7 +52,7 @@ def _add_groups(listed, mixed, spec, right, out, stop):
         items, values = listed.items[r], listed.values[r]
         known = listed.lengths[r]
         length = min(known, out.shape[1] - 1)
-        start = ZERO
+        start = 0
         while start < length:
             end = start + 1
             while end < known and values[end] == values[start]:
@@ -172,8 +172,8 @@ def _add_votes(listed, mixed, spec, inside, out, stop):
             for k in range(max_k + 1):
                 near[c, k] = 1.0 if k == 0 else 0.0
         passed[:] = 0
-        n_seen = ZERO
-        start = ZERO
+        n_seen = 0
+        start = 0
         while start < length and first[start + 1] <= max_k:
             end = start + 1
             while end < known and values[end] == values[start]:

@@ -21,7 +21,7 @@ from ...._base.labels import EncodedLabels
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import KFold, LeaveOut, StratifiedKFold, as_design
-from ....kernel import ZERO, inner, jit
+from ....kernel import inner, jit
 from ....kernel.random import random_below, scramble
 from ....kernel.words import (
     BITS,
@@ -131,18 +131,18 @@ def walk(rows, r, split, codes, grid, right, room, slots):
                 slots[code] = end
                 end += n_votes + 1
             take_bits(room, slots[code], n_votes + 1, active)
-        add_bits(room, ZERO, n_votes, active)
+        add_bits(room, 0, n_votes, active)
         won = active
         for slot in range(2 * n_votes, end, n_votes + 1):
             won = both(won, load(room, slot + n_votes))
         at = first
         while at < n_grid and grid[at] <= i + 1:
-            now = equals(room, ZERO, n_votes, grid[at])
+            now = equals(room, 0, n_votes, grid[at])
             store(right, at, either(load(right, at), both(now, won)))
             if at == n_grid - 1:
                 left = but_not(left, now)
             at += 1
-        while first < n_grid and not any_bit(both(scored, below(room, ZERO, n_votes, grid[first]))):
+        while first < n_grid and not any_bit(both(scored, below(room, 0, n_votes, grid[first]))):
             first += 1
         if first == n_grid:
             break
