@@ -21,15 +21,16 @@ from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
-from .._core.luck.scorings import confusion_controls, controlled_mean
+from .._core.luck.scorings import Budget, ControlledMean, confusion_controls, controlled_mean, enough_runs
 from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
+from ..kernel.words import BITS
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import ACCURACIES
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
-RUNS = {"counted": 5000, "predicted": 1000, "scored": 200}
-"""Runs by default: of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
+BUDGETS = {"counted": Budget(512, 5000), "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
+"""Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 MOST_UNDEFINED = 0.1
 """The share of runs with undefined scores that may be left out of the mean."""
 FLAT = 1e-14
@@ -64,38 +65,57 @@ def random_runs(request: Request, why: str) -> ExpectedScore | None:
     scorer = request.scorer
     in_tables = scorer is not None and request.votes_alike and is_counted(scorer, request.problem, runs)
     kind = "counted" if in_tables else "predicted" if scorer is not None or request.formula else "scored"
-    runs = runs_of(request, int(request.n_runs or RUNS[kind]))
-    values, controls = (count if in_tables else predict)(request, runs)
-    known = ", corrected by exact means of the same runs" if controls else ""
-    defined = np.isfinite(values)
-    if not defined.all():
-        share = 1 - defined.mean()
-        if share > MOST_UNDEFINED:
-            remedy = "more tested samples" if request.regression else "stratified splits, or fewer folds,"
-            msg = (
-                f"{remedy} may help: the score is undefined in "
-                f"{share:.1%} of {runs.n_runs:,} random runs of {in_words(request.cv)}, and at most "
-                f"{MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
-            )
-            raise ValueError(msg)
-        # The means of controls are those of all runs.
-        values, controls = values[defined], None
-        known = f" ({share:.2%} of them, in which the score is undefined, are left out)"
-    means, expected = controls or (None, ())
-    is_linear = bool(controls) and in_tables and scorer is not None and scorer.is_linear
-    found = controlled_mean(values, means, expected, is_linear=is_linear)
+    parts: list[tuple[Array, Controls]] = []
+
+    def look(n_runs: int) -> ControlledMean:
+        more = runs_of(request, n_runs, len(parts))
+        parts.append((count if in_tables else predict)(request, more))
+        return mean_of_runs(request, parts, in_tables and scorer is not None and scorer.is_linear)
+
+    found, n_runs, lacking = enough_runs(look, request.wish, BUDGETS[kind])
+    undefined = float(np.isnan(np.concatenate([values for values, _ in parts])).mean())
+    known = ", corrected by exact means of the same runs" if parts[0][1] else ""
+    if undefined:
+        known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
     if request.prepared.search is not None:
         why = "columns are scaled within the folds"
     reason, _, _ = why.partition("; exact are")
     return request.answer(
         found.mean,
-        f"the mean of {runs.n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}",
+        f"the mean of {n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}{lacking}",
         std_error=found.std_error,
         **INEXACT,
         ties=law.ties,
-        n_runs=runs.n_runs,
+        n_runs=n_runs,
         _n_tied=request.n_tied if law.ties == "index" else 0,
     )
+
+
+def mean_of_runs(
+    request: Request, parts: Sequence[tuple[Array, Controls]], is_linear: bool
+) -> ControlledMean:
+    """The mean of scores of runs and their controls, of which each part has some.
+
+    Raises
+    ------
+    ValueError
+        If the score is undefined in too many runs.
+    """
+    values = np.concatenate([values for values, _ in parts])
+    controls = joined([controls for _, controls in parts])
+    defined = np.isfinite(values)
+    share = 1 - defined.mean()
+    if share > MOST_UNDEFINED:
+        remedy = "more tested samples" if request.regression else "stratified splits, or fewer folds,"
+        msg = (
+            f"{remedy} may help: the score is undefined in "
+            f"{share:.1%} of {len(values):,} random runs of {in_words(request.cv)}, and at most "
+            f"{MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
+        )
+        raise ValueError(msg)
+    if controls is None or share:  # the means of controls are those of all runs
+        return controlled_mean(values[defined])
+    return controlled_mean(values, *controls, is_linear=is_linear)
 
 
 def controls_of(request: Request, tables: Array) -> Controls:
@@ -120,37 +140,45 @@ def controls_of(request: Request, tables: Array) -> Controls:
     return np.hstack([means, spread]), np.r_[request.expected, request.targets.var(axis=0, ddof=1)]
 
 
-def runs_of(request: Request, n_runs: int) -> Runs:
-    """Random runs of the splits of a request."""
+def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
+    """Random runs of the splits of a request; those of several stages are independent."""
     law, cv = request.law, request.cv.cv if request.n_tested else request.cv
+    seed = later_seed(request.seed, stage)
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
         allotment = law.allotment()
     else:
         found = law.design.allotment(request.labels)
         if found is None:
-            return drawn_runs(request, n_runs)
+            return drawn_runs(request, n_runs, seed)
         allotment = found
         if not law.tests_rest:
             _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
             ((n_train, rest),) = allotment.sizes.tolist()
             allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
-    runs = allotted_runs(allotment, n_runs, request.seed)
-    n_tested, rng = request.n_tested, np.random.default_rng(request.seed)
+    runs = allotted_runs(allotment, n_runs, seed)
+    n_tested, rng = request.n_tested, np.random.default_rng(seed)
     return from_pool(runs, n_tested, rng) if n_tested else runs
 
 
-def drawn_runs(request: Request, n_runs: int) -> Runs:
+def later_seed(seed: int, stage: int) -> int:
+    """The seed of a stage of runs; the first has the given one."""
+    return (
+        int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0] >> 1) if stage else seed
+    )
+
+
+def drawn_runs(request: Request, n_runs: int, seed: int) -> Runs:
     """Random runs of single splits that the splitter draws itself."""
-    rng, codes = np.random.default_rng(request.seed), np.full((n_runs, len(request.y)), 2, np.int32)
+    rng, codes = np.random.default_rng(seed), np.full((n_runs, len(request.y)), 2, np.int32)
     X, run = np.zeros(len(request.y)), 0
     while run < n_runs:
-        seed = int(rng.integers(2**31 - 1))
-        for train, test in reseeded(request.cv, seed).split(X, request.y, request.groups):
+        of_split = int(rng.integers(2**31 - 1))
+        for train, test in reseeded(request.cv, of_split).split(X, request.y, request.groups):
             if run < n_runs:
                 codes[run, train], codes[run, test] = 0, 1
             run += 1
-    return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False))
+    return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False), seed)
 
 
 def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
@@ -172,23 +200,25 @@ def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
     if request.scorer is not None and request.scorer.needs == "votes":
         width = len(request.all_labels.classes) ** 2  # of `ranked`
     step = max(1, AT_ONCE // (len(request.y) * max(rule.n_neighbors, width)))
-    folds, values, controls = runs.all_folds(), [], []
-    starts = range(0, runs.n_runs, step)
-    for start in counted(starts, len(starts)):
-        some = folds[start : start + step]
-        if search is None:
-            items, distances = request.nearest(some)
-        else:
-            items, distances = search.nearest(some, rule.n_neighbors, n_jobs=request.n_jobs)
-        some = some[:, : items.shape[1]]  # without a pool
-        outputs = outputs_of(request, items, weights_of(rule, distances))
-        values.append(score_outputs(request, some, outputs, n_folds))
-        if request.expected is not None:
-            if search is not None:
-                items, _ = request.nearest(some)
-            if not request.votes_alike:
-                outputs = outputs_of(request, items, np.ones(items.shape))
-            controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
+    values, controls = [], []
+    for block in range(runs.n_blocks):
+        folds = runs.folds(block)
+        starts = range(0, len(folds), step)
+        for start in counted(starts, len(starts)):
+            some, seed = folds[start : start + step], runs.seed + block * BITS + start
+            if search is None:
+                items, distances = request.nearest(some, seed)
+            else:
+                items, distances = search.nearest(some, rule.n_neighbors, n_jobs=request.n_jobs)
+            some = some[:, : items.shape[1]]  # without a pool
+            outputs = outputs_of(request, items, weights_of(rule, distances))
+            values.append(score_outputs(request, some, outputs, n_folds))
+            if request.expected is not None:
+                if search is not None:
+                    items, _ = request.nearest(some, seed)
+                if not request.votes_alike:
+                    outputs = outputs_of(request, items, np.ones(items.shape))
+                controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
     return np.concatenate(values), joined(controls)
 
 
@@ -215,7 +245,7 @@ def control_once(request: Request) -> SplitControl | None:
 
     def control(runs: Sequence[Sequence[Split]]) -> Array:
         folds = folds_of([split for run in runs for split in run], len(request.y))
-        items, _ = asked.nearest(folds)
+        items, _ = asked.nearest(folds, asked.seed)
         tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
         if asked.by_output:
             found = tables[:, 0] / tables[:, -1]

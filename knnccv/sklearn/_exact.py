@@ -264,7 +264,7 @@ def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedSco
     for _ in counted(starts, len(starts)):
         probabilities, some = zip(*islice(splits, step), strict=True)
         folds = folds_of(some, len(law.sizes))[:, law.codes]
-        items, distances = request.nearest(folds)
+        items, distances = request.nearest(folds, request.seed)
         sums = _sums(request, measure, folds, outputs_of(request, items, weights_of(rule, distances)))
         shares = np.array(probabilities, dtype=float)
         total = total + np.tensordot(shares, sums if request.pooled else _means(measure, sums), 1)

@@ -17,6 +17,7 @@ from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
 from .._base.validation import check_bool, check_choice, check_integer, check_tol, fixed_seed
 from .._core.driver import TIES, InexactError, check_n_draws
+from .._core.luck.scorings import check_precision
 from ..designs import Design, KFold, StratifiedKFold
 from ..neighbors import Neighbors, warn_of_rows
 from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
@@ -48,6 +49,7 @@ class _Options(TypedDict, total=False):
     groups: Any
     method: str
     n_draws: int
+    precision: float | None
     n_runs: int | None
     random_state: Any
     transductive: bool
@@ -90,6 +92,7 @@ def expected_score(
     groups: Any = None,
     method: str = "auto",
     n_draws: int = 1000,
+    precision: float | None = None,
     n_runs: int | None = None,
     random_state: Any = 0,
     transductive: bool = False,
@@ -152,10 +155,14 @@ def expected_score(
     n_draws : int, default 1000
         Number of training sets that "auto" draws for a sample; `std_error` falls with its square root, or
         faster.
+    precision : float, optional
+        The wanted standard error where the score is a mean of random runs: a pilot tells how many there
+        have to be, at most 20,000, or 2,000 if scikit-learn has to fit the estimator. Default:
+        ``0.01 / sqrt(n_items)``, times the score if it is an error, a cost or a function that is not
+        scikit-learn's; this is a fiftieth of what other data would change. But scikit-learn fits only 20
+        times, whatever the error, if you ask for no precision. What was reached is ``std_error``.
     n_runs : int, optional
-        Number of random runs, where the score is their mean. Default: 5,000 if votes can be counted, 1,000
-        if columns are scaled within the folds or weights differ and for a grid search, 200 if scikit-learn
-        has to score predictions, and 20 if it has to fit the estimator.
+        The number of random runs, whatever their error, in place of `precision`.
     random_state : int, numpy Generator or RandomState, or None, default 0
         Seed of the draws and the runs.
     transductive : bool, default False
@@ -225,7 +232,8 @@ def expected_score(
 
     check_pool(None, None, progress)
     check_choice("method", method, tuple(WAYS))
-    _check_options(average, tol, n_draws, n_runs, transductive)
+    _check_options(average, tol, n_draws, transductive)
+    check_precision(precision, n_runs)
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
@@ -254,7 +262,7 @@ def expected_score(
     n_draws = int(n_draws) if method == "auto" else 0
     request = Request(
         prepared, X, target, splitter, groups=groups, average=average, tol=tol, n_jobs=n_jobs,
-        seed=_seed_of(random_state), n_runs=n_runs, n_draws=n_draws,
+        seed=_seed_of(random_state), precision=precision, n_runs=n_runs, n_draws=n_draws,
     )  # fmt: skip
     with one_bar(progress):
         if scorings is None:
@@ -276,13 +284,11 @@ def _seed_of(random_state: Any) -> int:
     return fixed_seed(random_state)
 
 
-def _check_options(average: Any, tol: Any, n_draws: Any, n_runs: Any, transductive: Any) -> None:
+def _check_options(average: Any, tol: Any, n_draws: Any, transductive: Any) -> None:
     """Check what `expected_score` and `ccv_scorer` have in common."""
     check_choice("average", average, AVERAGES)
     check_tol(tol)
     check_n_draws(n_draws)
-    if n_runs is not None:
-        check_integer("n_runs", n_runs, 1)
     check_bool("transductive", transductive)
 
 
@@ -403,8 +409,8 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
         drawn training sets or random runs, as by `expected_score`, on the same splits for every estimator.
     n_draws : int, default 1000
         The number of training sets that are drawn for each sample, if weights are what prevents it.
-    n_runs : int, optional
-        The number of random runs; see `expected_score`.
+    precision, n_runs : float, int, optional
+        The wanted standard error, or the number, of random runs; see `expected_score`.
     random_state : int, default 0
         Seed of draws and runs.
 
@@ -457,13 +463,15 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
     transductive: bool = False
     method: str = "auto"
     n_draws: int = 1000
+    precision: float | None = None
     n_runs: int | None = None
     random_state: int = 0
 
     def __post_init__(self) -> None:
         needs_sklearn()
         check_choice("method", self.method, ("exact", "auto"))
-        _check_options(self.average, self.tol, self.n_draws, self.n_runs, self.transductive)
+        _check_options(self.average, self.tol, self.n_draws, self.transductive)
+        check_precision(self.precision, self.n_runs)
         if self.ties is not None:
             check_choice("ties", self.ties, TIES)
         check_integer("random_state", self.random_state, 0)
@@ -514,8 +522,8 @@ def request_of(scorer: ccv_scorer, prepared: Prepared, X: Any, y: Array) -> Requ
         cv = (KFold if is_regressor(prepared.estimator) else StratifiedKFold)(int(cv))
     return Request(
         prepared, X, y, cv, scorer.scoring, scorer.groups, scorer.average, scorer.tol, scorer.n_jobs,
-        n_draws=scorer.n_draws if scorer.method == "auto" else 0, n_runs=scorer.n_runs,
-        seed=int(scorer.random_state), ties=scorer.ties,
+        n_draws=scorer.n_draws if scorer.method == "auto" else 0, precision=scorer.precision,
+        n_runs=scorer.n_runs, seed=int(scorer.random_state), ties=scorer.ties,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from .._core.driver import (
 )
 from .._core.luck.inference import HalfScores, ScoredHalves, Terms
 from .._core.luck.runs import nearest_in_runs
-from .._core.luck.scorings import TableScorer, table_scorer
+from .._core.luck.scorings import TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
 from ._estimators import Prepared, Rule
@@ -219,6 +219,8 @@ MANY_TIED = 0.05
 """The share of samples with tied neighbors from which `expected_score` warns."""
 FORMULAS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2_score")
 """Functions of the errors of a regression that are computed for many folds at once."""
+BOUNDED = ("_score", "_loss", "_corrcoef")
+"""How functions of scikit-learn end whose scores are at most 1, but for the log loss."""
 RUNS_TOL = 1e-6
 """The probability that the lists of a run end too early, and are searched deeper."""
 
@@ -237,8 +239,8 @@ class Request:
         What is averaged over.
     seed : int
         Of all random numbers, so that several scorings get the same ones.
-    n_runs : int, optional
-        The number of random runs, where the score is their mean.
+    precision, n_runs : float, int, optional
+        The standard error, or the number, of random runs where the score is their mean.
     n_draws : int
         The number of training sets per sample that stand for too many of them; 0: these are an error.
     ties : {"index", "random"}, optional
@@ -259,6 +261,7 @@ class Request:
     tol: float = 1e-12
     n_jobs: int | None = None
     seed: int = 0
+    precision: float | None = None
     n_runs: int | None = None
     n_draws: int = 0
     ties: str | None = None
@@ -391,6 +394,13 @@ class Request:
         return metric_name(made) if plain and metric_name(made) in names else None
 
     @property
+    def wish(self) -> Wish:
+        """How many random runs there have to be; the scale of errors and losses is that of the score."""
+        made = read_scorer(self.sklearn_scorer)
+        is_relative = made is None or made.metric == "log_loss" or not made.metric.endswith(BOUNDED)
+        return Wish(self.n_tested or len(self.y), self.precision, self.n_runs, is_relative)
+
+    @property
     def votes_alike(self) -> bool:
         """Whether the votes can be counted for many runs at once."""
         return self.prepared.search is None and self.rule.weights is None and not self.rule.by_distance
@@ -417,10 +427,10 @@ class Request:
     def _depth(self) -> int:
         return first_depth(self.problem, self.rule.neighbors, RUNS_TOL)
 
-    def nearest(self, folds: Array) -> tuple[Array, Array]:
+    def nearest(self, folds: Array, seed: int) -> tuple[Array, Array]:
         """The nearest training samples in some runs, by the neighbors of the rule, and their distances."""
         near, k, ties = self.rule.neighbors, self.rule.n_neighbors, self.problem.ties
-        return nearest_in_runs(near, folds, k, ties, self._depth, n_jobs=self.n_jobs, seed=self.seed)
+        return nearest_in_runs(near, folds, k, ties, self._depth, n_jobs=self.n_jobs, seed=seed)
 
     def of_equal_weights(self, design: Design, column: Array) -> CompleteCV:
         """The exact result of neighbors with equal weights; ValueError if there is none."""

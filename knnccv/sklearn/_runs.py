@@ -17,7 +17,7 @@ from .._base.formatting import magnitude
 from .._base.parallel import counted, shared_bar
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.scorings import controlled_mean
+from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from .._core.scores.tuning import Inner, tuned_score
 from ..designs import Design
 from ..neighbors import ALIASES, NAMES
@@ -34,8 +34,8 @@ MAX_SPLITS = 20_000
 MAX_RUNS = 2_000
 """The largest number of splits of a random splitter for which scikit-learn runs one by one."""
 
-N_FITS = 20
-"""The number of random runs by default."""
+FITS = Budget(20, 20, 20)
+"""Random runs of scikit-learn. A `precision` may take `MAX_RUNS`."""
 N_NESTED = 1000
 """The same of a search in every training set."""
 FEWEST_CONTROLLED = 10
@@ -92,7 +92,7 @@ def corrected_runs(request: Request, why: str) -> ExpectedScore | None:
     """Runs of scikit-learn, with the exact score of steps that are fitted once as their control variate."""
     if request.prepared.steps:
         why = "steps are fitted to every training set"
-    is_many = (request.n_runs or N_FITS) >= FEWEST_CONTROLLED
+    is_many = (request.n_runs or FITS.pilot) >= FEWEST_CONTROLLED
     return plain_runs(request, why, control_once(request) if is_many else None)
 
 
@@ -119,25 +119,31 @@ def plain_runs(request: Request, why: str, control: SplitControl | None = None) 
             return run_listed(request, listed(cv, request.X, request.y, request.groups))
         except InexactError:  # the splitter draws random numbers without a `random_state`
             cv = copy.deepcopy(cv)
-    n_runs = request.n_runs or N_FITS
     rng = np.random.default_rng(request.seed)
-    sums, sizes = np.empty((2, n_runs))
-    runs = []
-    for run in counted(range(n_runs), n_runs):
-        seed = int(rng.integers(2**31 - 1))
-        splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
-        scores, weights = _run(request, splits)
-        sums[run], sizes[run] = scores @ weights, weights.sum()
-        runs.append(splits)
-    score = float(sums.sum() / sizes.sum())
+    sums, sizes, controls = np.empty(0), np.empty(0), np.empty(0)
+
+    def look(n_runs: int) -> ControlledMean:
+        nonlocal sums, sizes, controls
+        runs = []
+        for _ in counted(range(n_runs), n_runs):
+            seed = int(rng.integers(2**31 - 1))
+            runs.append(list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups)))
+            scores, weights = _run(request, runs[-1])
+            sums, sizes = np.append(sums, scores @ weights), np.append(sizes, weights.sum())
+        if control is not None and (sizes == sizes[0]).all():
+            controls = np.append(controls, control(runs))
+            return controlled_mean(sums / sizes, controls[:, None], [0.0])
+        # The standard error of a ratio of two means; for equal sizes, that of a mean.
+        score = float(sums.sum() / sizes.sum())
+        return controlled_mean(score + (sums - score * sizes) / sizes.mean())._replace(mean=score)
+
+    budget = FITS if request.precision is None else FITS._replace(unseen=MAX_RUNS, most=MAX_RUNS)
+    found, n_runs, lacking = enough_runs(look, request.wish, budget)
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
     how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
-    if control is not None and (sizes == sizes[0]).all():
-        score, error, _ = controlled_mean(sums / sizes, control(runs)[:, None], [0.0])
+    if len(controls):
         how += "; corrected by the exact score of steps that are fitted once"
-    else:  # the standard error of a ratio of two means; for equal sizes, that of a mean
-        error = controlled_mean(score + (sums - score * sizes) / sizes.mean()).std_error
-    return request.answer(score, how, std_error=error, n_runs=n_runs, **INEXACT)
+    return request.answer(found.mean, how + lacking, std_error=found.std_error, n_runs=n_runs, **INEXACT)
 
 
 def nested_runs(request: Request, _why: str) -> ExpectedScore | None:

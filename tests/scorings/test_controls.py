@@ -54,7 +54,7 @@ def test_good_controls_are_used_and_useless_ones_are_not():
 def test_constants():
     rng = np.random.default_rng(0)
     controls = np.column_stack([rng.random(50), np.full(50, 0.1), np.zeros(50)])
-    assert controlled_mean(np.full(50, 0.1), controls[:, 1:], [0.1, 0.0]) == (0.1, 0.0, 1.0)
+    assert controlled_mean(np.full(50, 0.1), controls[:, 1:], [0.1, 0.0]) == (0.1, 0.0, 1.0, 0.0)
     linear = controlled_mean(controls[:, 0] * 0.3, controls, [0.5, 0.1, 0.0], is_linear=True)
     assert linear.mean == pytest.approx(0.15, abs=1e-12)
     assert 0 < linear.std_error < 1e-12
@@ -62,10 +62,10 @@ def test_constants():
     assert plain.mean == scores.mean()
     assert plain.variance_ratio == 1
     assert np.isnan(controlled_mean([0.1, np.nan, 0.3], np.zeros((3, 0)), [])).all()
-    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(2**0.5), 1.0)
+    assert controlled_mean([2.0, 4.0], np.empty((2, 0)), []) == (3.0, pytest.approx(2**0.5), 1.0, 0.0)
     mean, *rest = controlled_mean([2.0], np.empty((1, 0)), [])
     assert mean == 2.0
-    assert np.isnan(rest).all()
+    assert np.isnan(rest[:2]).all()
 
 
 def test_rounding_is_no_control():
@@ -105,9 +105,9 @@ def test_equal_runs_do_not_exclude_what_happens_in_one_of_so_many():
     zeros = np.zeros(1000)
     for controls, expected in (((), ()), (zeros, [1e-4]), (np.arange(1000.0) % 2, [0.5])):
         known = (np.reshape(controls, (1000, -1)), expected) if len(controls) else (None, ())
-        assert controlled_mean(zeros, *known) == (0.0, pytest.approx(1e-3), 1.0)
+        assert controlled_mean(zeros, *known) == (0.0, pytest.approx(1e-3), 1.0, pytest.approx(1e-3))
     assert controlled_mean(zeros, zeros[:, None], [1e-7]).std_error == pytest.approx(1e-3)
-    assert controlled_mean(zeros, zeros[:, None], [0.0]) == (0.0, 0.0, 1.0)
+    assert controlled_mean(zeros, zeros[:, None], [0.0]) == (0.0, 0.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -128,6 +128,67 @@ def test_every_run_equals_scikit_learn(monkeypatch):
     assert len(scores) == len(of_today(CASES, 3))
 
 
+PRECISE = [
+    (KNN(5), 2, "f1"),
+    (KNN(5), 2, "roc_auc"),
+    (KNN(5, weights="distance"), 3, "f1_macro"),
+    (make_pipeline(StandardScaler(), KNN(5)), 2, None),
+    (make_pipeline(StandardScaler(), KNN(5)), 2, "roc_auc"),
+    (make_pipeline(StandardScaler(), KNN(5)), 3, "neg_log_loss"),
+    (make_pipeline(StandardScaler(), KNR(5)), 0, "r2"),
+    (make_pipeline(StandardScaler(), KNR(5)), 0, "neg_root_mean_squared_error"),
+]
+
+
+@pytest.mark.parametrize(("rule", "n_classes", "scoring"), of_today(PRECISE, 3))
+def test_as_many_runs_as_a_precision_needs(rule, n_classes, scoring):
+    X, y = uneven(n_classes=n_classes)
+    asked = {"cv": FOLDS if n_classes else PLAIN, "scoring": scoring}
+    usual = expected_score(rule, X, y, **asked, n_jobs=1)
+    scale = abs(usual.score) if str(scoring).startswith("neg_") else 1.0
+    assert usual.std_error < 1.3 * 0.01 / np.sqrt(150) * scale
+    finer = expected_score(rule, X, y, **asked, precision=usual.std_error / 2.5, n_jobs=2)
+    assert finer.n_runs > 2 * usual.n_runs
+    assert finer.std_error < usual.std_error / 1.9
+    # All stages are independent of each other, and the same for any number of threads.
+    assert abs(finer.score - usual.score) < 4 * usual.std_error
+    again = expected_score(rule, X, y, **asked, precision=usual.std_error / 2.5, n_jobs=1)
+    assert (again.score, again.std_error, again.n_runs) == (finer.score, finer.std_error, finer.n_runs)
+    fixed = expected_score(rule, X, y, **asked, n_runs=usual.n_runs)
+    assert (fixed.n_runs, "takes some" in fixed.explanation) == (usual.n_runs, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "n_classes", "scoring"), of_today(PRECISE, 4))
+def test_errors_of_a_precision_are_honest(rule, n_classes, scoring):
+    """Against 20,000 runs, and over 100 seeds, at a precision that takes a pilot and one look more."""
+    X, y = uneven(80, n_classes)
+    asked = {"cv": FOLDS if n_classes else PLAIN, "scoring": scoring}
+    exact = expected_score(rule, X, y, **asked, n_runs=20_000, random_state=10**6)
+    pilot = expected_score(rule, X, y, **asked, n_runs=512 if rule is PRECISE[0][0] else 64)
+    asked["precision"] = pilot.std_error / 1.8
+    found = [expected_score(rule, X, y, **asked, random_state=seed) for seed in range(100)]
+    scores, errors = np.array([(one.score, one.std_error) for one in found]).T
+    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / 10, exact.std_error)
+    assert 0.75 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.4
+    assert np.quantile(errors, 0.9) < 1.15 * asked["precision"]
+
+
+def test_scikit_learn_fits_often_only_for_a_wanted_precision():
+    X, y = uneven(60)
+    rule = make_pipeline(PCA(2), KNN(3))
+    few = expected_score(rule, X, y, cv=FOLDS)
+    assert few.n_runs == 20
+    assert "; an error of 1.3e-03 takes some " in few.explanation
+    more = expected_score(rule, X, y, cv=FOLDS, precision=few.std_error / 1.5)
+    assert 20 < more.n_runs < 200
+    assert more.std_error < few.std_error / 1.2
+    with pytest.raises(ValueError, match="give the precision, or n_runs"):
+        expected_score(rule, X, y, cv=FOLDS, precision=0.01, n_runs=5)
+    with pytest.raises(ValueError, match="give the precision, or n_runs"):
+        ccv_scorer(precision=0.01, n_runs=5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", D2])
 def test_stated_errors_are_those_over_seeds(scoring):

@@ -6,23 +6,19 @@ folds::
     scorer = table_scorer("f1_macro", classes)       # None: score the predictions with scikit-learn
     scores = scorer(tables)                          # (n_runs, n_folds), from the tables scorer.needs
     controls = confusion_controls(confusion, n_tested, expected)  # expected shares, average="pooled"
-    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), *controls)
+    found = controlled_mean(scores.mean(axis=1), *controls)
 
 For two classes and votes that weigh alike, the neighbor lists give more::
 
     laws = [vote_laws(lists, codes, kind, K) for kind in training_sets]  # deep enough if the tails are tiny
     controls = vote_controls(votes, laws, kinds)
-    mean, std_error, ratio = controlled_mean(scores.mean(axis=1), *controls)
+    found = controlled_mean(scores.mean(axis=1), *controls)
 
 The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
 
 - `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others.
 - `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
 - `_vote_laws` has the law of the votes of a sample, and the controls of votes.
-"""
-
-from __future__ import annotations
-
-from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
+from ._precision import Budget, EnoughRuns, Wish, check_precision, enough_runs
 from ._scorers import TableScorer, table_scorer
 from ._vote_laws import mixed_ties, vote_controls, vote_laws

@@ -35,11 +35,15 @@ class ControlledMean(NamedTuple):
         The estimate, and its standard error.
     ``variance_ratio``
         How many times more runs the plain mean needs for this standard error.
+    ``unseen``
+        The part of the standard error, in squares, that is of what no run shows. It falls with the number
+        of runs, the rest with its root.
     """
 
     mean: float
     std_error: float
     variance_ratio: float
+    unseen: float
 
 
 def controlled_mean(
@@ -109,7 +113,7 @@ def controlled_mean(
     rounding = ROUNDING * np.maximum(np.abs(known).max(axis=0), np.abs(exact))
     n_runs = len(scores)
     if not np.isfinite(scores).all():
-        return ControlledMean(np.nan, np.nan, np.nan)
+        return ControlledMean(np.nan, np.nan, np.nan, np.nan)
     odd = (np.arange(n_runs) % 2 == 1) & (known.shape[1] > 0)  # without controls, nothing is fitted
     corrected = np.empty(n_runs)
     for half in (odd, ~odd):
@@ -129,10 +133,11 @@ def controlled_mean(
     chance = _unseen(known, exact, rounding) if is_known else 1.0
     unseen = unseen_error(effect * moved, n_runs, chance)
     if are_equal:
-        return ControlledMean(float(scores[0]), unseen, 1.0)
+        return ControlledMean(float(scores[0]), unseen, 1.0, unseen)
     usual = unseen_error(plain * float(np.sqrt(n_runs)) * moved, n_runs, chance)
-    error = max(float(np.hypot(error, unseen)), usual, EXACT * float(np.abs(scores).max()))
-    return ControlledMean(mean, error, (plain / error) ** 2)
+    shown = max(float(np.hypot(error, unseen)), EXACT * float(np.abs(scores).max()))
+    error = max(shown, usual)
+    return ControlledMean(mean, error, (plain / error) ** 2, usual if usual > shown else unseen)
 
 
 def unseen_error(effect: float, number: int, share: float = 1.0) -> float:

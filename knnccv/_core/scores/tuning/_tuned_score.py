@@ -229,10 +229,10 @@ def tuned_score(
     expected = np.array([one.score for one in exact])[known]
     inside = found.best.mean(axis=1)
     is_linear = n_candidates == 1 and len(expected) > 0
-    score, std_error, _ = controlled_mean(scores, values, expected, is_linear=is_linear)
+    score, std_error, *_ = controlled_mean(scores, values, expected, is_linear=is_linear)
     differences = inside - scores
     controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
-    optimism, optimism_std_error, _ = controlled_mean(differences, *controlled)
+    optimism, optimism_std_error, *_ = controlled_mean(differences, *controlled)
     if are_all:
         std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):

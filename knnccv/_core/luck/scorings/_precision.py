@@ -1,0 +1,148 @@
+"""As many random runs as a wanted standard error needs: `enough_runs`.
+
+A pilot tells how many runs there have to be; these are drawn at once, and the mean is estimated again from
+all. Looking seldom keeps the bias of stopping far below the error.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...._base.formatting import magnitude
+from ...._base.validation import check_integer, check_real
+from ._controls import ControlledMean
+
+OF_LUCK = 0.01
+"""The usual error of a score of at most 1, times the root of the number of samples: 2 % of the luck of the
+data, the standard error of a share of one half."""
+LOOKS = 3
+"""How often the mean is estimated, the pilot included."""
+GROWTH = 16
+"""How many times as many runs one look may ask for: what a pilot has not seen is overrated."""
+STEP = 64
+"""Runs are asked for in multiples of this."""
+MOST = 20_000
+"""The most runs that are drawn for a precision."""
+TOLERATED = 1.3
+"""How many times as many runs a precision may take without a word."""
+
+
+class Budget(NamedTuple):
+    """How many runs a kind of scoring takes.
+
+    ``pilot``
+        The runs that are always drawn.
+    ``unseen``
+        The most where all error is of what no run has shown, such as equal scores.
+    ``most``
+        The most.
+    """
+
+    pilot: int
+    unseen: int
+    most: int = MOST
+
+
+class Wish(NamedTuple):
+    """The wanted standard error, and the number of samples that it is compared with.
+
+    ``precision``
+        In the units of the score; None: ``0.01 / sqrt(n_items)``, times the score if `is_relative`.
+    ``n_runs``
+        The number of runs, whatever the error; None: as many as the precision needs.
+    """
+
+    n_items: int
+    precision: float | None = None
+    n_runs: int | None = None
+    is_relative: bool = False
+
+    def error(self, mean: float) -> float:
+        """The wanted standard error of a mean."""
+        if self.precision is not None:
+            return self.precision
+        return OF_LUCK / math.sqrt(self.n_items) * (abs(mean) if self.is_relative else 1.0)
+
+
+class EnoughRuns(NamedTuple):
+    """A mean over random runs, their number, and in words what a better one would take, or ""."""
+
+    found: ControlledMean
+    n_runs: int
+    lacking: str
+
+
+def check_precision(precision: Any, n_runs: Any) -> None:
+    """Check two arguments of which one may be given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a precision is no positive number, `n_runs` is less than 1, or both are given.
+    """
+    if n_runs is not None:
+        check_integer("n_runs", n_runs, 1)
+    if precision is None:
+        return
+    value = check_real("precision", precision)
+    if not 0 < value < math.inf:
+        msg = f"precision is a standard error, which must be positive and finite, got {precision}"
+        raise ValueError(msg)
+    if n_runs is not None:
+        msg = (
+            "give the precision, or n_runs, the number of runs whatever their error; got "
+            f"precision={precision} and n_runs={n_runs}"
+        )
+        raise ValueError(msg)
+
+
+def runs_needed(found: ControlledMean, n_runs: int, wanted: float) -> float:
+    """The number of runs for a standard error.
+
+    What no run shows falls with their number, the rest with its root.
+    """
+    if not found.std_error > wanted:  # NaN: a single run was asked for
+        return n_runs
+    if wanted == 0:
+        return math.inf
+    unseen = found.unseen * n_runs
+    squares = max(found.std_error**2 - found.unseen**2, 0.0) * n_runs
+    return (squares + math.sqrt(squares**2 + (2 * wanted * unseen) ** 2)) / (2 * wanted**2)
+
+
+def enough_runs(look: Callable[[int], ControlledMean], wish: Wish, budget: Budget) -> EnoughRuns:
+    """Draw a pilot, and as many runs more as the wish needs.
+
+    Parameters
+    ----------
+    look : callable
+        ``look(n)`` draws n further runs and returns the mean of all so far.
+    wish : Wish
+    budget : Budget
+
+    Returns
+    -------
+    EnoughRuns
+        The number of runs depends on the scores and the wish alone.
+    """
+    started, n_runs = time.perf_counter(), wish.n_runs or budget.pilot
+    found = look(n_runs)
+    if wish.n_runs is not None:
+        return EnoughRuns(found, n_runs, "")
+    for _ in range(LOOKS - 1):
+        most = budget.most if found.unseen < found.std_error else budget.unseen
+        needed = min(runs_needed(found, n_runs, wish.error(found.mean)), GROWTH * n_runs, most)
+        total = min(-(-math.ceil(needed) // STEP) * STEP, most)
+        if total <= n_runs:
+            break
+        found, n_runs = look(total - n_runs), total
+    wanted = wish.error(found.mean)
+    needed = runs_needed(found, n_runs, wanted)
+    if needed <= n_runs * TOLERATED or wanted == 0:
+        return EnoughRuns(found, n_runs, "")
+    seconds = math.ceil((time.perf_counter() - started) * needed / n_runs)
+    lacking = f"; an error of {wanted:.1e} takes some {magnitude(math.ceil(needed))} runs, {seconds:,} s"
+    return EnoughRuns(found, n_runs, lacking)
