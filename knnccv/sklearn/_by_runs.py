@@ -32,7 +32,7 @@ from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 BUDGETS = {"counted": Budget(512, 5000), "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
 """Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 MOST_UNDEFINED = 0.1
-"""The share of runs with undefined scores that may be left out of the mean."""
+"""The share of runs with undefined scores that may be left out of the mean; more in few runs, by chance."""
 FLAT = 1e-14
 """The spread of targets, relative to the largest, that rounding causes where they are equal."""
 AT_ONCE = 2**22
@@ -105,7 +105,7 @@ def mean_of_runs(
     controls = joined([controls for _, controls in parts])
     defined = np.isfinite(values)
     share = 1 - defined.mean()
-    if share > MOST_UNDEFINED:
+    if share > MOST_UNDEFINED + 3 * np.sqrt(MOST_UNDEFINED / len(values)):
         remedy = "more tested samples" if request.regression else "stratified splits, or fewer folds,"
         msg = (
             f"{remedy} may help: the score is undefined in "
