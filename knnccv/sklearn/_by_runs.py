@@ -9,9 +9,10 @@ known.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -206,10 +207,7 @@ def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
-            if search is None:
-                items, distances = request.nearest(some, seed)
-            else:
-                items, distances = search.nearest(some, rule.n_neighbors, n_jobs=request.n_jobs)
+            items, distances = nearest_of(request, some, seed)
             some = some[:, : items.shape[1]]  # without a pool
             outputs = outputs_of(request, items, weights_of(rule, distances))
             values.append(score_outputs(request, some, outputs, n_folds))
@@ -280,27 +278,42 @@ def weights_of(rule: Rule, distances: Array) -> Array:
     return np.where(zero.any(axis=2, keepdims=True), zero, weights)
 
 
+def nearest_of(request: Request, folds: Array, seed: int) -> tuple[Array, Array]:
+    """The nearest training samples in some runs, of columns that are scaled within the folds if any are."""
+    search = request.prepared.search
+    if search is None:
+        return request.nearest(folds, seed)
+    return search.nearest(folds, request.rule.n_neighbors, n_jobs=request.n_jobs)
+
+
 def outputs_of(request: Request, items: Array, weights: Array) -> Array:
     """Shares of the votes or means of the targets, (n_runs, n_items, n_classes or n_outputs).
 
     The classes of several outputs follow each other.
     """
-    if request.regression:
-        targets = request.targets
-        summed = np.zeros((*items.shape[:2], targets.shape[1]))
-        for place in range(items.shape[2]):
-            summed += weights[:, :, place, None] * targets[items[:, :, place]]
-    else:
-        n_classes = [len(labels.classes) for labels in request.outputs]
-        starts = np.cumsum([0, *n_classes[:-1]])
-        first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * sum(n_classes)
-        summed = np.zeros((*items.shape[:2], sum(n_classes)))
-        for at, labels in zip(starts.tolist(), request.outputs, strict=True):
-            for place in range(items.shape[2]):
-                summed.reshape(-1)[first + at + labels.codes[items[:, :, place]]] += weights[:, :, place]
-        # Sums of the shares themselves, as scikit-learn's: so no share is larger than 1.
-        return np.asarray(summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2))
-    return np.asarray(summed / weights.sum(axis=2)[..., None])
+    return next(outputs_by_k(request, items, weights, [items.shape[2]]))
+
+
+def outputs_by_k(request: Request, items: Array, weights: Array, ks: Sequence[int]) -> Iterator[Array]:
+    """The same of the first K of the neighbors, for rising K."""
+    targets, labels_of = request.targets, request.outputs
+    n_classes = [1] * targets.shape[1] if request.regression else [len(one.classes) for one in labels_of]
+    starts, width = np.cumsum([0, *n_classes[:-1]]), sum(n_classes)
+    summed, total = np.zeros((*items.shape[:2], width)), np.zeros((*items.shape[:2], 1))
+    first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * width
+    for start, k in pairwise([0, *ks]):
+        for place in range(start, k):
+            near, weight = items[:, :, place], weights[:, :, place]
+            total[..., 0] += weight
+            if request.regression:
+                summed += weight[..., None] * targets[near]
+                continue
+            for at, labels in zip(starts.tolist(), labels_of, strict=True):
+                summed.reshape(-1)[first + at + labels.codes[near]] += weight
+        if request.regression:
+            yield summed / total
+        else:  # sums of the shares themselves, as scikit-learn's: so no share is larger than 1
+            yield summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2)
 
 
 def shares_of(request: Request, outputs: Array) -> list[Array]:

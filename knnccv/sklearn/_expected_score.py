@@ -24,8 +24,9 @@ from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
-from ._runs import corrected_runs, every_split, nested_runs, plain_runs
+from ._runs import corrected_runs, every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
+from ._searches import nested_runs, searched_runs
 from ._splitters import FromPool
 
 Attempt = Callable[[Request, str], ExpectedScore | None]
@@ -35,7 +36,7 @@ None if the way is not for such requests; InexactError with the reason if it has
 WAYS: dict[str, tuple[Attempt, ...]] = {
     "exact": (closed_form, every_split),
     "sampled": (plain_runs,),
-    "auto": (closed_form, every_split, random_runs, nested_runs, corrected_runs),
+    "auto": (closed_form, every_split, random_runs, nested_runs, searched_runs, corrected_runs),
 }
 """The ways of the methods of `expected_score`, in the order in which they are tried."""
 SCORER_WAYS = (*WAYS["exact"], random_runs)

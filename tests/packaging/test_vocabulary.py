@@ -32,8 +32,8 @@ ALLOWED = """X a all_ways always ap approximate ask average avgk ax b bare_nucle
     min_per_class missing most n n_cases n_classes n_draws n_episodes n_features n_groups n_halvings
     n_jobs n_neighbors n_outputs n_permutations n_prototypes n_query n_runs n_w_k n_way name
     name_or_object names near neighbors nominal normalize other pairs parameters path
-    patience per_query pos_label precision predictions progress q query_cams query_ids random random_state rank
-    reason removed report results rng rope rows sample_size scaling score scores scoring search
+    patience per_query pos_label precision predictions progress q query_cams query_ids random random_state
+    rank reason removed report results rng rope rows sample_size scaling score scores scoring search
     self sex shares sheet size source splits step strata stratified surface target task tasks test
     thousands ties tol train_size train_sizes transductive trials values variant verbose vote_ties
     votes w_k weights without x y y_true"""

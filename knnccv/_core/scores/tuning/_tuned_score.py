@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,15 +18,19 @@ from ...._base.validation import check_choice, check_integer, check_random_state
 from ....neighbors import Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
 from ...luck.runs import draw_runs, given_runs, read_scaling, scaled
-from ...luck.scorings import controlled_mean
-from ..results import complete_cv
-from ._nested import Inner, nested_runs
+from ...luck.scorings import Budget, ControlledMean, Wish, check_precision, controlled_mean, enough_runs
+from ..results import CompleteCV, complete_cv
+from ._nested import Inner, NestedRuns, nested_runs
 
 RUNS_A_CONTROL = 20
 MOST_CONTROLS = 16
 """Each control variate takes a degree of freedom, and an exact score."""
 EXACT = 1e-5
 """Largest error of a score that is a control variate."""
+PILOT = Budget(512, 1024)
+"""Runs that are computed together."""
+MOST_GROUPS = 1000
+"""Groups up to which every one is left out, by default."""
 
 
 class Candidate(NamedTuple):
@@ -119,7 +125,8 @@ def tuned_score(
     scaling: Any = None,
     inner_cv: Any = "loo",
     average: str = "pooled",
-    n_runs: int = 1000,
+    precision: float | None = None,
+    n_runs: int | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> TunedScore:
@@ -152,9 +159,14 @@ def tuned_score(
     average : {"pooled", "class"}, default "pooled"
         What has equal weight, in the score and in the choice: the samples (accuracy), or the classes
         (balanced accuracy; within a training set of the classes that its fold, or it, has).
-    n_runs : int, default 1000
-        Random runs. Blocks of 512 are computed together. If single groups are left out, there is one for
-        each of so many random groups; without standard error, all of them if there are no more.
+    precision : float, optional
+        The wanted standard error: a pilot of 512 runs, which are computed together, tells how many there
+        have to be, at most 20,000. Default: ``0.01 / sqrt(n_items)``, a fiftieth of what other data would
+        change.
+    n_runs : int, optional
+        The number of random runs, whatever their error, in place of `precision`. If single groups are left
+        out, there is one for each of so many random groups; without standard error, all of them if there
+        are no more.
     random_state : int, numpy Generator or None, default 0
         Seed of the splits.
     n_jobs : int, optional
@@ -183,12 +195,12 @@ def tuned_score(
     >>> wine = load_wine()
     >>> found = knnccv.tuned_score(wine.X, wine.y, [1, 5, 9, 15], scaling=[None, "standard"])
     >>> found.n_runs, found.std_error < 0.0005
-    (1000, True)
+    (512, True)
     >>> print(f"{found:.3f}, K = {found.most_chosen.n_neighbors}, {found.most_chosen.scaling}")
     0.962, K = 9, standard
     """
     started = time.perf_counter()
-    n_runs = check_integer("n_runs", n_runs, 1)
+    check_precision(precision, n_runs)
     check_pool(n_jobs, None, progress=False)
     rng, split = check_random_state(random_state), Inner.of(inner_cv)
     ks = as_list("n_neighbors", n_neighbors)
@@ -204,48 +216,74 @@ def tuned_score(
     groups = problem.left_out
     for near in sources:
         warn_label_leakage(near, problem.smallest_train, groups)
-    if are_all := groups is not None and n_runs > groups.max():
+    split, n_candidates = replace(split, groups=groups), len(ks) * len(sources)
+    by_class, parts = average == "class", []
+
+    @cache
+    def exact(at: int) -> CompleteCV:
+        asked: dict[str, Any] = {"n_neighbors": ks[at % len(ks)], "average": average, "n_jobs": n_jobs}
+        return complete_cv(sources[at // len(ks)], y, "knn", problem.design, ties="index", **asked)
+
+    def look(number: int) -> ControlledMean:
+        runs = draw_runs(problem, number, rng)
+        parts.append(nested_runs(problem, sources, ks, split, runs, by_class, n_jobs))
+        return means_of(joined(parts), exact).score
+
+    n_groups = 0 if groups is None else int(groups.max()) + 1
+    if groups is not None and n_groups <= (n_runs or MOST_GROUPS):
         kind = np.zeros(1, np.int64)
-        runs = given_runs([((groups == group) - 1, kind) for group in range(groups.max() + 1)])
+        every = given_runs([((groups == group) - 1, kind) for group in range(n_groups)])
+        found = nested_runs(problem, sources, ks, split, every, by_class, n_jobs)
+        means = means_of(found, None)
     else:
-        runs = draw_runs(problem, n_runs, rng)
-    split = replace(split, groups=groups)
-    found = nested_runs(problem, sources, ks, split, runs, average == "class", n_jobs)
-    right = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)
-    scores = right[..., 0].sum(axis=1)
-    n_candidates = len(ks) * len(sources)
+        enough_runs(look, Wish(len(problem.labels.codes), precision, n_runs), PILOT)
+        found = joined(parts)
+        means = means_of(found, exact)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
-    n_controls = 0 if are_all else min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)
-    controls = np.argsort(-shares, kind="stable")[:n_controls]
-    exact = [
-        complete_cv(
-            sources[at // len(ks)], y, "knn", problem.design, ties="index", n_jobs=n_jobs, average=average,
-            n_neighbors=ks[at % len(ks)],
-        )
-        for at in controls.tolist()
-    ]  # fmt: skip
-    known = np.array([one.truncation_bound <= EXACT for one in exact], bool)
-    values = found.outer.sum(axis=1)[:, controls[known]]
-    expected = np.array([one.score for one in exact])[known]
-    inside = found.best.mean(axis=1)
-    is_linear = n_candidates == 1 and len(expected) > 0
-    score, std_error, *_ = controlled_mean(scores, values, expected, is_linear=is_linear)
-    differences = inside - scores
-    controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
-    optimism, optimism_std_error, *_ = controlled_mean(differences, *controlled)
-    if are_all:
-        std_error = optimism_std_error = 0.0
     if tables is X or isinstance(X, Neighbors):
         kinds = [(near, near.metric, None) for near in sources]
     named: Any = [[one if isinstance(one, str | None) else repr(one) for one in kind[1:]] for kind in kinds]
     if len(set(map(tuple, named))) < len(kinds):
         named = [[f"{name} ({at})", kind] for at, (name, kind) in enumerate(named, 1)]
     candidates = [Candidate(k, *kind) for kind in named for k in ks]
+    score, optimism = means.score, means.optimism
     return TunedScore(
-        score, std_error, scores, dict(zip(candidates, shares.tolist(), strict=True)),
-        score + optimism, optimism, optimism_std_error,
+        score.mean, score.std_error, means.scores, dict(zip(candidates, shares.tolist(), strict=True)),
+        score.mean + optimism.mean, optimism.mean, optimism.std_error,
         split.in_words(), repr(problem.design), time.perf_counter() - started,
     )  # fmt: skip
+
+
+class Means(NamedTuple):
+    """Scores of runs, (n_runs,), their mean, and that of how much better the inner scores are."""
+
+    scores: Array
+    score: ControlledMean
+    optimism: ControlledMean
+
+
+def joined(parts: list[NestedRuns]) -> NestedRuns:
+    """All of several runs."""
+    return NestedRuns(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None) -> Means:
+    """The means over random runs, by the exact scores of the candidates; without these, over all runs."""
+    scores = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)[..., 0].sum(axis=1)
+    differences = found.best.mean(axis=1) - scores
+    if exact is None:
+        return Means(
+            scores, *(ControlledMean(float(one.mean()), 0.0, 1.0, 0.0) for one in (scores, differences))
+        )
+    n_candidates = found.outer.shape[2]
+    numbers = np.bincount(found.chosen.ravel(), minlength=n_candidates)
+    controls = np.argsort(-numbers, kind="stable")[: min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)]
+    known = [at for at in controls.tolist() if exact(at).truncation_bound <= EXACT]
+    values, expected = found.outer.sum(axis=1)[:, known], np.array([exact(at).score for at in known])
+    is_linear = n_candidates == 1 and len(known) > 0
+    score = controlled_mean(scores, values, expected, is_linear=is_linear)
+    controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
+    return Means(scores, score, controlled_mean(differences, *controlled))
 
 
 def as_list(name: str, one_or_more: Any) -> list[Any]:

@@ -1,0 +1,250 @@
+"""Grid searches that are repeated in every training set: `nested_runs` of votes, `searched_runs` of all.
+
+A *virtual run* is a fold of a run whose tested samples take no part: its training set is split again, and
+the candidates are scored on these inner folds. They share the lists of the nearest inner training samples:
+the first K of a list are those of every smaller K.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base.parallel import counted
+from .._base.typing import Array
+from .._core.driver import InexactError
+from .._core.luck.runs import NEITHER
+from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
+from .._core.scores.tuning import Inner, tuned_score
+from ..kernel.words import BITS
+from ..neighbors import ALIASES, NAMES
+from ._by_runs import AT_ONCE, nearest_of, outputs_by_k, runs_of, score_outputs, weights_of
+from ._estimators import prepare
+from ._metrics import metric_of, missing_parameters
+from ._request import INEXACT, ExpectedScore, Request
+from ._splitters import FoldLaw, in_words, reseeded
+
+SEARCHES = Budget(64, 256)
+"""Runs of searches in every training set."""
+
+
+def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
+    """The mean of random runs with a grid search in every training set; none for other estimators."""
+    from sklearn.model_selection import GridSearchCV
+
+    search, chooses = request.prepared.estimator, hasattr(request.prepared.estimator, "_as_grid_search")
+    search = search._as_grid_search() if chooses else search
+    if type(search) is not GridSearchCV:
+        if not chooses:
+            return None
+        msg = "the rule is chosen within every training set"
+        raise InexactError(msg)
+    asked = _tuned_arguments(search, request)
+    if asked is None:
+        msg = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
+        raise InexactError(msg)
+    options = {"precision": request.precision, "n_runs": request.n_runs}
+    asked |= {**options, "random_state": request.seed, "n_jobs": request.n_jobs}
+    found = tuned_score(request.prepared.X, request.y, **asked)
+    how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
+    return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
+
+
+def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
+    """The arguments of `tuned_score` for the expected score of a grid search; None if it is not served.
+
+    Served are ``GridSearchCV(KNeighborsClassifier(...), {"n_neighbors": ..., "metric": ...})`` by accuracy,
+    with uniform weights, any named metric without parameters, and LeaveOneOut, KFold, StratifiedKFold or a
+    number of folds within the training sets; shuffled folds are drawn anew in each. The splits must be
+    those of (Repeated) KFold or StratifiedKFold with ``shuffle=True``.
+    """
+    from sklearn import model_selection as ms
+    from sklearn.base import clone
+    from sklearn.neighbors import KNeighborsClassifier
+
+    by_accuracy = all(
+        one is None or (isinstance(one, str) and one == "accuracy")
+        for one in (search.scoring, request.scoring)
+    )
+    if not by_accuracy or search.refit is not True or request.pooled or request.y.ndim == 2:
+        return None
+    folds = (ms.KFold, ms.RepeatedKFold, ms.StratifiedKFold, ms.RepeatedStratifiedKFold)
+    law, inner = request.law if type(request.cv) in folds else None, inner_of(search.cv)
+    if not isinstance(law, FoldLaw) or inner is None:
+        return None
+    rule, grid = search.estimator, search.param_grid
+    grid = grid[0] if isinstance(grid, list) and len(grid) == 1 else grid
+    plain = type(rule) is KNeighborsClassifier and rule.weights == "uniform"
+    if not plain or not isinstance(grid, dict) or not set(grid) <= {"n_neighbors", "metric"}:
+        return None
+    named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
+    known = [name for name, params in named if isinstance(name, str) and not params]
+    metrics = [
+        name for name in known if ALIASES.get(name, name) in NAMES and not missing_parameters(name, {})
+    ]
+    ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
+    if len(set(ks)) < len(ks) or len(set(metrics)) < len(named):
+        return None
+    return {"n_neighbors": ks, "metric": metrics, "inner_cv": inner, "cv": law.design}
+
+
+def inner_of(cv: Any) -> Inner | None:
+    """Return how a grid search splits a training set of classes; None if it is not served."""
+    from sklearn import model_selection as ms
+
+    if type(cv) is ms.LeaveOneOut:
+        return Inner()
+    if cv is None or (isinstance(cv, int) and not isinstance(cv, bool)):
+        return Inner(5 if cv is None else cv, stratified=True, shuffled=False)
+    if type(cv) in (ms.KFold, ms.StratifiedKFold):
+        return Inner(cv.n_splits, type(cv) is ms.StratifiedKFold, cv.shuffle)
+    return None
+
+
+class Group(NamedTuple):
+    """Candidates with the same distances and kind of weights.
+
+    ``request`` has the largest K of these, ``inner`` the scoring of the search as well. ``at`` are the
+    places of the candidates in the grid, in the order of their K, ``ks``.
+    """
+
+    request: Request
+    inner: Request
+    at: list[int]
+    ks: list[int]
+
+
+def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
+    """The mean of random runs with a grid search in every training set; none for other estimators.
+
+    Raises
+    ------
+    InexactError
+        If a candidate, the inner folds or the splits are not served: scikit-learn itself has to run.
+    """
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, check_cv
+
+    search = request.prepared.estimator
+    if type(search) is not GridSearchCV or request.pooled or request.n_tested:
+        return None
+    inner = check_cv(search.cv, request.y, classifier=is_classifier(search.estimator))
+    named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
+    if search.refit is not True or type(inner) not in (KFold, StratifiedKFold) or not named:
+        msg = "only searches by one scoring, with KFold or StratifiedKFold inside, have runs of knnccv"
+        raise InexactError(msg)
+    if request.scoring is None:  # the search has the scoring that it chooses by
+        request = request.asking(scoring=search.scoring)
+    groups = groups_of(search, request)
+    rng = np.random.default_rng(request.seed)
+    values: list[Array] = []
+
+    def look(n_runs: int) -> ControlledMean:
+        values.append(_scores(request, groups, inner, n_runs, len(values), rng))
+        return controlled_mean(np.concatenate(values))
+
+    found, n_runs, lacking = enough_runs(look, request.wish, SEARCHES)
+    how = (
+        f"the mean of {n_runs:,} random runs of {in_words(request.cv)} with a search in every training set"
+    )
+    return request.answer(found.mean, how + lacking, std_error=found.std_error, n_runs=n_runs, **INEXACT)
+
+
+def groups_of(search: Any, request: Request) -> list[Group]:
+    """The candidates of a grid search, by what they share.
+
+    Raises
+    ------
+    InexactError
+        If the nearest neighbors do not decide in some of them.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import ParameterGrid
+
+    groups: dict[Any, list[tuple[int, int, Request]]] = {}
+    for at, params in enumerate(ParameterGrid(search.param_grid)):
+        model = clone(search.estimator).set_params(**params)
+        others = [
+            (name, id(value))
+            for name, value in sorted(params.items())
+            if name.rpartition("__")[2] not in ("n_neighbors", "weights")
+        ]
+        prepared = prepare(model, request.X, request.y, transductive=False)
+        rule = prepared.rule
+        if rule.radius is not None:
+            msg = "all neighbors within a radius decide, whatever their number"
+            raise InexactError(msg)
+        alike = rule.weights is None and not rule.by_distance
+        key = (*others, alike, (at, "of its own") if callable(rule.weights) else "")
+        groups.setdefault(key, []).append((rule.n_neighbors, at, request.asking(prepared=prepared)))
+    found = []
+    for members in groups.values():
+        members.sort(key=lambda one: one[:2])
+        asked = members[-1][2]
+        ks = [k for k, _, _ in members]
+        found.append(Group(asked, asked.asking(scoring=search.scoring), [at for _, at, _ in members], ks))
+    return found
+
+
+def _scores(
+    request: Request, groups: list[Group], inner: Any, n_runs: int, stage: int, rng: np.random.Generator
+) -> Array:
+    """The scores (n_runs,) of random runs."""
+    runs, n = runs_of(request, n_runs, stage), len(request.y)
+    n_candidates = sum(len(group.at) for group in groups)
+    width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
+    largest = max(group.ks[-1] for group in groups)
+    step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates)))
+    values = []
+    for block in range(runs.n_blocks):
+        folds = runs.folds(block)
+        starts = range(0, len(folds), step)
+        for start in counted(starts, len(starts)):
+            some, seed = folds[start : start + step], runs.seed + block * BITS + start
+            virtual = virtual_runs(request.y, some, runs.n_folds, inner, rng)
+            outputs = chosen_outputs(groups, some, virtual, seed)
+            values.append(score_outputs(request, some, outputs, runs.n_folds))
+    return np.concatenate(values)
+
+
+def virtual_runs(y: Array, folds: Array, n_folds: int, inner: Any, rng: np.random.Generator) -> Array:
+    """The inner fold of every training sample of every fold, (n_runs * n_folds, n_items)."""
+    virtual = np.full((len(folds), n_folds, folds.shape[1]), NEITHER, np.int32)
+    with warnings.catch_warnings(action="ignore"):  # of classes with fewer samples than inner folds
+        for run, fold in np.ndindex(len(folds), n_folds):
+            rows = np.flatnonzero((folds[run] != fold) & (folds[run] != NEITHER))
+            splits = reseeded(inner, int(rng.integers(2**31 - 1))).split(rows, y[rows])
+            for at, (_, test) in enumerate(splits):
+                virtual[run, fold, rows[test]] = at
+    return virtual.reshape(-1, folds.shape[1])
+
+
+def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:
+    """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold."""
+    n_inner, n_folds = int(virtual.max()) + 1, len(virtual) // len(folds)
+    n_candidates = sum(len(group.at) for group in groups)
+    inside, outside = np.empty((n_candidates, len(virtual))), [np.empty(0)] * n_candidates
+    for group in groups:
+        lists = nearest_of(group.request, virtual, seed)
+        for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
+            inside[at] = score_outputs(group.inner, virtual, outputs, n_inner)
+        lists = nearest_of(group.request, folds, seed)
+        for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
+            outside[at] = outputs
+    if np.isnan(inside).all(axis=0).any():
+        msg = "no candidate has a score in some inner folds"
+        raise InexactError(msg)
+    chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
+    decides = np.take_along_axis(chosen, np.maximum(folds, 0), axis=1)
+    found = np.empty_like(outside[0])
+    for at in range(n_candidates):
+        found[decides == at] = outside[at][decides == at]
+    return found
+
+
+def _by_k(group: Group, items: Array, distances: Array) -> Iterator[Array]:
+    """The shares or means of the candidates of a group."""
+    return outputs_by_k(group.request, items, weights_of(group.request.rule, distances), group.ks)

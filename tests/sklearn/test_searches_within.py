@@ -1,0 +1,114 @@
+"""Grid searches in every training set: run by run those of scikit-learn, and their mean."""
+
+import numpy as np
+import pytest
+from seeds import of_today, over_seeds
+from sklearn.decomposition import PCA
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from knnccv.sklearn import _searches, expected_score
+
+
+def KNN(**options):
+    return KNeighborsClassifier(algorithm="kd_tree", **options)
+
+
+def scaled(scaler, rule=None):
+    return Pipeline([("scale", scaler), ("near", rule or KNN())])
+
+
+K = {"near__n_neighbors": [5, 1, 3]}
+SCALERS = {"scale": [StandardScaler(), MinMaxScaler(), "passthrough"]}
+WEIGHTS = {"near__weights": ["uniform", "distance"], "near__p": [1, 2]}
+CASES = [
+    (scaled(StandardScaler()), K, 3, None, None),
+    (scaled(MinMaxScaler()), {**K, **WEIGHTS}, 4, "f1_macro", None),
+    (scaled(RobustScaler()), {**K, **SCALERS}, 3, "accuracy", "f1_macro"),
+    (scaled(None), {**K, **SCALERS, "near__weights": ["uniform", lambda d: 1 / (1 + d)]}, 3, None, None),
+    (scaled(StandardScaler()), {**K, "near__p": [1, 2]}, StratifiedKFold(2), "roc_auc", "roc_auc"),
+    (KNN(), {"n_neighbors": [1, 4, 6], "weights": ["uniform", "distance"]}, 3, "neg_log_loss", "accuracy"),
+    (KNN(), [{"n_neighbors": [1, 2]}, {"weights": ["distance"], "p": [1]}], KFold(3), None, None),
+    (scaled(StandardScaler(), KNeighborsRegressor(algorithm="kd_tree")), {**K, **SCALERS}, 3, None, "r2"),
+    (
+        scaled(StandardScaler(), KNeighborsRegressor(algorithm="kd_tree")),
+        {**K, **WEIGHTS},
+        KFold(4),
+        "neg_mean_absolute_error",
+        None,
+    ),
+]
+
+
+def data(seed, regression, n_items=60):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_items) % 3 > 1).astype(int)
+    X = rng.normal(size=(n_items, 3)) * [1, 5, 0.2] + 0.9 * y[:, None] * [1, 0, 0.2]
+    return X, X[:, 0] + rng.normal(size=n_items) if regression else y
+
+
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test scores")
+@pytest.mark.parametrize(("rule", "grid", "inner", "inside", "outside"), of_today(CASES, 3))
+@over_seeds(2)
+def test_single_runs_are_grid_searches_of_scikit_learn(
+    monkeypatch, rule, grid, inner, inside, outside, seeds
+):
+    drawn, scores = [], []
+    draw, mean = _searches.runs_of, _searches.controlled_mean
+    monkeypatch.setattr(_searches, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
+    monkeypatch.setattr(
+        _searches, "controlled_mean", lambda *found: scores.append(found[0]) or mean(*found)
+    )
+    search = GridSearchCV(rule, grid, scoring=inside, cv=inner)
+    regression = isinstance(getattr(rule, "steps", [("", rule)])[-1][1], KNeighborsRegressor)
+    for seed in seeds:
+        X, y = data(seed, regression)
+        cv = (KFold if regression or seed % 2 else StratifiedKFold)(4, shuffle=True)
+        expected_score(search, X, y, cv=cv, scoring=outside, n_runs=2, random_state=seed)
+        splits = [
+            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+            for folds in drawn[-1].all_folds()
+            for fold in range(4)
+        ]
+        wanted = cross_val_score(search, X, y, cv=splits, scoring=outside, error_score="raise")
+        np.testing.assert_allclose(
+            scores[-1], wanted.reshape(2, 4).mean(axis=1), rtol=1e-10, err_msg=f"seed {seed}"
+        )
+
+
+def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
+    X, y = data(0, False, 90)
+    search = GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 3, 9, 15]}, cv=3)
+    cv = StratifiedKFold(3, shuffle=True)
+    asked = {"cv": cv, "n_runs": 64}
+    found = [expected_score(search, X, y, **asked, random_state=seed) for seed in range(20)]
+    scores, errors = np.array([(one.score, one.std_error) for one in found]).T
+    assert 0.6 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.6
+    runs = [
+        cross_val_score(search, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=seed)).mean()
+        for seed in range(60)
+    ]
+    assert abs(scores.mean() - np.mean(runs)) < 4 * np.hypot(np.std(runs) / 60**0.5, scores.std() / 20**0.5)
+    finer = expected_score(search, X, y, cv=cv, precision=errors[0] / 1.5)
+    assert finer.n_runs > 64
+    assert finer.std_error < errors[0] / 1.3
+    assert "with a search in every training set" in finer.explanation
+
+
+def test_what_is_not_served_is_run_by_scikit_learn():
+    X, y = data(1, False)
+    cv = StratifiedKFold(3, shuffle=True)
+    for search in (
+        GridSearchCV(scaled(StandardScaler()), K, cv=ShuffleSplit(2)),
+        GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=3),
+    ):
+        found = expected_score(search, X, y, cv=cv, n_runs=2)
+        assert "runs of scikit-learn" in found.explanation
