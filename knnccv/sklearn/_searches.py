@@ -7,7 +7,6 @@ the first K of a list are those of every smaller K.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,16 +15,15 @@ import numpy as np
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
-from .._core.scores.tuning import Inner, tuned_score
+from .._core.scores.tuning import Inner, tuned_score, virtual_runs
 from ..kernel.words import BITS
 from ..neighbors import ALIASES, NAMES
 from ._by_runs import AT_ONCE, nearest_of, outputs_by_k, runs_of, score_outputs, weights_of
 from ._estimators import prepare
 from ._metrics import metric_of, missing_parameters
 from ._request import INEXACT, ExpectedScore, Request
-from ._splitters import FoldLaw, in_words, reseeded
+from ._splitters import FoldLaw, in_words
 
 SEARCHES = Budget(64, 256)
 """Runs of searches in every training set."""
@@ -138,12 +136,12 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
         raise InexactError(msg)
     if request.scoring is None:  # the search has the scoring that it chooses by
         request = request.asking(scoring=search.scoring)
+    split = Inner(inner.n_splits, type(inner) is StratifiedKFold, inner.shuffle)
     groups = groups_of(search, request)
-    rng = np.random.default_rng(request.seed)
     values: list[Array] = []
 
     def look(n_runs: int) -> ControlledMean:
-        values.append(_scores(request, groups, inner, n_runs, len(values), rng))
+        values.append(_scores(request, groups, split, n_runs, len(values)))
         return controlled_mean(np.concatenate(values))
 
     found, n_runs, lacking = enough_runs(look, request.wish, SEARCHES)
@@ -189,9 +187,7 @@ def groups_of(search: Any, request: Request) -> list[Group]:
     return found
 
 
-def _scores(
-    request: Request, groups: list[Group], inner: Any, n_runs: int, stage: int, rng: np.random.Generator
-) -> Array:
+def _scores(request: Request, groups: list[Group], inner: Inner, n_runs: int, stage: int) -> Array:
     """The scores (n_runs,) of random runs."""
     runs, n = runs_of(request, n_runs, stage), len(request.y)
     n_candidates = sum(len(group.at) for group in groups)
@@ -200,26 +196,14 @@ def _scores(
     step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates)))
     values = []
     for block in range(runs.n_blocks):
-        folds = runs.folds(block)
+        folds, inside = runs.folds(block), virtual_runs(runs, block, inner, request.labels)
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
-            virtual = virtual_runs(request.y, some, runs.n_folds, inner, rng)
+            virtual = inside[start : start + step].reshape(-1, n)
             outputs = chosen_outputs(groups, some, virtual, seed)
             values.append(score_outputs(request, some, outputs, runs.n_folds))
     return np.concatenate(values)
-
-
-def virtual_runs(y: Array, folds: Array, n_folds: int, inner: Any, rng: np.random.Generator) -> Array:
-    """The inner fold of every training sample of every fold, (n_runs * n_folds, n_items)."""
-    virtual = np.full((len(folds), n_folds, folds.shape[1]), NEITHER, np.int32)
-    with warnings.catch_warnings(action="ignore"):  # of classes with fewer samples than inner folds
-        for run, fold in np.ndindex(len(folds), n_folds):
-            rows = np.flatnonzero((folds[run] != fold) & (folds[run] != NEITHER))
-            splits = reseeded(inner, int(rng.integers(2**31 - 1))).split(rows, y[rows])
-            for at, (_, test) in enumerate(splits):
-                virtual[run, fold, rows[test]] = at
-    return virtual.reshape(-1, folds.shape[1])
 
 
 def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:

@@ -7,5 +7,5 @@
 
 from __future__ import annotations
 
-from ._nested import Inner
+from ._nested import Inner, virtual_runs
 from ._tuned_score import TunedScore, as_list, tuned_score

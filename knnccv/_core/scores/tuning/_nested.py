@@ -25,6 +25,7 @@ from ....kernel import inner, jit
 from ....kernel.random import random_below, scramble
 from ....kernel.words import (
     BITS,
+    WORDS,
     add_bits,
     all_bits,
     any_bit,
@@ -40,6 +41,7 @@ from ....kernel.words import (
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import Rows, ScoringProblem, first_depth
 from ...luck.runs import (
+    NEITHER,
     Planes,
     Runs,
     below,
@@ -48,6 +50,7 @@ from ...luck.runs import (
     equals,
     item_shares,
     pack,
+    unpack,
     unpack_table,
 )
 
@@ -368,6 +371,20 @@ def split_of(
     mixed = np.random.SeedSequence([runs.seed, block, fold + 1]).generate_state(1, np.uint64)[0]
     folds = inner_folds(inner, train, labels, int(mixed >> np.uint64(1)))
     return Split(train, test, folds, inner.n_digits, inner.n_folds)
+
+
+def virtual_runs(runs: Runs, block: int, inner: Inner, labels: EncodedLabels) -> Array:
+    """The inner fold of every training sample of every fold of a block, int32 (n_runs, n_folds, n_items).
+
+    `NEITHER`: it does not train. The inner folds of a training set are those that `tuned_score` has.
+    """
+    planes, rows = runs.planes(block), runs.rows(block)
+    codes = []
+    for fold in range(runs.n_folds):
+        split = split_of(planes, runs, block, fold, inner, labels)
+        numbers = unpack(split.folds.reshape(len(labels.codes), -1, WORDS))
+        codes.append(np.where(unpack(split.train[:, None]), numbers, NEITHER)[: rows.stop - rows.start])
+    return np.stack(codes, axis=1)
 
 
 def has_code(planes: Planes, code: int) -> Array:
