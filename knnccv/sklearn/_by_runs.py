@@ -93,7 +93,7 @@ def random_runs(request: Request, why: str) -> ExpectedScore | None:
 
 
 def mean_of_runs(
-    request: Request, parts: Sequence[tuple[Array, Controls]], is_linear: bool
+    request: Request, parts: Sequence[tuple[Array, Controls]], is_linear: bool = False
 ) -> ControlledMean:
     """The mean of scores of runs and their controls, of which each part has some.
 
@@ -139,6 +139,15 @@ def controls_of(request: Request, tables: Array) -> Controls:
     sums, squares = np.split(tables[..., n_outputs:-1], 2, axis=-1)
     spread = ((squares - sums**2 / number) / (number - 1)).mean(axis=1)
     return np.hstack([means, spread]), np.r_[request.expected, request.targets.var(axis=0, ddof=1)]
+
+
+def controls_once(request: Request, folds: Array, seed: int, n_folds: int) -> Controls:
+    """The same of the rule with equal weights, and of columns that are scaled once."""
+    if request.expected is None:
+        return None
+    items, _ = request.nearest(folds, seed)
+    outputs = outputs_of(request, items, np.ones(items.shape))
+    return controls_of(request, tables_of(request, folds, outputs, n_folds))
 
 
 def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
@@ -196,7 +205,7 @@ def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
 
 def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
     """The same from predictions, run by run."""
-    rule, search, n_folds = request.rule, request.prepared.search, runs.n_folds
+    rule, n_folds = request.rule, runs.n_folds
     width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
     if request.scorer is not None and request.scorer.needs == "votes":
         width = len(request.all_labels.classes) ** 2  # of `ranked`
@@ -211,12 +220,10 @@ def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
             some = some[:, : items.shape[1]]  # without a pool
             outputs = outputs_of(request, items, weights_of(rule, distances))
             values.append(score_outputs(request, some, outputs, n_folds))
-            if request.expected is not None:
-                if search is not None:
-                    items, _ = request.nearest(some, seed)
-                if not request.votes_alike:
-                    outputs = outputs_of(request, items, np.ones(items.shape))
+            if request.votes_alike and request.expected is not None:
                 controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
+            else:
+                controls.append(controls_once(request, some, seed, n_folds))
     return np.concatenate(values), joined(controls)
 
 

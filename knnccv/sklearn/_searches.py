@@ -15,11 +15,21 @@ import numpy as np
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
+from .._core.luck.scorings import Budget, ControlledMean, enough_runs
+from .._core.scores.results import Controls, joined
 from .._core.scores.tuning import Inner, tuned_score, virtual_runs
 from ..kernel.words import BITS
 from ..neighbors import ALIASES, NAMES
-from ._by_runs import AT_ONCE, nearest_of, outputs_by_k, runs_of, score_outputs, weights_of
+from ._by_runs import (
+    AT_ONCE,
+    controls_once,
+    mean_of_runs,
+    nearest_of,
+    outputs_by_k,
+    runs_of,
+    score_outputs,
+    weights_of,
+)
 from ._estimators import prepare
 from ._metrics import metric_of, missing_parameters
 from ._request import INEXACT, ExpectedScore, Request
@@ -105,12 +115,13 @@ def inner_of(cv: Any) -> Inner | None:
 class Group(NamedTuple):
     """Candidates with the same distances and kind of weights.
 
-    ``request`` has the largest K of these, ``inner`` the scoring of the search as well. ``at`` are the
-    places of the candidates in the grid, in the order of their K, ``ks``.
+    ``request`` has the largest K of these, ``inner`` the scoring of the search as well, ``middle`` a K
+    between. ``at`` are the places of the candidates in the grid, in the order of their K, ``ks``.
     """
 
     request: Request
     inner: Request
+    middle: Request
     at: list[int]
     ks: list[int]
 
@@ -138,11 +149,11 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
         request = request.asking(scoring=search.scoring)
     split = Inner(inner.n_splits, type(inner) is StratifiedKFold, inner.shuffle)
     groups = groups_of(search, request)
-    values: list[Array] = []
+    parts: list[tuple[Array, Controls]] = []
 
     def look(n_runs: int) -> ControlledMean:
-        values.append(_scores(request, groups, split, n_runs, len(values)))
-        return controlled_mean(np.concatenate(values))
+        parts.append(_scores(request, groups, split, n_runs, len(parts)))
+        return mean_of_runs(request, parts)
 
     found, n_runs, lacking = enough_runs(look, request.wish, SEARCHES)
     how = (
@@ -183,18 +194,21 @@ def groups_of(search: Any, request: Request) -> list[Group]:
         members.sort(key=lambda one: one[:2])
         asked = members[-1][2]
         ks = [k for k, _, _ in members]
-        found.append(Group(asked, asked.asking(scoring=search.scoring), [at for _, at, _ in members], ks))
+        inner, middle = asked.asking(scoring=search.scoring), members[len(members) // 2][2]
+        found.append(Group(asked, inner, middle, [at for _, at, _ in members], ks))
     return found
 
 
-def _scores(request: Request, groups: list[Group], inner: Inner, n_runs: int, stage: int) -> Array:
-    """The scores (n_runs,) of random runs."""
+def _scores(
+    request: Request, groups: list[Group], inner: Inner, n_runs: int, stage: int
+) -> tuple[Array, Controls]:
+    """The scores (n_runs,) of random runs, and the control variates of a candidate in the middle."""
     runs, n = runs_of(request, n_runs, stage), len(request.y)
     n_candidates = sum(len(group.at) for group in groups)
     width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
     largest = max(group.ks[-1] for group in groups)
     step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates)))
-    values = []
+    values, controls, middle = [], [], groups[len(groups) // 2].middle
     for block in range(runs.n_blocks):
         folds, inside = runs.folds(block), virtual_runs(runs, block, inner, request.labels)
         starts = range(0, len(folds), step)
@@ -202,8 +216,9 @@ def _scores(request: Request, groups: list[Group], inner: Inner, n_runs: int, st
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
             virtual = inside[start : start + step].reshape(-1, n)
             outputs = chosen_outputs(groups, some, virtual, seed)
-            values.append(score_outputs(request, some, outputs, runs.n_folds))
-    return np.concatenate(values)
+            values.append(score_outputs(groups[0].request, some, outputs, runs.n_folds))
+            controls.append(controls_once(middle, some, seed, runs.n_folds))
+    return np.concatenate(values), joined(controls)
 
 
 def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:

@@ -62,10 +62,10 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
     monkeypatch, rule, grid, inner, inside, outside, seeds
 ):
     drawn, scores = [], []
-    draw, mean = _searches.runs_of, _searches.controlled_mean
+    draw, mean = _searches.runs_of, _searches.mean_of_runs
     monkeypatch.setattr(_searches, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
     monkeypatch.setattr(
-        _searches, "controlled_mean", lambda *found: scores.append(found[0]) or mean(*found)
+        _searches, "mean_of_runs", lambda asked, parts: scores.append(parts[0][0]) or mean(asked, parts)
     )
     search = GridSearchCV(rule, grid, scoring=inside, cv=inner)
     regression = isinstance(getattr(rule, "steps", [("", rule)])[-1][1], KNeighborsRegressor)
