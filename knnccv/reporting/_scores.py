@@ -30,8 +30,6 @@ N_RUNS = 5000
 
 DEFAULT_SCORINGS = ("f1", "roc_auc")
 """For two classes of unequal size."""
-SCORED_RUNS = 5e7
-"""Runs times samples of a scoring."""
 
 
 def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
@@ -67,8 +65,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
         return [], []
     from ..sklearn import neighbors_rule, scores_of
 
-    n_runs = max(200, min(5000, int(SCORED_RUNS / len(study.y))))
-    how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs, "n_runs": n_runs}
+    how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs}
     rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
     found = scores_of(rule, study.others, study.y, study.design, wanted, **how)
     rows, undefined = [], []

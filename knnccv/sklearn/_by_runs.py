@@ -23,14 +23,14 @@ from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
 from .._core.luck.scorings import Budget, ControlledMean, confusion_controls, controlled_mean, enough_runs
-from .._core.scores.results import Controls, control_of_votes, is_counted, joined, score_tables
+from .._core.scores.results import COUNTED, Controls, control_of_votes, is_counted, joined, score_tables
 from ..kernel.words import BITS
 from ._estimators import Rule, check_size, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._scoring import ACCURACIES
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
-BUDGETS = {"counted": Budget(512, 5000), "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
+BUDGETS = {"counted": COUNTED, "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
 """Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 MOST_UNDEFINED = 0.1
 """The share of runs with undefined scores that may be left out of the mean; more in few runs, by chance."""

@@ -26,6 +26,7 @@ from ....kernel import Variant
 from ....kernel.registry import get_variant
 from ....neighbors import as_neighbors, warn_copies, warn_label_leakage
 from ...driver import Jobs, callers_level, of_many, validate_problem
+from ...luck.scorings import Wish, check_precision
 from ..results import CompleteCV, scored_by_runs, with_test_set
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
@@ -54,7 +55,8 @@ def surface(
     executor: ExecutorLike | None = None,
     progress: bool = False,
     scoring: Any = None,
-    n_runs: int = 5000,
+    precision: float | None = None,
+    n_runs: int | None = None,
     random_state: Any = 0,
     test: Any = None,
     **parameters: Any,
@@ -97,8 +99,12 @@ def surface(
     scoring : str or scorer, optional
         A scoring of scikit-learn that is no mean over samples, such as "f1_macro" or "roc_auc", for "knn"
         and "nn". Every cell is then a mean over random training sets, with a standard error: not exact.
-    n_runs : int, default 5000
-        The number of random training sets of every size for `scoring`, the same for all K.
+    precision : float, optional
+        The wanted standard error of every cell for `scoring`: a pilot of 512 runs tells how many there have
+        to be, at most 20,000. Default: ``0.01 / sqrt(n_items)``, a fiftieth of what other data would
+        change; of the log loss, times the score.
+    n_runs : int, optional
+        The number of random training sets of every size, whatever their error, in place of `precision`.
     random_state : int, numpy Generator or None, default 0
         Seed of these.
     test : pair (X_test, y_test), or array of shape (n_test,), optional
@@ -150,7 +156,10 @@ def surface(
     """
     started = time.perf_counter()
     check_tol(tol)
-    n_runs, seed = check_integer("n_runs", n_runs, 2), fixed_seed(random_state)
+    check_precision(precision, n_runs)
+    if n_runs is not None:
+        check_integer("n_runs", n_runs, 2)
+    wish, seed = Wish(len(y), precision, n_runs), fixed_seed(random_state)
     check_bool("stratified", stratified)
     check_pool(n_jobs, executor, progress)
     rule = get_variant(variant)
@@ -189,7 +198,7 @@ def surface(
     elif scoring is None:
         scores, bounds = _by_cells(evaluation, others, _exact, progress, tol=tol, executor=executor)
     else:  # the means are exact far below the standard errors
-        asked = partial(_by_runs, scoring=scoring, n_runs=n_runs, seed=seed)
+        asked = partial(_by_runs, scoring=scoring, wish=wish, seed=seed)
         scores, bounds = _by_cells(evaluation, others, asked, progress, tol=1e-12, executor=executor)
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
@@ -269,8 +278,8 @@ def _exact(result: CompleteCV) -> tuple[float, float]:
     return result.score, result.truncation_bound
 
 
-def _by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> tuple[float, float]:
-    found = scored_by_runs(result, scoring, n_runs, seed)
+def _by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> tuple[float, float]:
+    found = scored_by_runs(result, scoring, wish, seed)
     return found.mean, found.std_error
 
 

@@ -16,4 +16,12 @@ from ._complete_cv import complete_cv, monte_carlo_cv, with_test_set
 from ._questions import TieReport
 from ._result import CompleteCV, SampledCV, with_each
 from ._scored import is_mean_over_kinds, scored, scorer_of
-from ._table_scores import Controls, control_of_votes, is_counted, joined, score_tables, scored_by_runs
+from ._table_scores import (
+    COUNTED,
+    Controls,
+    control_of_votes,
+    is_counted,
+    joined,
+    score_tables,
+    scored_by_runs,
+)

@@ -18,10 +18,13 @@ from ....neighbors import Neighbors
 from ...driver import ScoringProblem, first_depth
 from ...luck.runs import CONFUSION, VOTES, RunCounter, Runs, RunTables, ballot_of, draw_runs
 from ...luck.scorings import (
+    Budget,
     ControlledMean,
     TableScorer,
+    Wish,
     confusion_controls,
     controlled_mean,
+    enough_runs,
     mixed_ties,
     table_scorer,
     vote_controls,
@@ -29,6 +32,8 @@ from ...luck.scorings import (
 )
 from ._result import CompleteCV
 
+COUNTED = Budget(512, 5000)
+"""Runs whose votes are counted, 512 at a time."""
 MOST_CELLS = 2**15
 """Cells of the table of a run that are counted."""
 DEEP = 1e-12
@@ -40,8 +45,10 @@ Control = Callable[[Array], Controls]
 """From the tables of some runs to their control variates."""
 
 
-def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> ControlledMean:
+def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> ControlledMean:
     """Return the mean of a scoring of scikit-learn over random runs of a result's design.
+
+    The scale of a precision is that of the score for the log loss alone.
 
     Raises
     ------
@@ -51,7 +58,8 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
     evaluation = result._reference()
     problem, near, n_jobs = evaluation.problem, evaluation.neighbors, evaluation.n_jobs
     scorer = table_scorer(scoring, problem.labels.classes)
-    runs = draw_runs(problem, n_runs, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    runs = draw_runs(problem, 1, np.random.default_rng(seed))
     if scorer is None or not is_counted(scorer, problem, runs) or problem.average != "pooled":
         msg = (
             "scoring needs a plurality vote without a loss, average='pooled', and a function of a small "
@@ -67,16 +75,24 @@ def scored_by_runs(result: CompleteCV, scoring: Any, n_runs: int, seed: int) -> 
         known = result.confusion(normalize="all")
         n_tested = np.array([kind.tested_share(len(counts)) for kind in kinds], float) @ counts
         control = partial(confusion_controls, n_tested=n_tested, expected=known)
-    values, controls = score_tables(problem, near, runs, scorer, control, n_jobs)
-    if not np.isfinite(values).all():
-        msg = (
-            f"scoring={scoring!r} must be defined in every run, but it is {values.min()} in some runs of "
-            f"{problem.design!r}: take stratified=True, or test and train more samples"
-        )
-        raise ValueError(msg)
-    means, expected = controls or (None, ())
-    is_linear = scorer.is_linear and controls is not None
-    return controlled_mean(values, means, expected, is_linear=is_linear)
+    parts: list[tuple[Array, Controls]] = []
+
+    def look(n_runs: int) -> ControlledMean:
+        runs = draw_runs(problem, n_runs, rng)
+        parts.append(score_tables(problem, near, runs, scorer, control, n_jobs))
+        values, controls = np.concatenate([one for one, _ in parts]), joined(one for _, one in parts)
+        if not np.isfinite(values).all():
+            msg = (
+                f"scoring={scoring!r} must be defined in every run, but it is {values.min()} in some runs "
+                f"of {problem.design!r}: take stratified=True, or test and train more samples"
+            )
+            raise ValueError(msg)
+        means, expected = controls or (None, ())
+        is_linear = scorer.is_linear and controls is not None
+        return controlled_mean(values, means, expected, is_linear=is_linear)
+
+    wish = wish._replace(is_relative=scorer.name.endswith("log_loss"))
+    return enough_runs(look, wish, COUNTED).found
 
 
 def is_counted(scorer: TableScorer, problem: ScoringProblem, runs: Runs) -> bool:
