@@ -174,7 +174,8 @@ def groups_of(search: Any, request: Request) -> list[Group]:
     from sklearn.model_selection import ParameterGrid
 
     groups: dict[Any, list[tuple[int, int, Request]]] = {}
-    for at, params in enumerate(ParameterGrid(search.param_grid)):
+    candidates = list(ParameterGrid(search.param_grid))  # kept, as their values are told apart by identity
+    for at, params in enumerate(candidates):
         model = clone(search.estimator).set_params(**params)
         others = [
             (name, id(value))
@@ -215,6 +216,10 @@ def _scores(
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
             virtual = inside[start : start + step].reshape(-1, n)
+            largest_fold = np.max([(virtual == fold).sum(axis=1) for fold in range(inner.n_folds)], axis=0)
+            if ((virtual >= 0).sum(axis=1) - largest_fold).min() < largest:
+                msg = f"n_neighbors={largest} is more than the samples of an inner training set"
+                raise InexactError(msg)
             outputs = chosen_outputs(groups, some, virtual, seed)
             values.append(score_outputs(groups[0].request, some, outputs, runs.n_folds))
             controls.append(controls_once(middle, some, seed, runs.n_folds))

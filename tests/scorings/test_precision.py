@@ -65,6 +65,15 @@ def test_a_number_of_runs_is_kept_whatever_the_error():
     assert np.isnan(one.found.std_error)
 
 
+def test_relative_errors_of_scores_near_zero_do_not_ask_for_all_runs():
+    def near_zero(rng, n):
+        return 1e-6 + 0.02 * rng.normal(size=n)
+
+    found = ask(np.random.default_rng(0), near_zero, Wish(100, is_relative=True), Budget(64, 1000))
+    assert found.n_runs == 1000
+    assert "takes some" in found.lacking
+
+
 def test_what_the_largest_number_of_runs_leaves_is_said():
     found = ask(np.random.default_rng(0), DRAWS["normal"], Wish(100, 1e-5), Budget(64, 1000, 2000))
     assert found.n_runs == 2000

@@ -109,6 +109,7 @@ def test_what_is_not_served_is_run_by_scikit_learn():
     for search in (
         GridSearchCV(scaled(StandardScaler()), K, cv=ShuffleSplit(2)),
         GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=3),
+        GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 30]}, cv=3),  # of 26 samples
     ):
         found = expected_score(search, X, y, cv=cv, n_runs=2)
         assert "runs of scikit-learn" in found.explanation
