@@ -146,11 +146,12 @@ def expected_score(
         "auto": exact if there is a closed form. If weights, an absolute error or the number of sets of
         groups are what prevents it, the score is estimated from `n_draws` training sets for each such
         sample, drawn for this sample alone. Otherwise it is the mean
-        of `n_runs` random runs, with the exact confusion table (or squared error) of the same runs as
-        control variate: for any scoring that ``make_scorer`` makes, and with `StandardScaler`,
-        `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` over
-        ``n_neighbors`` or ``metric`` is scored by `knnccv.tuned_score`. All else runs scikit-learn, as
-        "sampled"; the exact accuracy of steps that are fitted once serves as control variate.
+        of random runs, see `precision`, with the exact confusion table (or squared error) of the same runs
+        as control variate: for any scoring that ``make_scorer`` makes, and with `StandardScaler`,
+        `MinMaxScaler`, `MaxAbsScaler` or `RobustScaler` within the folds. A ``GridSearchCV`` of these, by
+        one scoring and with KFold or StratifiedKFold inside, is repeated in every training set. All else
+        runs scikit-learn, as "sampled"; the exact accuracy of steps that are fitted once serves as control
+        variate.
         "exact": raise an error if there is no exact score. "sampled": run scikit-learn with `n_runs`
         reseeded copies of the splitter, for any estimator and scoring.
     n_draws : int, default 1000
@@ -159,9 +160,11 @@ def expected_score(
     precision : float, optional
         The wanted standard error where the score is a mean of random runs: a pilot tells how many there
         have to be, at most 20,000, or 2,000 if scikit-learn has to fit the estimator. Default:
-        ``0.01 / sqrt(n_items)``, times the score if it is an error, a cost or a function that is not
-        scikit-learn's; this is a fiftieth of what other data would change. But scikit-learn fits only 20
-        times, whatever the error, if you ask for no precision. What was reached is ``std_error``.
+        ``0.01 / sqrt(n_items)``, times the score if that has no bound of 1, such as an error, a log loss, a
+        cost or a function that is not scikit-learn's; this is a fiftieth of what other data would change.
+        If you ask for no precision, scikit-learn fits only 20 times, and there are at most 5,000 runs
+        (1,000 if predictions are listed, 200 if scikit-learn scores them, 256 of searches) for scores
+        without bound, and where all runs have the same score. What was reached is ``std_error``.
     n_runs : int, optional
         The number of random runs, whatever their error, in place of `precision`.
     random_state : int, numpy Generator or RandomState, or None, default 0

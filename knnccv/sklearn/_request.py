@@ -219,8 +219,8 @@ MANY_TIED = 0.05
 """The share of samples with tied neighbors from which `expected_score` warns."""
 FORMULAS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2_score")
 """Functions of the errors of a regression that are computed for many folds at once."""
-BOUNDED = ("_score", "_loss", "_corrcoef")
-"""How functions of scikit-learn end whose scores are at most 1, but for the log loss."""
+BOUNDED = ("_score", "_corrcoef", "zero_one_loss", "hamming_loss", "brier_score_loss")
+"""How functions of scikit-learn end whose scores are at most 1."""
 RUNS_TOL = 1e-6
 """The probability that the lists of a run end too early, and are searched deeper."""
 
@@ -397,7 +397,8 @@ class Request:
     def wish(self) -> Wish:
         """How many random runs there have to be; the scale of errors and losses is that of the score."""
         made = read_scorer(self.sklearn_scorer)
-        is_relative = made is None or made.metric == "log_loss" or not made.metric.endswith(BOUNDED)
+        is_bounded = made is not None and made.metric.endswith(BOUNDED) and made.metric != "dcg_score"
+        is_relative = made is None or not is_bounded or made.options.get("normalize") is False
         return Wish(self.n_tested or len(self.y), self.precision, self.n_runs, is_relative)
 
     @property

@@ -56,7 +56,10 @@ def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
         raise InexactError(msg)
     options = {"precision": request.precision, "n_runs": request.n_runs}
     asked |= {**options, "random_state": request.seed, "n_jobs": request.n_jobs}
-    found = tuned_score(request.prepared.X, request.y, **asked)
+    try:
+        found = tuned_score(request.prepared.X, request.y, **asked)
+    except ValueError as error:  # such as a K that inner training sets are too small for
+        raise InexactError(str(error)) from error
     how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
     return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
 
@@ -137,8 +140,8 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
     from sklearn.base import is_classifier
     from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, check_cv
 
-    search = request.prepared.estimator
-    if type(search) is not GridSearchCV or request.pooled or request.n_tested:
+    search, law = request.prepared.estimator, request.law
+    if type(search) is not GridSearchCV or isinstance(law, tuple) or request.pooled or request.n_tested:
         return None
     inner = check_cv(search.cv, request.y, classifier=is_classifier(search.estimator))
     named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
@@ -159,7 +162,16 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
     how = (
         f"the mean of {n_runs:,} random runs of {in_words(request.cv)} with a search in every training set"
     )
-    return request.answer(found.mean, how + lacking, std_error=found.std_error, n_runs=n_runs, **INEXACT)
+    middle = groups[len(groups) // 2].middle
+    return request.answer(
+        found.mean,
+        how + lacking,
+        std_error=found.std_error,
+        **INEXACT,
+        ties=law.ties,
+        n_runs=n_runs,
+        _n_tied=middle.n_tied if law.ties == "index" else 0,
+    )
 
 
 def groups_of(search: Any, request: Request) -> list[Group]:
@@ -173,6 +185,8 @@ def groups_of(search: Any, request: Request) -> list[Group]:
     from sklearn.base import clone
     from sklearn.model_selection import ParameterGrid
 
+    steps = getattr(search.estimator, "steps", None)
+    last = f"{steps[-1][0]}__" if steps else ""
     groups: dict[Any, list[tuple[int, int, Request]]] = {}
     candidates = list(ParameterGrid(search.param_grid))  # kept, as their values are told apart by identity
     for at, params in enumerate(candidates):
@@ -180,7 +194,7 @@ def groups_of(search: Any, request: Request) -> list[Group]:
         others = [
             (name, id(value))
             for name, value in sorted(params.items())
-            if name.rpartition("__")[2] not in ("n_neighbors", "weights")
+            if name not in (f"{last}n_neighbors", f"{last}weights")
         ]
         prepared = prepare(model, request.X, request.y, transductive=False)
         rule = prepared.rule

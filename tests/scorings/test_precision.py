@@ -72,6 +72,9 @@ def test_relative_errors_of_scores_near_zero_do_not_ask_for_all_runs():
     found = ask(np.random.default_rng(0), near_zero, Wish(100, is_relative=True), Budget(64, 1000))
     assert found.n_runs == 1000
     assert "takes some" in found.lacking
+    asked = ask(np.random.default_rng(0), near_zero, Wish(100, 5e-4, is_relative=True), Budget(64, 1000))
+    assert asked.n_runs > 1000
+    assert asked.found.std_error < 6e-4
 
 
 def test_what_the_largest_number_of_runs_leaves_is_said():
@@ -93,6 +96,8 @@ def test_pilots_that_see_nothing_do_not_ask_for_all_runs():
     assert (found.n_runs, found.found.mean) == (1000, 1.0)
     assert found.found.std_error == pytest.approx(1e-3)
     assert "takes some 10000 runs" in found.lacking
+    asked = ask(np.random.default_rng(0), always, Wish(10_000, 2e-4), Budget(64, 1000))
+    assert asked.found.std_error == pytest.approx(2e-4, rel=0.02)
 
     def hardly_ever(rng, n):
         return 1.0 - (rng.random(n) < 0.004) * 0.1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from seeds import of_today, over_seeds
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.model_selection import (
     GridSearchCV,
@@ -103,6 +104,39 @@ def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
     assert "with a search in every training set" in finer.explanation
 
 
+class Columns(TransformerMixin, BaseEstimator):
+    """A step that learns nothing, with a parameter that is named as one of the neighbors is."""
+
+    def __init__(self, weights=(1, 1, 1)):
+        self.weights = weights
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        return self
+
+    def transform(self, X):
+        return X * np.array(self.weights)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+def test_parameters_of_other_steps_have_neighbors_of_their_own():
+    X, y = data(2, False)
+    grid = {"columns__weights": [(0, 0, 1), (1, 0, 0)], "kneighborsclassifier__n_neighbors": [3, 5]}
+    search = GridSearchCV(make_pipeline(Columns(), KNN()), grid, cv=3)
+    cv = StratifiedKFold(3, shuffle=True)
+    found = expected_score(search, X, y, cv=cv, n_runs=64)
+    assert "with a search in every training set" in found.explanation
+    runs = [
+        cross_val_score(search, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=seed)).mean()
+        for seed in range(40)
+    ]
+    assert abs(found.score - np.mean(runs)) < 4 * np.hypot(found.std_error, np.std(runs) / 40**0.5)
+
+
+@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test scores")
 def test_what_is_not_served_is_run_by_scikit_learn():
     X, y = data(1, False)
     cv = StratifiedKFold(3, shuffle=True)
@@ -110,6 +144,8 @@ def test_what_is_not_served_is_run_by_scikit_learn():
         GridSearchCV(scaled(StandardScaler()), K, cv=ShuffleSplit(2)),
         GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=3),
         GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 30]}, cv=3),  # of 26 samples
+        GridSearchCV(KNN(), {"n_neighbors": [1, 30]}, cv=3),
     ):
         found = expected_score(search, X, y, cv=cv, n_runs=2)
+        assert found.ties is None
         assert "runs of scikit-learn" in found.explanation

@@ -36,8 +36,8 @@ class Budget(NamedTuple):
     ``pilot``
         The runs that are always drawn.
     ``unseen``
-        The most where all error is of what no run has shown, such as equal scores, and where the error is
-        that of a relative wish that nobody has named.
+        The most where nobody has named a precision, and it is relative, or all error is of what no run has
+        shown, such as equal scores.
     ``most``
         The most.
     """
@@ -134,9 +134,8 @@ def enough_runs(look: Callable[[int], ControlledMean], wish: Wish, budget: Budge
     if wish.n_runs is not None:
         return EnoughRuns(found, n_runs, "")
     for _ in range(LOOKS - 1):
-        most = budget.most if found.unseen < found.std_error else budget.unseen
-        if wish.is_relative and wish.precision is None:  # the score may be near 0
-            most = budget.unseen
+        is_vague = wish.is_relative or found.unseen == found.std_error  # the score may be near 0
+        most = budget.unseen if is_vague and wish.precision is None else budget.most
         needed = min(runs_needed(found, n_runs, wish.error(found.mean)), GROWTH * n_runs, most)
         total = min(-(-math.ceil(needed) // STEP) * STEP, most)
         if total <= n_runs:
