@@ -187,9 +187,9 @@ class Distances:
             msg = f"{neighbors!r} are approximate, but episodes need the exact order of the samples"
             raise ValueError(msg)
         self.by_lists = not neighbors.sees_all
-        proposer = neighbors.proposer() if neighbors.sees_all else None
-        if proposer is not None:
-            self._products = products(proposer[1], order)
+        vectors = None if self.by_lists else neighbors.vectors()
+        if vectors is not None:
+            self._products = products(vectors, order)
 
     def block(self, begin: int, end: int) -> tuple[Array, Array]:
         """Values of the rows ``order[begin:end]``, in the order of the columns, and their slack."""

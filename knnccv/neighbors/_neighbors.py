@@ -555,9 +555,9 @@ class Neighbors:
             light._source, light._engines = source, tuple(source.engines())
         return light
 
-    def proposer(self) -> Any:
-        """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
-        return serving(self._engines, 1, prepare=True).proposer()
+    def vectors(self) -> Array | None:
+        """Samples whose squared Euclidean distances are the values, if there are many columns; or None."""
+        return serving(self._engines, 1, prepare=False).vectors()
 
     def distinct_rows(self) -> Array | None:
         """The number of the distinct row of every sample, int64 (n_items,); None if few rows are equal."""

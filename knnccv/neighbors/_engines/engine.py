@@ -177,8 +177,8 @@ class Engine(ABC):
         """The rows, all different, in an order that makes the search fast."""
         return rows
 
-    def proposer(self) -> Any:
-        """A `ProductSearch` that approximates the distances of all pairs, and the data; or None."""
+    def vectors(self) -> Array | None:
+        """Samples whose squared Euclidean distances are the values, if there are many columns; or None."""
         return None
 
 

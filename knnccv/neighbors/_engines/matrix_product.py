@@ -398,9 +398,9 @@ class MatrixProduct(Engine):
         """Free the candidates of all samples."""
         self._heaps = None
 
-    def proposer(self) -> Any:
-        """A `ProductSearch` and its data; None if the exact distances are not those of `data`."""
-        return None if self.remeasure is not None else (self._search(), self.data)
+    def vectors(self) -> Array | None:
+        """The data; None if the exact distances are not theirs."""
+        return None if self.remeasure is not None else self.data
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
