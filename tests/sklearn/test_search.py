@@ -209,7 +209,7 @@ def test_searches_behind_steps_of_single_rows_and_by_costs():
     found = expected_score(make_pipeline(Normalizer(), search), SMALL, CLASSES, **asked)
     assert found.score == expected_score(search, Normalizer().transform(SMALL), CLASSES, **asked).score
     costs = expected_score(search, SMALL, CLASSES, scoring=1 - np.eye(3), **asked | {"n_runs": 1})
-    assert "only searches of a KNeighborsClassifier by accuracy" in costs.explanation
+    assert "only searches by one scoring, with KFold or StratifiedKFold inside" in costs.explanation
 
 
 def searched(rule=None, grid=KS, **settings):
