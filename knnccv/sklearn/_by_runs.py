@@ -141,11 +141,8 @@ def controls_of(request: Request, tables: Array) -> Controls:
     return np.hstack([means, spread]), np.r_[request.expected, request.targets.var(axis=0, ddof=1)]
 
 
-def controls_once(request: Request, folds: Array, seed: int, n_folds: int) -> Controls:
-    """The same of the rule with equal weights, and of columns that are scaled once."""
-    if request.expected is None:
-        return None
-    items, _ = request.nearest(folds, seed)
+def controls_once(request: Request, folds: Array, items: Array, n_folds: int) -> Controls:
+    """The same of the nearest samples with equal weights, those of columns that are scaled once."""
     outputs = outputs_of(request, items, np.ones(items.shape))
     return controls_of(request, tables_of(request, folds, outputs, n_folds))
 
@@ -222,8 +219,10 @@ def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
             values.append(score_outputs(request, some, outputs, n_folds))
             if request.votes_alike and request.expected is not None:
                 controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
-            else:
-                controls.append(controls_once(request, some, seed, n_folds))
+            elif request.expected is not None:
+                if request.prepared.search is not None:
+                    items, _ = request.nearest(some, seed)
+                controls.append(controls_once(request, some, items, n_folds))
     return np.concatenate(values), joined(controls)
 
 

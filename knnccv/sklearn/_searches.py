@@ -236,7 +236,9 @@ def _scores(
                 raise InexactError(msg)
             outputs = chosen_outputs(groups, some, virtual, seed)
             values.append(score_outputs(groups[0].request, some, outputs, runs.n_folds))
-            controls.append(controls_once(middle, some, seed, runs.n_folds))
+            if middle.expected is not None:
+                near, _ = middle.nearest(some, seed)
+                controls.append(controls_once(middle, some, near, runs.n_folds))
     return np.concatenate(values), joined(controls)
 
 
