@@ -83,7 +83,7 @@ def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
     if not by_accuracy or search.refit is not True or request.pooled or request.y.ndim == 2:
         return None
     folds = (ms.KFold, ms.RepeatedKFold, ms.StratifiedKFold, ms.RepeatedStratifiedKFold)
-    law, inner = request.law if type(request.cv) in folds else None, inner_of(search.cv)
+    law, inner = request.law if type(request.cv) in folds else None, inner_of(search, request.y)
     if not isinstance(law, FoldLaw) or inner is None:
         return None
     rule, grid = search.estimator, search.param_grid
@@ -102,14 +102,14 @@ def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
     return {"n_neighbors": ks, "metric": metrics, "inner_cv": inner, "cv": law.design}
 
 
-def inner_of(cv: Any) -> Inner | None:
-    """Return how a grid search splits a training set of classes; None if it is not served."""
+def inner_of(search: Any, y: Array) -> Inner | None:
+    """Return how a grid search splits a training set, as scikit-learn reads its `cv`; else None."""
     from sklearn import model_selection as ms
+    from sklearn.base import is_classifier
 
+    cv = ms.check_cv(search.cv, y, classifier=is_classifier(search.estimator))
     if type(cv) is ms.LeaveOneOut:
         return Inner()
-    if cv is None or (isinstance(cv, int) and not isinstance(cv, bool)):
-        return Inner(5 if cv is None else cv, stratified=True, shuffled=False)
     if type(cv) in (ms.KFold, ms.StratifiedKFold):
         return Inner(cv.n_splits, type(cv) is ms.StratifiedKFold, cv.shuffle)
     return None
@@ -137,25 +137,23 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
     InexactError
         If a candidate, the inner folds or the splits are not served: scikit-learn itself has to run.
     """
-    from sklearn.base import is_classifier
-    from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, check_cv
+    from sklearn.model_selection import GridSearchCV
 
     search, law = request.prepared.estimator, request.law
     if type(search) is not GridSearchCV or isinstance(law, tuple) or request.pooled or request.n_tested:
         return None
-    inner = check_cv(search.cv, request.y, classifier=is_classifier(search.estimator))
+    inner = inner_of(search, request.y)
     named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
-    if search.refit is not True or type(inner) not in (KFold, StratifiedKFold) or not named:
+    if search.refit is not True or inner is None or inner.n_folds == 1 or not named:
         msg = "only searches by one scoring, with KFold or StratifiedKFold inside, have runs of knnccv"
         raise InexactError(msg)
     if request.scoring is None:  # the search has the scoring that it chooses by
         request = request.asking(scoring=search.scoring)
-    split = Inner(inner.n_splits, type(inner) is StratifiedKFold, inner.shuffle)
     groups = groups_of(search, request)
     parts: list[tuple[Array, Controls]] = []
 
     def look(n_runs: int) -> ControlledMean:
-        parts.append(_scores(request, groups, split, n_runs, len(parts)))
+        parts.append(_scores(request, groups, inner, n_runs, len(parts)))
         return mean_of_runs(request, parts)
 
     found, n_runs, lacking = enough_runs(look, request.wish, SEARCHES)
