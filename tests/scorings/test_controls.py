@@ -108,6 +108,7 @@ def test_equal_runs_do_not_exclude_what_happens_in_one_of_so_many():
         assert controlled_mean(zeros, *known) == (0.0, pytest.approx(1e-3), 1.0, pytest.approx(1e-3))
     assert controlled_mean(zeros, zeros[:, None], [1e-7]).std_error == pytest.approx(1e-3)
     assert controlled_mean(zeros, zeros[:, None], [0.0]) == (0.0, 0.0, 1.0, 0.0)
+    assert controlled_mean(zeros, zeros[:, None], [0.1]).std_error == pytest.approx(0.1)  # the runs lack it
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -91,7 +91,8 @@ def controlled_mean(
     Good controls may explain all that these runs show, and yet not a run that differs from the others as
     much as usual, the standard deviation of the scores: no error is smaller than that of one such run. It
     is larger, as that of a new value, where controls move the mean far. If all that can happen shows in the
-    controls, both have no more than the probability that their expectation leaves to them.
+    controls, both have no more than the probability that their expectation leaves to them. And where all
+    scores are equal, the error is at least what the controls of these runs lack of their expectation.
 
     References
     ----------
@@ -130,9 +131,11 @@ def controlled_mean(
     moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
     moves = (np.ptp(known, axis=0) > rounding).any()
     is_known = (is_linear and error <= ROUNDING * size) or (are_equal and len(exact) and not moves)
-    chance = _unseen(known, exact, rounding) if is_known else 1.0
+    gap, step = _unseen(known, exact, rounding)
+    chance = gap.sum() / step if is_known else 1.0
     unseen = unseen_error(effect * moved, n_runs, chance)
     if are_equal:
+        unseen = max(unseen, float(gap.max(initial=0.0)))
         return ControlledMean(float(scores[0]), unseen, 1.0, unseen)
     usual = unseen_error(plain * float(np.sqrt(n_runs)) * moved, n_runs, chance)
     shown = max(float(np.hypot(error, unseen)), EXACT * float(np.abs(scores).max()))
@@ -160,18 +163,20 @@ def unseen_error(effect: float, number: int, share: float = 1.0) -> float:
     return effect * min(share, 1 / number)
 
 
-def _unseen(known: Array, exact: Array, rounding: Array) -> float:
-    """A bound of the probability of what shows in the controls, but in no run.
+def _unseen(known: Array, exact: Array, rounding: Array) -> tuple[Array, float]:
+    """How far the expectation of controls is from what the runs show, and the least change of a control.
 
-    Where their expectation is no weighted mean of the runs, not even with negative weights, events have not
-    happened. Such an event moves a control by at least the smallest step of the others.
+    Where it is no weighted mean of the runs, not even with negative weights, events have not happened. Such
+    an event moves a control by at least the smallest step of the others, which bounds its probability.
     """
+    if known.shape[1] == 0:
+        return np.empty(0), STEP
     moves = np.abs(known - known[0])
     varying = np.where(moves.max(axis=0) > rounding, known - known.mean(axis=0), 0.0)
     gap = exact - known.mean(axis=0)
     gap -= varying.T @ np.linalg.lstsq(varying.T, gap, rcond=COLLINEAR**0.5)[0]
     step = moves[moves > rounding].min(initial=np.inf)
-    return float(np.abs(gap)[np.abs(gap) > rounding].sum() / (step if step < np.inf else STEP))
+    return np.where(np.abs(gap) > rounding, np.abs(gap), 0.0), float(step if step < np.inf else STEP)
 
 
 def _coefficients(scores: Array, controls: Array, rounding: Array) -> Array:

@@ -283,7 +283,9 @@ def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None) -> Me
     is_linear = n_candidates == 1 and len(known) > 0
     score = controlled_mean(scores, values, expected, is_linear=is_linear)
     controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
-    return Means(scores, score, controlled_mean(differences, *controlled))
+    found_optimism = controlled_mean(differences, *controlled)
+    error = float(np.hypot(found_optimism.std_error, score.unseen))  # what changes the score changes both
+    return Means(scores, score, found_optimism._replace(std_error=error))
 
 
 def as_list(name: str, one_or_more: Any) -> list[Any]:
