@@ -9,7 +9,7 @@ known.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -25,10 +25,10 @@ from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
 from .._core.luck.scorings import Budget, ControlledMean, confusion_controls, controlled_mean, enough_runs
 from .._core.scores.results import COUNTED, Controls, control_of_votes, is_counted, joined, score_tables
 from ..kernel.words import BITS
-from ._estimators import Rule, check_size, prepare
-from ._request import INEXACT, ExpectedScore, Request
+from ._estimators import Rule, check_size
+from ._request import ExpectedScore, Request
 from ._scoring import ACCURACIES
-from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
+from ._splitters import FoldLaw, GroupLaw, in_words, reseeded
 
 BUDGETS = {"counted": COUNTED, "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
 """Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
@@ -39,12 +39,11 @@ FLAT = 1e-14
 AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
 
-SplitControl = Callable[[Sequence[Sequence[Split]]], Array]
-"""From the splits of runs to a statistic of every run whose expectation is 0."""
 
+def random_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore] | None:
+    """The means of random runs of knnccv; none if scikit-learn makes the splits, or pools the scores.
 
-def random_runs(request: Request, why: str) -> ExpectedScore | None:
-    """The mean of random runs of knnccv; none if scikit-learn makes the splits, or pools the scores.
+    Scorings that are found in the same way share their runs: the largest need counts.
 
     Raises
     ------
@@ -53,7 +52,7 @@ def random_runs(request: Request, why: str) -> ExpectedScore | None:
     ValueError
         If the score is undefined in too many runs, as folds lack a class.
     """
-    law = request.law
+    request, law = asked[0], asked[0].law
     if isinstance(law, tuple) or request.pooled or 0 < law.n_splits * law.every <= len(request.y):
         return None
     if request.rule.radius is not None:
@@ -63,33 +62,43 @@ def random_runs(request: Request, why: str) -> ExpectedScore | None:
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(request.rule.n_neighbors, min(trains))
-    scorer = request.scorer
-    in_tables = scorer is not None and request.votes_alike and is_counted(scorer, request.problem, runs)
-    kind = "counted" if in_tables else "predicted" if scorer is not None or request.formula else "scored"
-    parts: list[tuple[Array, Controls]] = []
+    ways: dict[str, list[Request]] = {}
+    for one in asked:
+        in_tables = one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs)
+        is_predicted = one.scorer is not None or one.formula is not None
+        ways.setdefault("counted" if in_tables else "predicted" if is_predicted else "scored", []).append(
+            one
+        )
+    reasons = dict(zip(map(id, asked), whys, strict=True))
+    found = {id(one): each for way, some in ways.items() for one, each in _scores(some, way, reasons)}
+    return [found[id(one)] for one in asked]
 
-    def look(n_runs: int) -> ControlledMean:
-        more = runs_of(request, n_runs, len(parts))
-        parts.append((count if in_tables else predict)(request, more))
-        return mean_of_runs(request, parts, in_tables and scorer is not None and scorer.is_linear)
 
-    found, n_runs, lacking = enough_runs(look, request.wish, BUDGETS[kind])
-    undefined = float(np.isnan(np.concatenate([values for values, _ in parts])).mean())
-    known = ", corrected by exact means of the same runs" if parts[0][1] else ""
-    if undefined:
-        known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
-    if request.prepared.search is not None:
-        why = "columns are scaled within the folds"
-    reason, _, _ = why.partition("; exact are")
-    return request.answer(
-        found.mean,
-        f"the mean of {n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}{lacking}",
-        std_error=found.std_error,
-        **INEXACT,
-        ties=law.ties,
-        n_runs=n_runs,
-        _n_tied=request.n_tied if law.ties == "index" else 0,
-    )
+def _scores(
+    asked: list[Request], way: str, reasons: dict[int, str]
+) -> Iterator[tuple[Request, ExpectedScore]]:
+    """The scores of requests that differ in the scoring, found in one of the ways of `BUDGETS`."""
+    request, is_counted_way = asked[0], way == "counted"
+    parts: list[list[tuple[Array, Controls]]] = []
+
+    def look(n_runs: int) -> list[ControlledMean]:
+        runs = runs_of(request, n_runs, len(parts))
+        parts.append([count(one, runs) for one in asked] if is_counted_way else predict(asked, runs))
+        linear = [is_counted_way and one.scorer is not None and one.scorer.is_linear for one in asked]
+        return list(map(mean_of_runs, asked, zip(*parts, strict=True), linear))
+
+    means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], BUDGETS[way])
+    n_tied = request.n_tied if request.problem.ties == "index" else 0
+    for one, mean, lacks, of_stages in zip(asked, means, lacking, zip(*parts, strict=True), strict=True):
+        undefined = float(np.isnan(np.concatenate([values for values, _ in of_stages])).mean())
+        known = ", corrected by exact means of the same runs" if of_stages[0][1] else ""
+        if undefined:
+            known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
+        reason, _, _ = reasons[id(one)].partition("; exact are")
+        if request.prepared.search is not None:
+            reason = "columns are scaled within the folds"
+        how = f"the mean of {n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}{lacks}"
+        yield one, one.of_runs(mean, n_runs, how, request.problem.ties, n_tied)
 
 
 def mean_of_runs(
@@ -200,11 +209,11 @@ def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
     return score_tables(request.problem, near, runs, scorer, control, request.n_jobs)
 
 
-def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
-    """The same from predictions, run by run."""
-    rule, n_folds = request.rule, runs.n_folds
+def predict(asked: Sequence[Request], runs: Runs) -> list[tuple[Array, Controls]]:
+    """The same of several scorings from the same predictions, run by run."""
+    request, rule, n_folds = asked[0], asked[0].rule, runs.n_folds
     width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
-    if request.scorer is not None and request.scorer.needs == "votes":
+    if any(one.scorer is not None and one.scorer.needs == "votes" for one in asked):
         width = len(request.all_labels.classes) ** 2  # of `ranked`
     step = max(1, AT_ONCE // (len(request.y) * max(rule.n_neighbors, width)))
     values, controls = [], []
@@ -216,48 +225,15 @@ def predict(request: Request, runs: Runs) -> tuple[Array, Controls]:
             items, distances = nearest_of(request, some, seed)
             some = some[:, : items.shape[1]]  # without a pool
             outputs = outputs_of(request, items, weights_of(rule, distances))
-            values.append(score_outputs(request, some, outputs, n_folds))
+            values.append([score_outputs(one, some, outputs, n_folds) for one in asked])
             if request.votes_alike and request.expected is not None:
                 controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
             elif request.expected is not None:
                 if request.prepared.search is not None:
                     items, _ = request.nearest(some, seed)
                 controls.append(controls_once(request, some, items, n_folds))
-    return np.concatenate(values), joined(controls)
-
-
-def control_once(request: Request) -> SplitControl | None:
-    """How runs of scikit-learn differ from their mean if the steps of the pipeline are fitted once.
-
-    None if no exact mean is known. The score is the accuracy, or the squared error, of equal weights.
-    """
-    prepared = request.prepared
-    if not prepared.steps or request.y.ndim != 1 or request.n_tested:
-        return None
-    try:
-        if isinstance(request.law, (tuple, GroupLaw)):
-            return None
-        with warnings.catch_warnings(action="ignore"):
-            prepared = prepare(prepared.estimator, request.X, request.y, transductive=True)
-            asked = request.asking(prepared=prepared, scoring=None)
-            expected = asked.expected
-    except (InexactError, ValueError, TypeError):  # such as a step that needs labels
-        return None
-    if expected is None:
-        return None
-    mean = expected[0] if asked.by_output else np.trace(expected)
-
-    def control(runs: Sequence[Sequence[Split]]) -> Array:
-        folds = folds_of([split for run in runs for split in run], len(request.y))
-        items, _ = asked.nearest(folds, asked.seed)
-        tables = tables_of(asked, folds, outputs_of(asked, items, np.ones(items.shape)), 1)[:, 0]
-        if asked.by_output:
-            found = tables[:, 0] / tables[:, -1]
-        else:
-            found = np.einsum("rcc->r", tables) / tables.sum((1, 2))
-        return np.asarray(found.reshape(len(runs), -1).mean(axis=1) - mean)
-
-    return control
+    known = joined(controls)
+    return [(np.concatenate(scores), known) for scores in zip(*values, strict=True)]
 
 
 def folds_of(splits: Sequence[Any], n: int) -> Array:

@@ -24,22 +24,35 @@ from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
-from ._runs import corrected_runs, every_split, plain_runs
+from ._runs import every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
 from ._searches import nested_runs, searched_runs
 from ._splitters import FromPool
+from ._twins import corrected_runs
 
-Attempt = Callable[[Request, str], ExpectedScore | None]
-"""From a request, and why the ways before had no score, to the score.
+Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | None] | None]
+"""From requests that differ in the scoring, and why the ways before had no score, to the scores.
 
 None if the way is not for such requests; InexactError with the reason if it has no score."""
+
+
+def alone(attempt: Callable[[Request, str], ExpectedScore | None]) -> Attempt:
+    """The way that finds the scores one by one."""
+
+    def attempts(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore | None]:
+        return [attempt(one, why) for one, why in zip(asked, whys, strict=True)]
+
+    return attempts
+
+
+EXACT = (alone(closed_form), every_split)
 WAYS: dict[str, tuple[Attempt, ...]] = {
-    "exact": (closed_form, every_split),
+    "exact": EXACT,
     "sampled": (plain_runs,),
-    "auto": (closed_form, every_split, random_runs, nested_runs, searched_runs, corrected_runs),
+    "auto": (*EXACT, random_runs, alone(nested_runs), searched_runs, corrected_runs),
 }
 """The ways of the methods of `expected_score`, in the order in which they are tried."""
-SCORER_WAYS = (*WAYS["exact"], random_runs)
+SCORER_WAYS = (*EXACT, random_runs)
 """The ways of scorers, which do not run scikit-learn."""
 
 
@@ -269,16 +282,21 @@ def expected_score(
         seed=_seed_of(random_state), precision=precision, n_runs=n_runs, n_draws=n_draws,
     )  # fmt: skip
     with one_bar(progress):
-        if scorings is None:
-            found = _score(replace(request, scoring=scoring), method)
-            warn_of_ties([found], request)
-            return found
-        every = {
-            name: _score(replace(request, scoring=one), method, f" of {name!r}")
-            for name, one in scorings.items()
-        }
+        named = {None: scoring} if scorings is None else scorings
+        asked = [replace(request, scoring=one) for one in named.values()]
+        scores = first_scores(asked, WAYS[method], "method='sampled' was requested")
+    every: dict[Any, ExpectedScore] = {}
+    for name, found in zip(named, scores, strict=True):
+        if isinstance(found, str):
+            which = "" if scorings is None else f" of {name!r}"
+            msg = (
+                "pass method='auto', which draws random runs and gives a standard error: "
+                f"there is no exact expected score{which}: {found}"
+            )
+            raise ValueError(msg)
+        every[name] = found
     warn_of_ties(every.values(), request)
-    return every
+    return every[None] if scorings is None else every
 
 
 def _seed_of(random_state: Any) -> int:
@@ -304,27 +322,33 @@ def first_score(request: Request, ways: Sequence[Attempt], why: str = "") -> Exp
     InexactError
         If none has: the reason of the last one that gave any.
     """
+    (found,) = first_scores([request], ways, why)
+    if isinstance(found, str):
+        raise InexactError(found)
+    return found
+
+
+def first_scores(asked: Sequence[Request], ways: Sequence[Attempt], why: str) -> list[ExpectedScore | str]:
+    """The same for requests that differ in the scoring; the reasons where no way has a score."""
+    found: list[ExpectedScore | str] = [why] * len(asked)
     for way in ways:
-        try:
-            found = way(request, why)
-        except InexactError as reason:
-            why = str(reason)
-        else:
-            if found is not None:
-                return found
-    raise InexactError(why)
+        left = [at for at, one in enumerate(found) if isinstance(one, str)]
+        for at, one in zip(
+            left, _attempt(way, [asked[at] for at in left], [str(found[at]) for at in left]), strict=True
+        ):
+            found[at] = one
+    return found
 
 
-def _score(request: Request, method: str, which: str = "") -> ExpectedScore:
-    """Compute the expected score by the `method`; `which` names the scoring if there are several."""
+def _attempt(way: Attempt, asked: Sequence[Request], whys: list[str]) -> list[ExpectedScore | str]:
+    """The scores that a way has, and the reasons why not; one by one if not all have them."""
     try:
-        return first_score(request, WAYS[method], "method='sampled' was requested")
-    except InexactError as why_not:
-        msg = (
-            "pass method='auto', which draws random runs and gives a standard error: "
-            f"there is no exact expected score{which}: {why_not}"
-        )
-        raise ValueError(msg) from None
+        found = (way(asked, whys) if asked else None) or [None] * len(asked)
+    except InexactError as reason:
+        if len(asked) == 1:
+            return [str(reason)]
+        return [_attempt(way, [one], [why])[0] for one, why in zip(asked, whys, strict=True)]
+    return [why if one is None else one for one, why in zip(found, whys, strict=True)]
 
 
 def scores_of(
@@ -533,4 +557,4 @@ def request_of(scorer: ccv_scorer, prepared: Prepared, X: Any, y: Array) -> Requ
 
 def ways_of(scorer: ccv_scorer) -> tuple[Attempt, ...]:
     """The ways that a scorer takes to its score."""
-    return WAYS["exact"] if scorer.method == "exact" else SCORER_WAYS
+    return EXACT if scorer.method == "exact" else SCORER_WAYS

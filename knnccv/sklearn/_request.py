@@ -27,7 +27,7 @@ from .._core.driver import (
 )
 from .._core.luck.inference import HalfScores, ScoredHalves, Terms
 from .._core.luck.runs import nearest_in_runs
-from .._core.luck.scorings import TableScorer, Wish, table_scorer
+from .._core.luck.scorings import ControlledMean, TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
 from ._estimators import Prepared, Rule
@@ -472,6 +472,13 @@ class Request:
             return 0
         lists = near.all_lists(first_depth(self.problem, near, tol), self.n_jobs)
         return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
+
+    def of_runs(
+        self, mean: ControlledMean, n_runs: int, how: str, ties: str | None = None, n_tied: int = 0
+    ) -> ExpectedScore:
+        """Return the answer that is the mean of random runs."""
+        fields: dict[str, Any] = {"ties": ties, "n_runs": n_runs, "_n_tied": n_tied, **INEXACT}
+        return self.answer(mean.mean, how, std_error=mean.std_error, **fields)
 
     def answer(self, score: float, how: str, **fields: Any) -> ExpectedScore:
         """Return the score, `how` it was computed in words, and further `fields` of `ExpectedScore`."""

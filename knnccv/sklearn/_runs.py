@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
-from ._by_runs import SplitControl, control_once
 from ._estimators import check_size
 from ._metrics import check_metric
-from ._request import INEXACT, ExpectedScore, Request
+from ._request import ExpectedScore, Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
 from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded
 
@@ -31,10 +30,22 @@ MAX_RUNS = 2_000
 
 FITS = Budget(20, 20, 20)
 """Random runs of scikit-learn. A `precision` may take `MAX_RUNS`."""
-FEWEST_CONTROLLED = 10
-"""The number of random runs from which a control variate pays."""
 SPLITS_AT_ONCE = 50
 """Splits that scikit-learn scores for one step of a progress bar."""
+
+
+class Twin(NamedTuple):
+    """A pipeline whose expected score is known, and its scores in the runs of another.
+
+    ``mean``, ``std_error``
+        The expectation, and its standard error if it is not exact.
+    ``score``
+        From the splits of a run to its score.
+    """
+
+    mean: float
+    std_error: float
+    score: Callable[[Sequence[Split]], float]
 
 
 def few_splits(request: Request) -> bool:
@@ -45,59 +56,66 @@ def few_splits(request: Request) -> bool:
     return 0 < law.n_splits <= (MAX_SPLITS if law.every else MAX_RUNS)
 
 
-def every_split(request: Request, _why: str) -> ExpectedScore | None:
+def every_split(asked: Sequence[Request], _whys: Sequence[str]) -> list[ExpectedScore] | None:
     """scikit-learn's own scores of all splits, where they are always the same, or few."""
-    law, cv = request.law, request.cv
+    request, law, cv = asked[0], asked[0].law, asked[0].cv
     if isinstance(law, tuple):
-        return run_listed(request, law)
+        return run_listed(asked, law)
     if not few_splits(request):
         return None
     if isinstance(law, FoldLaw) or law.every:
-        return run_listed(request, tuple(cv.split(request.X, request.y, request.groups)))
+        return run_listed(asked, tuple(cv.split(request.X, request.y, request.groups)))
     probabilities, some = zip(*law.splits(), strict=True)
     splits = [
         (np.flatnonzero(np.isin(law.codes, train)), np.flatnonzero(np.isin(law.codes, test)))
         for train, test in some
     ]
     how = f"scikit-learn's own scores of all {len(splits)} splits that {in_words(cv)} can make"
-    return request.answer(_mean(request, splits, probabilities), how)
+    return [
+        one.answer(mean, how) for one, mean in zip(asked, _means(asked, splits, probabilities), strict=True)
+    ]
 
 
-def run_listed(request: Request, splits: Sequence[Split]) -> ExpectedScore:
+def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[ExpectedScore]:
     """Run scikit-learn on the only splits that a deterministic splitter makes."""
     from sklearn import model_selection as ms
 
-    cv = request.cv
+    cv = asked[0].cv
     how = f"scikit-learn's own score; {in_words(cv)} always makes the same splits: nothing was averaged"
     if isinstance(cv, (ms.KFold, ms.StratifiedKFold, ms.GroupKFold)):
         shuffled = f"{type(cv).__name__}({cv.get_n_splits()}, shuffle=True)"
         how += f"; {shuffled} would be averaged over all shuffles"
-    return request.answer(_mean(request, splits), how, deterministic=True)
+    pairs = zip(asked, _means(asked, splits), strict=True)
+    return [one.answer(mean, how, deterministic=True) for one, mean in pairs]
 
 
-def _mean(request: Request, splits: Sequence[Split], probabilities: Any = 1.0) -> float:
-    """The mean of scikit-learn's scores of splits with these probabilities."""
-    scores, sizes = _run(request, splits)
-    return float(np.average(scores, weights=sizes * np.asarray(probabilities, dtype=float)))
+def _means(asked: Sequence[Request], splits: Sequence[Split], probabilities: Any = 1.0) -> list[float]:
+    """The means of scikit-learn's scores of splits with these probabilities."""
+    scores, sizes = _run(asked, splits)
+    weights = sizes * np.asarray(probabilities, dtype=float)
+    return [float(np.average(of_one, weights=weights)) for of_one in scores]
 
 
-def corrected_runs(request: Request, why: str) -> ExpectedScore | None:
-    """Runs of scikit-learn, with the exact score of steps that are fitted once as their control variate."""
-    if request.prepared.steps:
-        why = "steps are fitted to every training set"
-    is_many = (request.n_runs or FITS.pilot) >= FEWEST_CONTROLLED
-    return plain_runs(request, why, control_once(request) if is_many else None)
+def plain_runs(
+    asked: Sequence[Request], whys: Sequence[str], twins: Sequence[Twin | None] = ()
+) -> list[ExpectedScore] | None:
+    """The means of reseeded runs of scikit-learn, or its scores if all are the same; none for a design.
 
-
-def plain_runs(request: Request, why: str, control: SplitControl | None = None) -> ExpectedScore | None:
-    """The mean score of reseeded runs of scikit-learn, or its score if all are the same; none for a design.
+    Parameters
+    ----------
+    asked : sequence of Request
+        They differ in the scoring, and share the runs.
+    whys : sequence of str
+        Why scikit-learn has to run.
+    twins : sequence of Twin or None, optional
+        Of the same order, control variates.
 
     Raises
     ------
     ValueError
         If a splitter without random numbers makes too many splits, or as `_run`.
     """
-    cv, words = request.cv, in_words(request.cv)
+    request, cv, words = asked[0], asked[0].cv, in_words(asked[0].cv)
     if isinstance(cv, Design):
         return None
     if not is_random(cv):
@@ -109,54 +127,56 @@ def plain_runs(request: Request, why: str, control: SplitControl | None = None) 
             )
             raise ValueError(msg)
         try:
-            return run_listed(request, listed(cv, request.X, request.y, request.groups))
+            return run_listed(asked, listed(cv, request.X, request.y, request.groups))
         except InexactError:  # the splitter draws random numbers without a `random_state`
             cv = copy.deepcopy(cv)
     rng = np.random.default_rng(request.seed)
-    sums, sizes, controls = np.empty(0), np.empty(0), np.empty(0)
+    twins = twins or [None] * len(asked)
+    sums, sizes, known = np.empty((0, len(asked))), np.empty(0), np.empty((0, len(asked)))
 
-    def look(n_runs: int) -> ControlledMean:
-        nonlocal sums, sizes, controls
-        runs = []
+    def look(n_runs: int) -> list[ControlledMean]:
+        nonlocal sums, sizes, known
         for _ in counted(range(n_runs), n_runs):
             seed = int(rng.integers(2**31 - 1))
-            runs.append(list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups)))
-            scores, weights = _run(request, runs[-1])
-            sums, sizes = np.append(sums, scores @ weights), np.append(sizes, weights.sum())
-        if control is not None and (sizes == sizes[0]).all():
-            controls = np.append(controls, control(runs))
-            return controlled_mean(sums / sizes, controls[:, None], [0.0])
+            splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
+            scores, weights = _run(asked, splits)
+            sums, sizes = np.vstack([sums, scores @ weights]), np.append(sizes, weights.sum())
+            known = np.vstack([known, [np.nan if twin is None else twin.score(splits) for twin in twins]])
+        return list(map(mean, sums.T, known.T, twins))
+
+    def mean(sums: Array, of_twin: Array, twin: Twin | None) -> ControlledMean:
+        if twin is not None and (sizes == sizes[0]).all() and np.isfinite(of_twin).all():
+            found = controlled_mean(sums / sizes, of_twin[:, None], [twin.mean])
+            return found._replace(std_error=float(np.hypot(found.std_error, twin.std_error)))
         # The standard error of a ratio of two means; for equal sizes, that of a mean.
         score = float(sums.sum() / sizes.sum())
         return controlled_mean(score + (sums - score * sizes) / sizes.mean())._replace(mean=score)
 
     budget = FITS if request.precision is None else FITS._replace(unseen=MAX_RUNS, most=MAX_RUNS)
-    found, n_runs, lacking = enough_runs(look, request.wish, budget)
+    means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
-    how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
-    if len(controls):
-        how += "; corrected by the exact score of steps that are fitted once"
-    return request.answer(found.mean, how + lacking, std_error=found.std_error, n_runs=n_runs, **INEXACT)
+    found = []
+    for one, why, twin, of_one, lacks in zip(asked, whys, twins, means, lacking, strict=True):
+        how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
+        if twin is not None:
+            kind = "expected" if twin.std_error else "exact"
+            how += f"; corrected by the {kind} score of steps that are fitted once"
+        found.append(one.of_runs(of_one, n_runs, how + lacks))
+    return found
 
 
-def _run(request: Request, splits: Sequence[Split]) -> tuple[Array, Array]:
-    """Run ``cross_val_score`` on given splits; return the scores and their weights in the mean.
+def _run(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Array, Array]:
+    """Run ``cross_validate`` on given splits; return the scores (n_asked, n_splits) and the weights.
 
     Raises
     ------
     ValueError
         If the scores of folds cannot be pooled, a training set is too small, or a score is not finite.
     """
-    from sklearn.model_selection import cross_val_score
+    from sklearn.model_selection import cross_validate
     from sklearn.utils.validation import has_fit_parameter
 
-    scoring = request.scoring
-    if request.pooled and not _is_mean(request):
-        msg = (
-            "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested "
-            f"samples, got scoring={scoring!r}; use average='folds'"
-        )
-        raise ValueError(msg)
+    request, scorers = asked[0], {str(at): _scorer(one) for at, one in enumerate(asked)}
     estimator = request.prepared.estimator
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if hasattr(last, "metric_params"):
@@ -166,6 +186,42 @@ def _run(request: Request, splits: Sequence[Split]) -> tuple[Array, Array]:
         check_size(int(k), min(len(train) for train, _ in splits))
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
+    options: dict[str, Any] = {"scoring": scorers, "n_jobs": request.n_jobs, "error_score": "raise"}
+    if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
+        options["params"] = {"groups": np.asarray(request.groups)}
+    ask = partial(cross_validate, estimator, request.prepared.X, request.y, **options)
+    try:
+        parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
+    except ValueError as error:
+        _refuse_one_class(request, splits, error)
+        raise
+    scores = np.stack([np.concatenate([part[f"test_{name}"] for part in parts]) for name in scorers])
+    if not np.isfinite(scores).all():
+        _refuse_one_class(request, splits)
+        at, split = np.argwhere(~np.isfinite(scores))[0]
+        msg = (
+            f"scikit-learn's score of split {split} is {scores[at, split]}; is "
+            f"scoring={asked[at].scoring!r} defined there?"
+        )
+        raise ValueError(msg)
+    return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)
+
+
+def _scorer(request: Request) -> Any:
+    """The scoring, as scikit-learn takes it.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be pooled, or tested samples are of classes that no training set has.
+    """
+    scoring = request.scoring
+    if request.pooled and not _is_mean(request):
+        msg = (
+            "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested "
+            f"samples, got scoring={scoring!r}; use average='folds'"
+        )
+        raise ValueError(msg)
     scorer = for_sklearn(scoring, request.y)
     if request.y.ndim == 2 and not request.regression:
         scorer = for_outputs(scorer)
@@ -179,22 +235,7 @@ def _run(request: Request, splits: Sequence[Split]) -> tuple[Array, Array]:
                 f"scoring={scoring!r} compares shares of votes class by class"
             )
             raise ValueError(msg)
-    options: dict[str, Any] = {"scoring": scorer, "n_jobs": request.n_jobs, "error_score": "raise"}
-    if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
-        options["params"] = {"groups": np.asarray(request.groups)}
-    ask = partial(cross_val_score, estimator, request.prepared.X, request.y, **options)
-    try:
-        parts = [ask(cv=list(splits[start : start + size])) for start in counted(starts, len(starts))]
-    except ValueError as error:
-        _refuse_one_class(request, splits, error)
-        raise
-    scores: Array = np.concatenate(parts)
-    if not np.isfinite(scores).all():
-        _refuse_one_class(request, splits)
-        at = int(np.argmin(np.isfinite(scores)))
-        msg = f"scikit-learn's score of split {at} is {scores[at]}; is scoring={scoring!r} defined there?"
-        raise ValueError(msg)
-    return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)
+    return scorer
 
 
 def _refuse_one_class(request: Request, splits: Any, error: Exception | None = None) -> None:

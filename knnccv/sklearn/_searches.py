@@ -7,7 +7,7 @@ the first K of a list are those of every smaller K.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,8 +129,8 @@ class Group(NamedTuple):
     ks: list[int]
 
 
-def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
-    """The mean of random runs with a grid search in every training set; none for other estimators.
+def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[ExpectedScore] | None:
+    """The means of random runs with a grid search in every training set; none for other estimators.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
     """
     from sklearn.model_selection import GridSearchCV
 
-    search, law = request.prepared.estimator, request.law
+    request, search, law = asked[0], asked[0].prepared.estimator, asked[0].law
     if type(search) is not GridSearchCV or isinstance(law, tuple) or request.pooled or request.n_tested:
         return None
     inner = inner_of(search, request.y)
@@ -147,29 +147,26 @@ def searched_runs(request: Request, _why: str) -> ExpectedScore | None:
     if search.refit is not True or inner is None or inner.n_folds == 1 or not named:
         msg = "only searches by one scoring, with KFold or StratifiedKFold inside, have runs of knnccv"
         raise InexactError(msg)
-    if request.scoring is None:  # the search has the scoring that it chooses by
-        request = request.asking(scoring=search.scoring)
     groups = groups_of(search, request)
-    parts: list[tuple[Array, Controls]] = []
+    of_rule, middle = groups[0].request.prepared, groups[len(groups) // 2].middle
+    # None: the search has the scoring that it chooses by.
+    scorings = [search.scoring if one.scoring is None else one.scoring for one in asked]
+    scored = [request.asking(prepared=of_rule, scoring=one) for one in scorings]
+    parts: list[list[tuple[Array, Controls]]] = []
 
-    def look(n_runs: int) -> ControlledMean:
-        parts.append(_scores(request, groups, inner, n_runs, len(parts)))
-        return mean_of_runs(request, parts)
+    def look(n_runs: int) -> list[ControlledMean]:
+        parts.append(_scores(scored, groups, inner, n_runs, len(parts)))
+        return list(map(mean_of_runs, scored, zip(*parts, strict=True)))
 
-    found, n_runs, lacking = enough_runs(look, request.wish, SEARCHES)
+    means, n_runs, lacking = enough_runs(look, [one.wish for one in scored], SEARCHES)
     how = (
         f"the mean of {n_runs:,} random runs of {in_words(request.cv)} with a search in every training set"
     )
-    middle = groups[len(groups) // 2].middle
-    return request.answer(
-        found.mean,
-        how + lacking,
-        std_error=found.std_error,
-        **INEXACT,
-        ties=law.ties,
-        n_runs=n_runs,
-        _n_tied=middle.n_tied if law.ties == "index" else 0,
-    )
+    n_tied = middle.n_tied if law.ties == "index" else 0
+    return [
+        one.of_runs(mean, n_runs, how + lacks, law.ties, n_tied)
+        for one, mean, lacks in zip(asked, means, lacking, strict=True)
+    ]
 
 
 def groups_of(search: Any, request: Request) -> list[Group]:
@@ -213,9 +210,10 @@ def groups_of(search: Any, request: Request) -> list[Group]:
 
 
 def _scores(
-    request: Request, groups: list[Group], inner: Inner, n_runs: int, stage: int
-) -> tuple[Array, Controls]:
+    asked: Sequence[Request], groups: list[Group], inner: Inner, n_runs: int, stage: int
+) -> list[tuple[Array, Controls]]:
     """The scores (n_runs,) of random runs, and the control variates of a candidate in the middle."""
+    request = asked[0]
     runs, n = runs_of(request, n_runs, stage), len(request.y)
     n_candidates = sum(len(group.at) for group in groups)
     width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
@@ -233,11 +231,12 @@ def _scores(
                 msg = f"n_neighbors={largest} is more than the samples of an inner training set"
                 raise InexactError(msg)
             outputs = chosen_outputs(groups, some, virtual, seed)
-            values.append(score_outputs(groups[0].request, some, outputs, runs.n_folds))
+            values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])
             if middle.expected is not None:
                 near, _ = middle.nearest(some, seed)
                 controls.append(controls_once(middle, some, near, runs.n_folds))
-    return np.concatenate(values), joined(controls)
+    known = joined(controls)
+    return [(np.concatenate(scores), known) for scores in zip(*values, strict=True)]
 
 
 def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:

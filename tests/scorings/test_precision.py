@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from seeds import FIRST
 
-from knnccv._core.luck.scorings import Budget, Wish, check_precision, controlled_mean, enough_runs
+from knnccv._core.luck.scorings import (
+    Budget,
+    EnoughRuns,
+    Wish,
+    check_precision,
+    controlled_mean,
+    enough_runs,
+)
 
 N_TRIALS = 400
 
@@ -18,9 +25,10 @@ def ask(rng, draw, wish, budget, with_control=False):
         controls.extend(more)
         scores.extend(draw(rng, n) + (0.05 * more if with_control else 0.0))
         known = (np.array(controls)[:, None], [0.0]) if with_control else ()
-        return controlled_mean(scores, *known)
+        return [controlled_mean(scores, *known)]
 
-    return enough_runs(look, wish, budget)
+    (found,), n_runs, (lacking,) = enough_runs(look, [wish], budget)
+    return EnoughRuns(found, n_runs, lacking)
 
 
 DRAWS = {

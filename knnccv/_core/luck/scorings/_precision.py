@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...._base.formatting import magnitude
@@ -69,11 +69,11 @@ class Wish(NamedTuple):
 
 
 class EnoughRuns(NamedTuple):
-    """A mean over random runs, their number, and in words what a better one would take, or ""."""
+    """Means over the same random runs, their number, and in words what better ones would take, or ""."""
 
-    found: ControlledMean
+    found: Sequence[ControlledMean]
     n_runs: int
-    lacking: str
+    lacking: list[str]
 
 
 def check_precision(precision: Any, n_runs: Any) -> None:
@@ -114,37 +114,48 @@ def runs_needed(found: ControlledMean, n_runs: int, wanted: float) -> float:
     return (squares + math.sqrt(squares**2 + (2 * wanted * unseen) ** 2)) / (2 * wanted**2)
 
 
-def enough_runs(look: Callable[[int], ControlledMean], wish: Wish, budget: Budget) -> EnoughRuns:
-    """Draw a pilot, and as many runs more as the wish needs.
+def enough_runs(
+    look: Callable[[int], Sequence[ControlledMean]], wishes: Sequence[Wish], budget: Budget
+) -> EnoughRuns:
+    """Draw a pilot, and as many runs more as the largest wish needs.
 
     Parameters
     ----------
     look : callable
-        ``look(n)`` draws n further runs and returns the mean of all so far.
-    wish : Wish
+        ``look(n)`` draws n further runs and returns the means of all so far, one for each wish.
+    wishes : sequence of Wish
+        They agree in ``n_runs``.
     budget : Budget
 
     Returns
     -------
     EnoughRuns
-        The number of runs depends on the scores and the wish alone.
+        The number of runs depends on the scores and the wishes alone.
     """
-    started, n_runs = time.perf_counter(), wish.n_runs or budget.pilot
+    started, n_runs = time.perf_counter(), wishes[0].n_runs or budget.pilot
     found = look(n_runs)
-    if wish.n_runs is not None:
-        return EnoughRuns(found, n_runs, "")
-    for _ in range(LOOKS - 1):
-        is_vague = wish.is_relative or found.unseen == found.std_error  # the score may be near 0
+    if wishes[0].n_runs is not None:
+        return EnoughRuns(found, n_runs, [""] * len(wishes))
+
+    def needed(one: ControlledMean, wish: Wish) -> int:
+        is_vague = wish.is_relative or one.unseen == one.std_error  # the score may be near 0
         most = budget.unseen if is_vague and wish.precision is None else budget.most
-        needed = min(runs_needed(found, n_runs, wish.error(found.mean)), GROWTH * n_runs, most)
-        total = min(-(-math.ceil(needed) // STEP) * STEP, most)
+        runs = min(runs_needed(one, n_runs, wish.error(one.mean)), GROWTH * n_runs, most)
+        return min(-(-math.ceil(runs) // STEP) * STEP, most)
+
+    for _ in range(LOOKS - 1):
+        total = max(map(needed, found, wishes))
         if total <= n_runs:
             break
         found, n_runs = look(total - n_runs), total
-    wanted = wish.error(found.mean)
-    needed = runs_needed(found, n_runs, wanted)
-    if needed <= n_runs * TOLERATED or wanted == 0:
-        return EnoughRuns(found, n_runs, "")
-    seconds = math.ceil((time.perf_counter() - started) * needed / n_runs)
-    lacking = f"; an error of {wanted:.1e} takes some {magnitude(math.ceil(needed))} runs, {seconds:,} s"
-    return EnoughRuns(found, n_runs, lacking)
+    seconds = time.perf_counter() - started
+
+    def lacking(one: ControlledMean, wish: Wish) -> str:
+        wanted = wish.error(one.mean)
+        runs = runs_needed(one, n_runs, wanted)
+        if runs <= n_runs * TOLERATED or wanted == 0:
+            return ""
+        much = f"{magnitude(math.ceil(runs))} runs, {math.ceil(seconds * runs / n_runs):,} s"
+        return f"; an error of {wanted:.1e} takes some {much}"
+
+    return EnoughRuns(found, n_runs, list(map(lacking, found, wishes)))

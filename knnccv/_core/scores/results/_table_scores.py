@@ -77,7 +77,7 @@ def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> C
         control = partial(confusion_controls, n_tested=n_tested, expected=known)
     parts: list[tuple[Array, Controls]] = []
 
-    def look(n_runs: int) -> ControlledMean:
+    def look(n_runs: int) -> list[ControlledMean]:
         runs = draw_runs(problem, n_runs, rng)
         parts.append(score_tables(problem, near, runs, scorer, control, n_jobs))
         values, controls = np.concatenate([one for one, _ in parts]), joined(one for _, one in parts)
@@ -89,10 +89,11 @@ def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> C
             raise ValueError(msg)
         means, expected = controls or (None, ())
         is_linear = scorer.is_linear and controls is not None
-        return controlled_mean(values, means, expected, is_linear=is_linear)
+        return [controlled_mean(values, means, expected, is_linear=is_linear)]
 
     wish = wish._replace(is_relative=scorer.name.endswith("log_loss"))
-    return enough_runs(look, wish, COUNTED).found
+    (found,), _, _ = enough_runs(look, [wish], COUNTED)
+    return found
 
 
 def is_counted(scorer: TableScorer, problem: ScoringProblem, runs: Runs) -> bool:

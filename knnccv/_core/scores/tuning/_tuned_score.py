@@ -224,10 +224,10 @@ def tuned_score(
         asked: dict[str, Any] = {"n_neighbors": ks[at % len(ks)], "average": average, "n_jobs": n_jobs}
         return complete_cv(sources[at // len(ks)], y, "knn", problem.design, ties="index", **asked)
 
-    def look(number: int) -> ControlledMean:
+    def look(number: int) -> list[ControlledMean]:
         runs = draw_runs(problem, number, rng)
         parts.append(nested_runs(problem, sources, ks, split, runs, by_class, n_jobs))
-        return means_of(joined(parts), exact).score
+        return [means_of(joined(parts), exact).score]
 
     n_groups = 0 if groups is None else int(groups.max()) + 1
     if groups is not None and n_groups <= (n_runs or MOST_GROUPS):
@@ -236,7 +236,7 @@ def tuned_score(
         found = nested_runs(problem, sources, ks, split, every, by_class, n_jobs)
         means = means_of(found, None)
     else:
-        enough_runs(look, Wish(len(problem.labels.codes), precision, n_runs), PILOT)
+        enough_runs(look, [Wish(len(problem.labels.codes), precision, n_runs)], PILOT)
         found = joined(parts)
         means = means_of(found, exact)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size

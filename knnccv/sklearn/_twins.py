@@ -1,0 +1,67 @@
+"""Runs of scikit-learn with a twin beside them: the same pipeline, whose steps are fitted once.
+
+Steps that are fitted within the folds change a score little. So the scores of runs of the twin, whose
+expectation is known without fits, are a good control variate.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core.driver import InexactError
+from ._by_runs import folds_of, outputs_of, random_runs, score_outputs, weights_of
+from ._estimators import prepare
+from ._exact import closed_form
+from ._request import ExpectedScore, Request
+from ._runs import FITS, Twin, plain_runs
+from ._splitters import Split
+
+FEWEST_CONTROLLED = 10
+"""The number of random runs from which a control variate pays."""
+FINER = 4
+"""How many times smaller the error of the twin's expectation is than the wanted one."""
+
+
+def corrected_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore] | None:
+    """Runs of scikit-learn, with the scores of steps that are fitted once as their control variates."""
+    if asked[0].prepared.steps:
+        whys = ["steps are fitted to every training set"] * len(asked)
+    is_many = (asked[0].n_runs or FITS.pilot) >= FEWEST_CONTROLLED
+    return plain_runs(asked, whys, [twin_of(one) if is_many else None for one in asked])
+
+
+def twin_of(request: Request) -> Twin | None:
+    """The twin of a pipeline; None if a step sees labels, or the expectation of its score is unknown."""
+    if not request.prepared.steps or request.n_tested:
+        return None
+    finer = request.precision and request.precision / FINER
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            prepared = prepare(request.prepared.estimator, request.X, request.y, transductive=True)
+            once = request.asking(prepared=prepared, precision=finer, n_runs=None)
+            found = _expected(once)
+    except (InexactError, ValueError, TypeError):  # such as a step that needs labels
+        return None
+    if found is None or once.rule.radius is not None:
+        return None
+
+    def score(splits: Sequence[Split]) -> float:
+        folds = folds_of(splits, len(once.y))
+        items, distances = once.nearest(folds, once.seed)
+        outputs = outputs_of(once, items, weights_of(once.rule, distances))
+        sizes = (folds >= 0).sum(axis=1) if once.pooled else None
+        return float(np.average(score_outputs(once, folds, outputs, 1), weights=sizes))
+
+    return Twin(found.score, found.std_error, score)
+
+
+def _expected(request: Request) -> ExpectedScore | None:
+    """The expected score, exact or by random runs of knnccv."""
+    try:
+        return closed_form(request, "")
+    except InexactError as reason:
+        found = random_runs([request], [str(reason)])
+        return None if found is None else found[0]
