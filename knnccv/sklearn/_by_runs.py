@@ -9,11 +9,11 @@ known.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..kernel.words import BITS
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
 from ._scoring import ACCURACIES
-from ._splitters import FoldLaw, GroupLaw, in_words, reseeded
+from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
 BUDGETS = {"counted": COUNTED, "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
 """Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
@@ -40,10 +40,39 @@ AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
 
 
-def random_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore] | None:
+class Twin(NamedTuple):
+    """A pipeline whose expected score is known, and its scores in the runs of another.
+
+    ``mean``, ``std_error``
+        The expectation, and its standard error if it is not exact.
+    ``score``
+        From the splits of a run to its score.
+    """
+
+    mean: float
+    std_error: float
+    score: Callable[[Sequence[Split]], float]
+
+    def corrects(self, found: ControlledMean) -> ControlledMean:
+        """The mean of scores whose control variate this is, with the error of the expectation."""
+        return found._replace(std_error=float(np.hypot(found.std_error, self.std_error)))
+
+
+def random_runs(
+    asked: Sequence[Request], whys: Sequence[str], twins: Sequence[Twin | None] = ()
+) -> list[ExpectedScore] | None:
     """The means of random runs of knnccv; none if scikit-learn makes the splits, or pools the scores.
 
     Scorings that are found in the same way share their runs: the largest need counts.
+
+    Parameters
+    ----------
+    asked : sequence of Request
+        They differ in the scoring.
+    whys : sequence of str
+        Why there is no closed form.
+    twins : sequence of Twin or None, optional
+        The same with columns that are scaled once: control variates in place of confusion tables.
 
     Raises
     ------
@@ -62,43 +91,50 @@ def random_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedS
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(request.rule.n_neighbors, min(trains))
-    ways: dict[str, list[Request]] = {}
-    for one in asked:
+    ways: dict[str, list[Way]] = {}
+    for at, one in enumerate(asked):
         in_tables = one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs)
         is_predicted = one.scorer is not None or one.formula is not None
-        ways.setdefault("counted" if in_tables else "predicted" if is_predicted else "scored", []).append(
-            one
-        )
-    reasons = dict(zip(map(id, asked), whys, strict=True))
-    found = {id(one): each for way, some in ways.items() for one, each in _scores(some, way, reasons)}
-    return [found[id(one)] for one in asked]
+        way = "counted" if in_tables else "predicted" if is_predicted else "scored"
+        ways.setdefault(way, []).append(Way(at, one, whys[at], twins[at] if twins else None))
+    found = {at: score for way, some in ways.items() for at, score in _scores(some, BUDGETS[way])}
+    return [found[at] for at in range(len(asked))]
 
 
-def _scores(
-    asked: list[Request], way: str, reasons: dict[int, str]
-) -> Iterator[tuple[Request, ExpectedScore]]:
-    """The scores of requests that differ in the scoring, found in one of the ways of `BUDGETS`."""
-    request, is_counted_way = asked[0], way == "counted"
+class Way(NamedTuple):
+    """A request with its place, why there is no closed form, and its twin."""
+
+    at: int
+    request: Request
+    why: str
+    twin: Twin | None
+
+
+def _scores(ways: list[Way], budget: Budget) -> Iterator[tuple[int, ExpectedScore]]:
+    """The places and scores of requests that differ in the scoring, by the same runs."""
+    request, asked, twins = ways[0].request, [way.request for way in ways], [way.twin for way in ways]
     parts: list[list[tuple[Array, Controls]]] = []
 
     def look(n_runs: int) -> list[ControlledMean]:
-        runs = runs_of(request, n_runs, len(parts))
-        parts.append([count(one, runs) for one in asked] if is_counted_way else predict(asked, runs))
-        linear = [is_counted_way and one.scorer is not None and one.scorer.is_linear for one in asked]
-        return list(map(mean_of_runs, asked, zip(*parts, strict=True), linear))
+        runs, is_counted = runs_of(request, n_runs, len(parts)), budget is COUNTED
+        parts.append([count(one, runs) for one in asked] if is_counted else predict(asked, twins, runs))
+        linear = [is_counted and one.scorer is not None and one.scorer.is_linear for one in asked]
+        means = map(mean_of_runs, asked, zip(*parts, strict=True), linear)
+        return [twin.corrects(mean) if twin else mean for mean, twin in zip(means, twins, strict=True)]
 
-    means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], BUDGETS[way])
+    means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     n_tied = request.n_tied if request.problem.ties == "index" else 0
-    for one, mean, lacks, of_stages in zip(asked, means, lacking, zip(*parts, strict=True), strict=True):
+    for way, mean, lacks, of_stages in zip(ways, means, lacking, zip(*parts, strict=True), strict=True):
         undefined = float(np.isnan(np.concatenate([values for values, _ in of_stages])).mean())
-        known = ", corrected by exact means of the same runs" if of_stages[0][1] else ""
+        kind = "expected scores" if way.twin else "exact means"
+        known = f", corrected by {kind} of the same runs" if of_stages[0][1] else ""
         if undefined:
             known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
-        reason, _, _ = reasons[id(one)].partition("; exact are")
+        reason, _, _ = way.why.partition("; exact are")
         if request.prepared.search is not None:
             reason = "columns are scaled within the folds"
         how = f"the mean of {n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}{lacks}"
-        yield one, one.of_runs(mean, n_runs, how, request.problem.ties, n_tied)
+        yield way.at, way.request.of_runs(mean, n_runs, how, request.problem.ties, n_tied)
 
 
 def mean_of_runs(
@@ -123,7 +159,7 @@ def mean_of_runs(
             f"{MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
         )
         raise ValueError(msg)
-    if controls is None or share:  # the means of controls are those of all runs
+    if controls is None or share or not np.isfinite(controls[0]).all():  # their means are those of all runs
         return controlled_mean(values[defined])
     return controlled_mean(values, *controls, is_linear=is_linear)
 
@@ -209,7 +245,9 @@ def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
     return score_tables(request.problem, near, runs, scorer, control, request.n_jobs)
 
 
-def predict(asked: Sequence[Request], runs: Runs) -> list[tuple[Array, Controls]]:
+def predict(
+    asked: Sequence[Request], twins: Sequence[Twin | None], runs: Runs
+) -> list[tuple[Array, Controls]]:
     """The same of several scorings from the same predictions, run by run."""
     request, rule, n_folds = asked[0], asked[0].rule, runs.n_folds
     width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
@@ -223,17 +261,29 @@ def predict(asked: Sequence[Request], runs: Runs) -> list[tuple[Array, Controls]
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
             items, distances = nearest_of(request, some, seed)
+            once = (
+                request.nearest(some, seed) if request.prepared.search is not None else (items, distances)
+            )
             some = some[:, : items.shape[1]]  # without a pool
             outputs = outputs_of(request, items, weights_of(rule, distances))
             values.append([score_outputs(one, some, outputs, n_folds) for one in asked])
+            of_tables: Controls = None
             if request.votes_alike and request.expected is not None:
-                controls.append(controls_of(request, tables_of(request, some, outputs, n_folds)))
-            elif request.expected is not None:
-                if request.prepared.search is not None:
-                    items, _ = request.nearest(some, seed)
-                controls.append(controls_once(request, some, items, n_folds))
-    known = joined(controls)
-    return [(np.concatenate(scores), known) for scores in zip(*values, strict=True)]
+                of_tables = controls_of(request, tables_of(request, some, outputs, n_folds))
+            elif not all(twins) and request.expected is not None:
+                of_tables = controls_once(request, some, once[0], n_folds)
+            if any(twins):
+                outputs = outputs_of(request, once[0], weights_of(rule, once[1]))
+            controls.append(
+                [
+                    (score_outputs(one, some, outputs, n_folds)[:, None], np.array([twin.mean]))
+                    if twin
+                    else of_tables
+                    for one, twin in zip(asked, twins, strict=True)
+                ]
+            )
+    columns = zip(zip(*values, strict=True), zip(*controls, strict=True), strict=True)
+    return [(np.concatenate(scores), joined(known)) for scores, known in columns]
 
 
 def folds_of(splits: Sequence[Any], n: int) -> Array:
@@ -265,7 +315,9 @@ def nearest_of(request: Request, folds: Array, seed: int) -> tuple[Array, Array]
     search = request.prepared.search
     if search is None:
         return request.nearest(folds, seed)
-    return search.nearest(folds, request.rule.n_neighbors, n_jobs=request.n_jobs)
+    items, distances = search.nearest(folds, request.rule.n_neighbors, n_jobs=request.n_jobs)
+    n_tested = request.n_tested or len(request.y)  # which come before a pool
+    return items[:, :n_tested], distances[:, :n_tested]
 
 
 def outputs_of(request: Request, items: Array, weights: Array) -> Array:

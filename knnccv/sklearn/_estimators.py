@@ -260,7 +260,7 @@ class Prepared:
         if not self.reason:
             return None
         *steps, last = self.steps or (None,)
-        if not hasattr(last, "metric_params") or self.n_tested:  # no rule, or one that chooses itself
+        if not hasattr(last, "metric_params"):  # no rule, or one that chooses itself
             raise InexactError(self.reason)
         metric, params = metric_of(last)
         p: Any = {"euclidean": 2.0, "manhattan": 1.0, "minkowski": params.get("p")}.get(str(metric))
@@ -283,7 +283,7 @@ class Prepared:
         """
         if self._scaled is None:
             return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
-        return read_rule(self.steps[-1], self._scaled[1])
+        return read_rule(self.steps[-1], self._scaled[1], n_tested=self.n_tested)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:

@@ -20,7 +20,7 @@ from .._core.driver import TIES, InexactError, check_n_draws
 from .._core.luck.scorings import check_precision
 from ..designs import Design, KFold, StratifiedKFold
 from ..neighbors import Neighbors, warn_of_rows
-from ._by_runs import outputs_of, random_runs, score_outputs, weights_of
+from ._by_runs import outputs_of, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
@@ -28,7 +28,7 @@ from ._runs import every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
 from ._searches import nested_runs, searched_runs
 from ._splitters import FromPool
-from ._twins import corrected_runs
+from ._twins import corrected_runs, runs_of_scaled
 
 Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | None] | None]
 """From requests that differ in the scoring, and why the ways before had no score, to the scores.
@@ -49,10 +49,10 @@ EXACT = (alone(closed_form), every_split)
 WAYS: dict[str, tuple[Attempt, ...]] = {
     "exact": EXACT,
     "sampled": (plain_runs,),
-    "auto": (*EXACT, random_runs, alone(nested_runs), searched_runs, corrected_runs),
+    "auto": (*EXACT, runs_of_scaled, alone(nested_runs), searched_runs, corrected_runs),
 }
 """The ways of the methods of `expected_score`, in the order in which they are tried."""
-SCORER_WAYS = (*EXACT, random_runs)
+SCORER_WAYS = (*EXACT, runs_of_scaled)
 """The ways of scorers, which do not run scikit-learn."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
+from ._by_runs import Twin
 from ._estimators import check_size
 from ._metrics import check_metric
 from ._request import ExpectedScore, Request
@@ -32,20 +33,6 @@ FITS = Budget(20, 20, 20)
 """Random runs of scikit-learn. A `precision` may take `MAX_RUNS`."""
 SPLITS_AT_ONCE = 50
 """Splits that scikit-learn scores for one step of a progress bar."""
-
-
-class Twin(NamedTuple):
-    """A pipeline whose expected score is known, and its scores in the runs of another.
-
-    ``mean``, ``std_error``
-        The expectation, and its standard error if it is not exact.
-    ``score``
-        From the splits of a run to its score.
-    """
-
-    mean: float
-    std_error: float
-    score: Callable[[Sequence[Split]], float]
 
 
 def few_splits(request: Request) -> bool:
@@ -146,8 +133,7 @@ def plain_runs(
 
     def mean(sums: Array, of_twin: Array, twin: Twin | None) -> ControlledMean:
         if twin is not None and (sizes == sizes[0]).all() and np.isfinite(of_twin).all():
-            found = controlled_mean(sums / sizes, of_twin[:, None], [twin.mean])
-            return found._replace(std_error=float(np.hypot(found.std_error, twin.std_error)))
+            return twin.corrects(controlled_mean(sums / sizes, of_twin[:, None], [twin.mean]))
         # The standard error of a ratio of two means; for equal sizes, that of a mean.
         score = float(sums.sum() / sizes.sum())
         return controlled_mean(score + (sums - score * sizes) / sizes.mean())._replace(mean=score)

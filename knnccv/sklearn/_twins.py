@@ -1,4 +1,4 @@
-"""Runs of scikit-learn with a twin beside them: the same pipeline, whose steps are fitted once.
+"""Random runs with a twin beside them: the same pipeline, whose steps are fitted once.
 
 Steps that are fitted within the folds change a score little. So the scores of runs of the twin, whose
 expectation is known without fits, are a good control variate.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from .._core.driver import InexactError
-from ._by_runs import folds_of, outputs_of, random_runs, score_outputs, weights_of
+from ._by_runs import Twin, folds_of, outputs_of, random_runs, score_outputs, weights_of
 from ._estimators import prepare
 from ._exact import closed_form
 from ._request import ExpectedScore, Request
-from ._runs import FITS, Twin, plain_runs
+from ._runs import FITS, plain_runs
 from ._splitters import Split
 
 FEWEST_CONTROLLED = 10
@@ -33,14 +34,27 @@ def corrected_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     return plain_runs(asked, whys, [twin_of(one) if is_many else None for one in asked])
 
 
+def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore] | None:
+    """Random runs of knnccv, with twins where columns are scaled, and the score is no function of a table.
+
+    The exact confusion table of the twin explains the others as well.
+    """
+    if asked[0].prepared.search is None:
+        return random_runs(asked, whys)
+    in_tables = [one.by_output or (one.scorer is not None and one.scorer.needs != "votes") for one in asked]
+    pairs = zip(asked, in_tables, strict=True)
+    return random_runs(asked, whys, [None if known else twin_of(one) for one, known in pairs])
+
+
 def twin_of(request: Request) -> Twin | None:
     """The twin of a pipeline; None if a step sees labels, or the expectation of its score is unknown."""
-    if not request.prepared.steps or request.n_tested:
+    if not request.prepared.steps:
         return None
     finer = request.precision and request.precision / FINER
     try:
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(request.prepared.estimator, request.X, request.y, transductive=True)
+            prepared = replace(prepared, n_tested=request.n_tested)
             once = request.asking(prepared=prepared, precision=finer, n_runs=None)
             found = _expected(once)
     except (InexactError, ValueError, TypeError):  # such as a step that needs labels
@@ -51,6 +65,7 @@ def twin_of(request: Request) -> Twin | None:
     def score(splits: Sequence[Split]) -> float:
         folds = folds_of(splits, len(once.y))
         items, distances = once.nearest(folds, once.seed)
+        folds = folds[:, : items.shape[1]]  # without a pool
         outputs = outputs_of(once, items, weights_of(once.rule, distances))
         sizes = (folds >= 0).sum(axis=1) if once.pooled else None
         return float(np.average(score_outputs(once, folds, outputs, 1), weights=sizes))

@@ -1,0 +1,165 @@
+"""Twins, whose steps are fitted once, as control variates; scorings that share runs; scaled test sets."""
+
+import numpy as np
+import pytest
+from bridge import Step
+from seeds import of_today
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from knnccv.sklearn import _by_runs as by_runs
+from knnccv.sklearn import _twins as twins
+from knnccv.sklearn import expected_score
+
+FOLDS = StratifiedKFold(4, shuffle=True)
+
+
+def KNN(k, **options):
+    return KNeighborsClassifier(k, algorithm="kd_tree", **options)
+
+
+def data(n_items=120, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_items) % 2)
+    return rng.normal(size=(n_items, 4)) * [1.0, 4.0, 0.3, 1.0] + 0.6 * y[:, None], y
+
+
+class Counting(TransformerMixin, BaseEstimator):
+    """Changes nothing; counts its fits."""
+
+    fits = 0
+
+    def fit(self, _X, _y=None):
+        type(self).fits += 1
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.mark.parametrize("scoring", ["f1", "roc_auc", "neg_log_loss", None])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_steps_that_learn_nothing_leave_only_the_error_of_the_twin(scoring, weights):
+    X, y = data()
+    asked = {"cv": FOLDS, "scoring": scoring, "n_runs": 12}
+    found = expected_score(make_pipeline(Step(), KNN(5, weights=weights)), X, y, **asked)
+    once = expected_score(KNN(5, weights=weights), X, y, cv=FOLDS, scoring=scoring)
+    assert found.score == pytest.approx(once.score, abs=1e-9)
+    assert "score of steps that are fitted once" in found.explanation
+    plain = expected_score(make_pipeline(Step(), KNN(5, weights=weights)), X, y, method="sampled", **asked)
+    assert found.std_error < 0.8 * plain.std_error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["f1", "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance")], ids=str)
+def test_twins_are_honest(rule, scoring):
+    """Of runs of scikit-learn: the error over seeds, and the mean of many plain runs."""
+    X, y = data()
+    asked = {"estimator": make_pipeline(PCA(2), rule), "X": X, "y": y, "cv": FOLDS, "scoring": scoring}
+    answers = [expected_score(n_runs=20, random_state=seed, **asked) for seed in range(20)]
+    scores = np.array([each.score for each in answers])
+    stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
+    assert 0.7 < stated / scores.std(ddof=1) < 2.5
+    plain = expected_score(n_runs=75, method="sampled", random_state=99, **asked)
+    error = np.hypot(scores.std(ddof=1) / np.sqrt(20), plain.std_error)
+    assert abs(scores.mean() - plain.score) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("scoring", "gain"), [("roc_auc", 3.0), ("neg_log_loss", 3.0), ("average_precision", 2.0)]
+)
+def test_scaled_runs_have_a_twin_where_the_confusion_table_says_little(monkeypatch, scoring, gain):
+    X, y = data(300)
+    asked = {"cv": FOLDS, "scoring": scoring, "n_runs": 128}
+    pipeline = make_pipeline(StandardScaler(), KNN(5))
+    found = expected_score(pipeline, X, y, **asked)
+    monkeypatch.setattr(twins, "twin_of", lambda _: None)
+    without = expected_score(pipeline, X, y, **asked)
+    assert without.std_error**2 > gain * found.std_error**2
+    assert abs(found.score - without.score) < 4 * np.hypot(found.std_error, without.std_error)
+
+
+def test_scorings_share_the_runs_and_fits_of_scikit_learn():
+    X, y = data(60)
+    pipeline = make_pipeline(PCA(2), Counting(), KNN(3))
+    asked = {"cv": FOLDS, "n_runs": 12, "random_state": 1}
+    fits = []
+    for scoring in ("f1", ["f1", "roc_auc", "neg_brier_score"]):
+        Counting.fits = 0
+        found = expected_score(pipeline, X, y, scoring=scoring, **asked)
+        fits.append(Counting.fits)
+    assert fits[1] < 1.5 * fits[0]  # each twin fits once or twice
+    for name, one in found.items():
+        alone = expected_score(pipeline, X, y, scoring=name, **asked)
+        assert (one.score, one.std_error) == pytest.approx((alone.score, alone.std_error), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(StandardScaler(), KNN(3)),
+        GridSearchCV(make_pipeline(MinMaxScaler(), KNN(3)), {"kneighborsclassifier__n_neighbors": [1, 5]}),
+        make_pipeline(PCA(2), KNN(3)),
+    ],
+)  # fmt: skip
+def test_the_largest_need_counts(estimator):
+    X, y = data(60)
+    names = ["f1", "roc_auc", "average_precision"]
+    asked = {"cv": FOLDS, "precision": 0.003}
+    found = expected_score(estimator, X, y, scoring=names, **asked)
+    needs = [expected_score(estimator, X, y, scoring=name, **asked).n_runs for name in names]
+    numbers = {one.n_runs for one in found.values()}
+    assert len(numbers) == 1
+    assert 0.6 * max(needs) < numbers.pop() < 1.6 * max(needs)
+
+
+def test_reasons_are_those_of_each_scoring():
+    X, y = data(60)
+    found = expected_score(KNN(3), X, y, cv=FOLDS, scoring=["accuracy", "f1", "neg_brier_score", "roc_auc"])
+    assert [one.is_exact for one in found.values()] == [True, False, True, False]
+    with pytest.raises(ValueError, match="there is no exact expected score of 'f1': "):
+        expected_score(KNN(3), X, y, cv=FOLDS, scoring=["accuracy", "f1"], method="exact")
+    listed = expected_score(KNN(3), X, y, cv=4, scoring=["f1", "roc_auc"])
+    for name, one in listed.items():
+        assert one.score == expected_score(KNN(3), X, y, cv=4, scoring=name).score
+
+
+WITH_TEST_SET = [
+    (scaler, rule, scoring, cv)
+    for scaler in (StandardScaler(), MinMaxScaler(), RobustScaler())
+    for rule, scoring in [
+        (KNN(5), None),
+        (KNN(5, p=1), "f1"),
+        (KNN(4, weights="distance"), "roc_auc"),
+        (KNeighborsRegressor(3), "r2"),
+        (KNeighborsRegressor(3, weights="distance"), "neg_mean_absolute_error"),
+    ]
+    for cv in (FOLDS, ShuffleSplit(3, train_size=30, test_size=20), GroupKFold(4, shuffle=True))
+]  # fmt: skip
+
+
+def test_scalers_are_fitted_within_the_pool_of_a_test_set(monkeypatch):
+    """Run by run as scikit-learn, on the training sets that were drawn."""
+    drawn, means = [], []
+    draw, mean = by_runs.runs_of, by_runs.mean_of_runs
+    monkeypatch.setattr(by_runs, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
+    monkeypatch.setattr(by_runs, "mean_of_runs", lambda *found: means.append(found[1]) or mean(*found))
+    X, y = data(100)
+    for scaler, rule, scoring, splitter in of_today(WITH_TEST_SET, 9):
+        regression = isinstance(rule, KNeighborsRegressor)
+        target, cv = (X[:, 0], KFold(4, shuffle=True)) if regression else (y, splitter)
+        groups = np.arange(60) // 3 if isinstance(cv, GroupKFold) else None
+        pipeline, test = make_pipeline(scaler, rule), (X[60:] + 0.3, target[60:])
+        asked = {"cv": cv, "scoring": scoring, "groups": groups, "n_runs": 3}
+        expected_score(pipeline, X[:60], target[:60], test=test, **asked)
+        scores = np.concatenate([values for values, _ in means[-1]])
+        for score, folds in zip(scores, drawn[-1].all_folds(), strict=True):
+            train = np.flatnonzero(folds[40:] == -1)
+            wanted = check_scoring(pipeline, scoring)(pipeline.fit(X[train], target[train]), *test)
+            assert score == pytest.approx(wanted, rel=1e-10), (scaler, rule, scoring, cv)
