@@ -113,7 +113,7 @@ def test_an_example_runs_offline(tmp_path):
 def test_pages_are_short_and_their_links_lead_somewhere():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert len(text.split()) <= (1800 if page.name == "architecture.md" else 1500), page
+        assert len(text.split()) <= (1800 if page.name in ("architecture.md", "sklearn.md") else 1500), page
         targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
         for target in targets + re.findall(r"^:link: (\S+)$", text, re.MULTILINE):
             path = (page.parent / target).resolve()
