@@ -50,6 +50,7 @@ def test_means_have_the_wanted_error_and_hardly_a_bias(name, with_control):
 def test_the_pilot_is_enough_where_its_error_is_small():
     rng = np.random.default_rng(0)
     assert ask(rng, DRAWS["normal"], Wish(100, 0.01), Budget(64, 1000)).n_runs == 64
+    assert ask(rng, DRAWS["normal"], Wish(100, 0.01), Budget(50, 1000)).n_runs == 50  # it is not rounded
     # By default, 0.01 / sqrt(n_items); relative to the score if that is an error.
     assert ask(rng, DRAWS["normal"], Wish(4), Budget(64, 1000)).n_runs == 64
     assert Wish(100).error(-7.0) == 0.001

@@ -138,7 +138,7 @@ def enough_runs(look: Callable[[int], ControlledMean], wish: Wish, budget: Budge
         most = budget.unseen if is_vague and wish.precision is None else budget.most
         needed = min(runs_needed(found, n_runs, wish.error(found.mean)), GROWTH * n_runs, most)
         total = min(-(-math.ceil(needed) // STEP) * STEP, most)
-        if total <= n_runs:
+        if total <= n_runs or needed <= n_runs:  # a pilot is not rounded up
             break
         found, n_runs = look(total - n_runs), total
     wanted = wish.error(found.mean)
