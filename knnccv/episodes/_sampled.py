@@ -292,9 +292,7 @@ def sampled_episodes(
             "expected_episodes(X, y, episodes).score"
         )
         raise ValueError(msg)
-    check_precision(precision, n_episodes, "n_episodes")
-    if n_episodes is not None:
-        check_integer("n_episodes", n_episodes, 3 if control_variate else 2)
+    check_precision(precision, n_episodes, "n_episodes", 3 if control_variate else 2)
     check_pool(n_jobs, None, progress)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):

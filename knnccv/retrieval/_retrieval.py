@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.parallel import check_wanted, for_each, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_integer, check_random_state
+from .._base.validation import check_bool, check_random_state
 from .._core.driver import callers_level
 from .._core.luck.scorings import check_precision, enough_draws
 from ._compiled import Found, Galleries, Trials
@@ -334,9 +334,7 @@ def sampled_retrieval(
         check_bool("per_query", per_query)
         parts = [(replace(one, per_query=per_query), some) for one, some in parts]
         drawn = parts[0][0].words()
-    check_precision(precision, n_runs)
-    if n_runs is not None:
-        check_integer("n_runs", n_runs, 2)
+    check_precision(precision, n_runs, least=2)
     rng, draws = check_random_state(random_state), [Draw(problem, *part) for part in parts]
     trials: dict[str, list[Array]] = {score.name: [] for score in problem.asked.scores}
     n_trials = 0

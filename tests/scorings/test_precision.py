@@ -190,7 +190,7 @@ def test_precisions_of_draws_that_are_none_are_refused(number):
 def test_what_a_precision_takes_is_said_where_the_largest_number_ends_it(number):
     draw, usual, _ = SAMPLED[number]
     words = f"{100 * usual:,} {number[2:]} have a standard error of .*; an error of 1.0e-06 takes some "
-    with pytest.warns(UserWarning, match=f"^{words}.* {number[2:]}, .* s; {number} asks for more$") as told:
+    with pytest.warns(UserWarning, match=f"^{words}.* {number[2:]}, .* s$") as told:
         assert draw(precision=1e-6)[2] == 100 * usual
     assert told[0].filename == __file__
 

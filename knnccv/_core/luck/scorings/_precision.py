@@ -80,16 +80,16 @@ class EnoughRuns(NamedTuple):
     lacking: str
 
 
-def check_precision(precision: Any, n_runs: Any, named: str = "n_runs") -> None:
+def check_precision(precision: Any, n_runs: Any, named: str = "n_runs", least: int = 1) -> None:
     """Check two arguments of which one may be given; the second one has this name.
 
     Raises
     ------
     ValueError, TypeError
-        If a precision is no positive number, `n_runs` is less than 1, or both are given.
+        If a precision is no positive number, `n_runs` is less than the `least`, or both are given.
     """
     if n_runs is not None:
-        check_integer(named, n_runs, 1)
+        check_integer(named, n_runs, least)
     if precision is None:
         return
     value = check_real("precision", precision)
@@ -179,6 +179,6 @@ def enough_draws(look: Callable[[int], float], usual: int, precision: Any, numbe
     fixed = usual if number is None and precision is None else number
     found = enough_runs(more, Wish(1, precision, fixed), Budget(usual, usual, TIMES * usual))
     if found.lacking:
-        reached = f"{n_draws:,} {named[2:]} have a standard error of {found.found.std_error:.1e}"
-        msg = f"{reached}{found.lacking.replace('runs', named[2:])}; {named} asks for more"
+        msg = f"{n_draws:,} runs have a standard error of {found.found.std_error:.1e}{found.lacking}"
+        msg = msg.replace("runs", named[2:])
         warnings.warn(msg, stacklevel=callers_level())
