@@ -186,7 +186,7 @@ def refuse_without(is_there: Any, to: str, args: argparse.Namespace, *names: str
 
 
 def check_values(args: argparse.Namespace) -> None:
-    """Raise the library's errors for a seed or a level now, before a file is read."""
+    """Raise the library's errors for a seed, a level or a precision now, before a file is read."""
     if "seed" in args:
         from .._base.validation import check_random_state
 
@@ -195,6 +195,10 @@ def check_values(args: argparse.Namespace) -> None:
         from .._core.luck.inference import check_level
 
         check_level(args.interval)
+    if getattr(args, "precision", None) is not None:
+        from .._core.luck.scorings import check_precision
+
+        check_precision(args.precision, None)
 
 
 def pairs(must: str, listed: Iterable[str], convert: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     print_notes([*table.notes, *table.mixed_note()])
     scoring = args.scoring and [one.strip() for one in args.scoring.split(",")]
     asked = reporting.Question(
-        *(args.task, args.train_size, args.n_neighbors, args.average, scoring),
+        *(args.task, args.train_size, args.n_neighbors, args.average, scoring, args.precision),
         *(args.max_items, args.jobs, args.seed),
     )
     name = "wine" if args.file is None else Path(table.source).name

@@ -132,7 +132,8 @@ def compute(args: argparse.Namespace, problem: Problem) -> Answer:
             object.__setattr__(found, "seconds", seconds)  # it is not shared yet
             return found
 
-        answer = Answer(args, table, rule, cv, timed(complete_cv, exact=args.exact))
+        found = timed(complete_cv, exact=args.exact, precision=args.precision)
+        answer = Answer(args, table, rule, cv, found)
         if args.scoring is not None:
             answer.scorings = scored(args, problem, cv)
         if args.confusion:
@@ -264,6 +265,8 @@ class Answer:
             yield "", "\n".join(self._luck())
         for name, one in (self.scorings or {}).items():
             sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
+            if args.precision:
+                sure += "".join(one.explanation.partition("; an error of ")[1:])
             certified = f"off by at most {bound_text(one.error_bound)}" if one.is_exact else sure
             if is_pooled(args, self.cv):
                 certified = "over the predictions of all samples"
@@ -461,11 +464,11 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
     rule, table = neighbors_rule(name in REGRESSION, **how), problem.table
     names = [one.strip() for one in args.scoring.split(",")]
     scorings = named_scorings(names, table.y, regression=name in REGRESSION)
+    asked = {"random_state": args.seed, "n_jobs": args.jobs, "precision": args.precision}
     if mixed or args.per_class is not None or is_pooled(args, cv):
         params = None if args.p is None else {"p": args.p}
         near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
         design = as_design(cv, stratified=name not in REGRESSION)
-        asked: dict[str, Any] = {"random_state": args.seed, "n_jobs": args.jobs}
         if is_pooled(args, cv):
             near = in_other_groups(near, cv.codes)
         found = scores_of(rule, near, table.y, design, scorings, **asked)
@@ -480,9 +483,8 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
             cv=splitter_of(args, table, name not in REGRESSION),
             scoring=scorings,
             groups=table.groups,
-            random_state=args.seed,
-            n_jobs=args.jobs,
             test=problem.how.get("test"),
+            **asked,
         )
     )
 

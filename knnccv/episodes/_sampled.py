@@ -19,6 +19,7 @@ from .._base.parallel import check_pool, for_each, one_bar, stop_flag
 from .._base.typing import Array
 from .._base.validation import check_bool, check_choice, check_integer, check_random_state
 from .._core.luck.inference import ConfidenceInterval, student_interval
+from .._core.luck.scorings import check_precision, enough_draws
 from ..kernel import inner, jit
 from ..kernel.random import random_below
 from ..neighbors import Neighbors, check_features
@@ -118,6 +119,8 @@ def nearest_class(query, rows, supports, way, shot, state):
 HEADS = ("nearest", "prototype")
 METRICS = ("euclidean", "cosine")
 BLOCK = 64
+N_EPISODES = 600
+"""Episodes, unless the arguments say how many, or how well."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +205,8 @@ def sampled_episodes(
     y: Any,
     episodes: Episodes | None = None,
     *,
-    n_episodes: int = 600,
+    n_episodes: int | None = None,
+    precision: float | None = None,
     n_query: int = 15,
     head: str = "nearest",
     control_variate: bool = False,
@@ -224,8 +228,11 @@ def sampled_episodes(
         Class labels.
     episodes : Episodes, default ``Episodes(n_way=5, n_shot=1)``
         What an episode draws.
-    n_episodes : int, default 600
-        At least 2, or 3 with a control variate, whose slope is estimated.
+    n_episodes : int, optional
+        At least 2, or 3 with a control variate, whose slope is estimated; default 600.
+    precision : float, optional
+        In place of `n_episodes`: the wanted `std_error`. 600 episodes tell how many there have to be, at
+        most 60,000. The result is that of `n_episodes` of this number.
     n_query : int, default 15
         Queries of every class of an episode; every class needs `n_shot` + `n_query` samples.
     head : {"nearest", "prototype"}, default "nearest"
@@ -254,6 +261,11 @@ def sampled_episodes(
         If an argument is not allowed; a class has too few samples; or a control variate is requested for
         the nearest support, whose exact mean `expected_episodes` computes.
 
+    Warns
+    -----
+    UserWarning
+        If 60,000 episodes do not reach the `precision`: how many it would take.
+
     Examples
     --------
     >>> from knnccv.datasets import load_wine
@@ -280,7 +292,7 @@ def sampled_episodes(
             "expected_episodes(X, y, episodes).score"
         )
         raise ValueError(msg)
-    n_episodes = check_integer("n_episodes", n_episodes, 3 if control_variate else 2)
+    check_precision(precision, n_episodes, "n_episodes", 3 if control_variate else 2)
     check_pool(n_jobs, None, progress)
     rng = check_random_state(random_state)
     if isinstance(X, Neighbors):
@@ -289,8 +301,6 @@ def sampled_episodes(
     data = _scaled(check_features(X), metric)
     labels = encode_labels(y, len(data))
     episodes.check(labels, n_query)
-    seeds = rng.integers(0, 2**64, n_episodes, dtype=np.uint64)
-    found = np.empty((n_episodes, 2))
     members = np.argsort(labels.codes, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(labels.counts)])
     ways, shots, prototypes = np.array(episodes.ways), np.array(episodes.shots), head == "prototype"
@@ -298,24 +308,31 @@ def sampled_episodes(
         data, members, bounds, ways, shots, n_query, prototypes, not prototypes or control_variate
     )
 
-    def run_block(begin: int) -> None:
-        some = slice(begin, begin + BLOCK)
-        run_episodes(draws, seeds[some], found[some], stop_flag())
+    exact, found, means = math.nan, np.empty((2, 0)), (math.nan, math.nan, math.nan)
 
-    exact = math.nan
+    def look(number: int) -> float:
+        nonlocal found, means
+        seeds = rng.integers(0, 2**64, number - found.shape[1], dtype=np.uint64)
+        more = np.empty((len(seeds), 2))
+
+        def run_block(begin: int) -> None:
+            some = slice(begin, begin + BLOCK)
+            run_episodes(draws, seeds[some], more[some], stop_flag())
+
+        for_each(run_block, range(0, len(seeds), BLOCK), n_jobs)
+        found = np.concatenate([found, more.T], axis=1)
+        means = _means(found if prototypes else found[::-1], exact)
+        return means[1]
+
     with one_bar(progress):
-        for_each(run_block, range(0, n_episodes, BLOCK), n_jobs)
         if control_variate:
             exact = expected_episodes(data, y, episodes, all_ways=False, n_jobs=n_jobs).score
-    accuracies, nearest = np.ascontiguousarray(found.T if prototypes else found.T[::-1])
-    score, error = float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(n_episodes)
-    r2 = math.nan
-    if control_variate:
-        score, error, r2 = _controlled(accuracies, nearest, exact)
+        enough_draws(look, N_EPISODES, precision, n_episodes, "n_episodes")
+    score, error, r2 = means
     return SampledEpisodes(
         score=score,
         std_error=error,
-        accuracies=accuracies,
+        accuracies=found[0 if prototypes else 1],
         r2=r2,
         exact_nearest=exact,
         episodes=episodes,
@@ -326,8 +343,14 @@ def sampled_episodes(
     )
 
 
-def _controlled(accuracies: Array, nearest: Array, exact: float) -> tuple[float, float, float]:
-    """The mean corrected by regression on a variable with this exact mean, its standard error, R^2."""
+def _means(found: Array, exact: float) -> tuple[float, float, float]:
+    """The mean of the first row, its standard error, R^2.
+
+    It is corrected by regression on the second row if that one's exact mean is known.
+    """
+    accuracies, nearest = found
+    if math.isnan(exact):
+        return float(accuracies.mean()), float(accuracies.std(ddof=1)) / math.sqrt(len(accuracies)), exact
     spread = nearest.var()
     covariance = ((accuracies - accuracies.mean()) * (nearest - nearest.mean())).mean()
     slope = covariance / spread if spread > 0 else 0.0

@@ -23,6 +23,7 @@ from .._base.parallel import Bar, one_bar, shared_bar
 from .._base.validation import check_choice, check_integer
 from .._base.version import __version__
 from .._core.driver import AVERAGES
+from .._core.luck.scorings import check_precision
 from ..designs import Subsample
 from ..kernel import COMPILES
 from ..neighbors import CopiesWarning
@@ -156,6 +157,7 @@ def report(
     n_neighbors: Any = None,
     average: str | None = None,
     scoring: Any = None,
+    precision: float | None = None,
     feature_names: Sequence[str] | None = None,
     categorical: Any = None,
     name: str = "data",
@@ -197,6 +199,8 @@ def report(
         setting (needs scikit-learn). Scorings of one class ("f1") are of the rarer of two classes
         if none of them is 1. Default: "f1" of the rarer class and "roc_auc" for two classes of which one
         has more than twice as many samples, if scikit-learn is there; otherwise none.
+    precision : float, optional
+        The wanted standard error of those by random runs, as in `knnccv.sklearn.expected_score`.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -240,7 +244,9 @@ def report(
     """
     check_progress(progress)
     table = read_input(X, y, feature_names, categorical, groups)
-    asked = Question(task, train_size, n_neighbors, average, scoring, max_items, n_jobs, random_state)
+    asked = Question(
+        task, train_size, n_neighbors, average, scoring, precision, max_items, n_jobs, random_state
+    )
     found = report_on(table, name, asked, progress)
     if text := found.to_dict()["data"]["repeated_rows"]:
         warnings.warn(text, CopiesWarning, stacklevel=2)
@@ -255,6 +261,7 @@ class Question(NamedTuple):
     n_neighbors: Any = None
     average: str | None = None
     scoring: Any = None
+    precision: float | None = None
     max_items: int = 100_000
     n_jobs: int | None = None
     random_state: int = 0
@@ -263,6 +270,7 @@ class Question(NamedTuple):
 def report_on(given: Table, name: str, asked: Question, progress: Progress = False) -> Report:
     """As `report`, on a table that was read."""
     started = time.perf_counter()
+    check_precision(asked.precision, None)
     whole = given.with_task(asked.task)
     table, cut = studied(whole, asked.max_items, asked.random_state)
     size = checked_size(asked.train_size, table)
@@ -271,7 +279,9 @@ def report_on(given: Table, name: str, asked: Question, progress: Progress = Fal
     sections: dict[str, Callable[[Study], Any]] = {
         "data": partial(data_section, cut=cut, whole=whole),
         "settings": partial(choose_setting, wanted=checked_neighbors(asked.n_neighbors, size)),
-        "scores": partial(scores_section, wanted=checked_scorings(asked.scoring, study)),
+        "scores": partial(
+            scores_section, precision=asked.precision, wanted=checked_scorings(asked.scoring, study)
+        ),
         "tuned": tuned_section,
         "learning": learning_section,
         "classes": classes_section,

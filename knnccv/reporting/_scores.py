@@ -59,7 +59,7 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     return named_scorings(names, study.y, regression=regression, rarer=scoring is None)
 
 
-def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[list[Any], list[Any]]:
     """Other scores of the best setting, and those that are not defined, with the reasons."""
     if not wanted:
         return [], []
@@ -67,7 +67,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
 
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs}
     rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
-    found = scores_of(rule, study.others, study.y, study.design, wanted, **how)
+    found = scores_of(rule, study.others, study.y, study.design, wanted, precision=precision, **how)
     rows, undefined = [], []
     for name, one in found.items():
         if isinstance(one, str):
@@ -78,7 +78,7 @@ def _scorings(study: Study, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]
     return rows, undefined
 
 
-def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
+def scores_section(study: Study, wanted: dict[str, Any], precision: float | None) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
     results = {}
     for setting in dict.fromkeys((study.best_setting, study.default_setting)):
@@ -91,7 +91,7 @@ def scores_section(study: Study, wanted: dict[str, Any]) -> dict[str, Any]:
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}
-    scorings, undefined = _scorings(study, wanted)
+    scorings, undefined = _scorings(study, wanted, precision)
     return section(
         partial(_conclusion, study),
         measure=study.best.measure,

@@ -10,8 +10,9 @@ import numpy as np
 
 from .._base.parallel import check_wanted, for_each, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_integer, check_random_state
+from .._base.validation import check_bool, check_random_state
 from .._core.driver import callers_level
+from .._core.luck.scorings import check_precision, enough_draws
 from ._compiled import Found, Galleries, Trials
 from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw, check_groups, groups_of, scores_without
@@ -23,6 +24,8 @@ from ._scores import check_bracketed
 
 AT_ONCE = 2**12
 """Galleries of one query after another that are scored before a thread looks whether to go on."""
+N_RUNS = 200
+"""Trials, unless the arguments say how many, or how well; for a precision, so many at once."""
 FEWEST_CHECKED = 20
 SHARE_OF_SIMILARITIES = 0.95
 
@@ -259,7 +262,8 @@ def sampled_retrieval(
     ties: str = "random",
     always: Any = None,
     average: str = "pooled",
-    n_runs: int = 200,
+    n_runs: int | None = None,
+    precision: float | None = None,
     per_query: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -280,8 +284,13 @@ def sampled_retrieval(
         As in `expected_retrieval`.
     ties, always, average, n_jobs, progress
         As in `expected_retrieval`.
-    n_runs : int, default 200
-        Number of trials. The standard deviation has a relative error of about ``1 / sqrt(2 n_runs)``.
+    n_runs : int, optional
+        Number of trials, default 200. The standard deviation has a relative error of about
+        ``1 / sqrt(2 n_runs)``.
+    precision : float, optional
+        In place of `n_runs`: the wanted standard error of the mean of all trials, for every score and every
+        rank of the CMC. 200 trials tell how many there have to be, at most 20,000; the further ones are
+        others than those of `n_runs`.
     per_query : bool, optional
         Whether a trial draws a gallery for every query, or one for all of them. Default: as `gallery` does.
     random_state : None, int or numpy Generator, default 0
@@ -297,6 +306,11 @@ def sampled_retrieval(
         As `expected_retrieval`; or `n_runs` is less than 2; a query has fewer identities to draw from
         than `n_identities`; right items of a query are in `always` where shared galleries have random
         identities; or no query has its identity in the gallery of a trial.
+
+    Warns
+    -----
+    UserWarning
+        If 20,000 trials do not reach the `precision`: how many it would take.
 
     Notes
     -----
@@ -320,18 +334,28 @@ def sampled_retrieval(
         check_bool("per_query", per_query)
         parts = [(replace(one, per_query=per_query), some) for one, some in parts]
         drawn = parts[0][0].words()
-    n_trials = check_integer("n_runs", n_runs, 2)
-    rng = check_random_state(random_state)
-    trials: dict[str, Array] = {}
+    check_precision(precision, n_runs, least=2)
+    rng, draws = check_random_state(random_state), [Draw(problem, *part) for part in parts]
+    trials: dict[str, list[Array]] = {score.name: [] for score in problem.asked.scores}
+    n_trials = 0
+
+    def look(number: int) -> float:
+        nonlocal n_trials
+        while n_trials < number:
+            some = number if precision is None else min(N_RUNS, number - n_trials)
+            n_trials += some
+            for draw in draws:
+                for name, values in _trials(draw, some, rng, n_jobs).items():
+                    trials[name].append(values)
+        return max(float(found().std_error(name, number).max()) for name in trials)
+
+    def found() -> SampledRetrieval:
+        every = {name: np.concatenate(values) for name, values in trials.items()}
+        return SampledRetrieval(every, problem.protocol, drawn, problem.mask)
+
     with one_bar(progress):
-        for part in parts:
-            trials.update(_trials(Draw(problem, *part), n_trials, rng, n_jobs))
-    return SampledRetrieval(
-        {score.name: trials[score.name] for score in problem.asked.scores},
-        problem.protocol,
-        drawn,
-        problem.mask,
-    )
+        enough_draws(look, N_RUNS, precision, n_runs, "n_runs")
+    return found()
 
 
 def _trials(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | None) -> dict[str, Array]:

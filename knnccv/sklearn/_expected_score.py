@@ -360,7 +360,7 @@ def scores_of(
     *,
     random_state: Any = 0,
     n_jobs: int | None = None,
-    n_runs: int | None = None,
+    precision: float | None = None,
 ) -> dict[str, ExpectedScore | str]:
     """The expected scores of a rule whose neighbors are known, under a design of knnccv, by name.
 
@@ -385,7 +385,7 @@ def scores_of(
     y = np.asarray(y, float) if target is None else target.classes[target.codes]
     X = np.zeros((len(y), 1))
     prepared = Prepared(estimator, X, neighbors=neighbors)
-    request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), n_runs=n_runs)
+    request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), precision=precision)
     of_others = neighbors.in_other_groups
     nearest = neighbors.kneighbors(estimator.n_neighbors, n_jobs=n_jobs) if of_others else None
     found: dict[str, ExpectedScore | str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as text_files
 import json
 import math
+import re
 import warnings
 from fractions import Fraction
 from unittest import mock
@@ -18,6 +19,7 @@ from command_line import (
     PRICE,
     PRICES,
     ROWS,
+    FewWords,
     Refused,
     X,
     csv,
@@ -454,6 +456,28 @@ def test_other_scorings_are_those_of_the_bridge(options, estimator, cv):
     for name in names:
         assert found["scorings"][name]["score"] == theirs[name].score, name
         assert found["scorings"][name]["std_error"] == theirs[name].std_error, name
+
+
+def test_scores_by_draws_and_runs_have_the_wanted_error():
+    asked = "score --scaling none --repeats 0 --cv 3 --precision 5e-5 --scoring f1_macro --variant"
+    found, wine = numbers(f"{asked} knn"), load_wine()
+    theirs = expected_score(
+        KNeighborsClassifier(), wine.X, wine.y, cv=ms.StratifiedKFold(3, shuffle=True), scoring="f1_macro",
+        precision=5e-5,
+    )  # fmt: skip
+    assert found["scorings"]["f1_macro"] == theirs.to_dict()
+    assert 512 < theirs.n_runs < 20_000
+    few = "score t.csv --target label --cv 3 --repeats 0 --scoring f1_macro --precision 1e-7"
+    lines = knnccv(few, PLAIN)
+    assert re.search(
+        r"20,000 runs, standard error .*; an error of 1.0e-07 takes some .* runs, .* s\)", lines
+    )
+    drawn = numbers(f"{asked} weighted".replace("5e-5 --scoring f1_macro", "2e-4"))
+    assert 0 < drawn["std_error"] < 1.15 * 2e-4
+    assert drawn["score"] == complete_cv(wine.X, wine.y, "weighted", 3, precision=2e-4).score
+    with mock.patch("knnccv.reporting.report_on", return_value=FewWords()) as reported, elsewhere():
+        run("report --json --precision 1e-4")
+    assert reported.call_args.args[2].precision == 1e-4
 
 
 TESTED = list(zip(LABEL[:5][::-1], [3, 1, 4, 1, 5], [9.5, 2.5, 6, 5, 3], strict=True))

@@ -1,9 +1,10 @@
-"""As many random runs as a wanted standard error needs: bias, errors and caps, on scores of known means."""
+"""As many random runs, or draws, as a wanted error needs: bias, errors, caps, on scores of known means."""
 
 import numpy as np
 import pytest
 from seeds import FIRST
 
+from knnccv import Subsample, complete_cv
 from knnccv._core.luck.scorings import (
     Budget,
     EnoughRuns,
@@ -12,6 +13,8 @@ from knnccv._core.luck.scorings import (
     controlled_mean,
     enough_runs,
 )
+from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
+from knnccv.retrieval import Gallery, expected_retrieval, sampled_retrieval
 
 N_TRIALS = 400
 
@@ -58,6 +61,7 @@ def test_means_have_the_wanted_error_and_hardly_a_bias(name, with_control):
 def test_the_pilot_is_enough_where_its_error_is_small():
     rng = np.random.default_rng(0)
     assert ask(rng, DRAWS["normal"], Wish(100, 0.01), Budget(64, 1000)).n_runs == 64
+    assert ask(rng, DRAWS["normal"], Wish(100, 0.01), Budget(50, 1000)).n_runs == 50  # it is not rounded
     # By default, 0.01 / sqrt(n_items); relative to the score if that is an error.
     assert ask(rng, DRAWS["normal"], Wish(4), Budget(64, 1000)).n_runs == 64
     assert Wish(100).error(-7.0) == 0.001
@@ -132,3 +136,74 @@ def test_wishes_that_are_none_are_refused(precision, n_runs, message):
         check_precision(precision, n_runs)
     with pytest.raises(TypeError, match="precision must be a real number"):
         check_precision("1e-3", None)
+
+
+Y = np.arange(60) % 3
+X = np.random.default_rng(0).normal(size=(60, 2)) + 1.5 * np.random.default_rng(1).normal(size=(3, 2))[Y]
+BETWEEN = np.linalg.norm(X[:30, None] - X[None, 30:], axis=2), Y[:30], Y[30:], Gallery(per_identity=2)
+
+
+def sampled_rule(**options):
+    found = complete_cv(X, Y, "knn", Subsample(40), method="sampled", **options)
+    return found.score, found.std_error, found.n_draws
+
+
+def episodes(**options):
+    found = sampled_episodes(X, Y, Episodes(3, 1), **options)
+    return found.score, found.std_error, len(found.accuracies)
+
+
+def retrieval(**options):
+    found = sampled_retrieval(*BETWEEN, scores=("cmc", "ap"), max_rank=3, **options)
+    n_runs = len(found.trials["ap"])
+    errors = found.std_error("ap", n_runs), *found.std_error("cmc", n_runs)
+    assert found.mean("cmc").shape == (3,)
+    return found.mean("ap"), max(errors), n_runs
+
+
+SAMPLED = {
+    "n_draws": (sampled_rule, 1000, lambda: complete_cv(X, Y, "knn", Subsample(40)).score),
+    "n_episodes": (episodes, 600, lambda: expected_episodes(X, Y, Episodes(3, 1)).score),
+    "n_runs": (retrieval, 200, lambda: expected_retrieval(*BETWEEN)["ap"].score),
+}
+
+
+@pytest.mark.parametrize("number", SAMPLED)
+def test_draws_reach_the_wanted_error(number):
+    draw, usual, exact = SAMPLED[number]
+    mean, (_, error, n_draws) = exact(), draw()
+    assert n_draws == usual
+    assert draw() == draw(**{number: usual}) == draw(precision=1.01 * error)
+    found = [draw(precision=0.4 * error, random_state=seed) for seed in range(12)]
+    assert sum(reached <= 1.15 * 0.4 * error for _, reached, _ in found) >= 11
+    assert all(abs(score - mean) < 4 * reached for score, reached, _ in found)
+    assert all(usual < number < 16 * usual for *_, number in found)
+    one, two = (draw(precision=0.4 * error, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one == two == found[0]
+    if number != "n_runs":
+        assert one == draw(**{number: one[2]})
+
+
+@pytest.mark.parametrize("number", SAMPLED)
+def test_precisions_of_draws_that_are_none_are_refused(number):
+    draw, usual, _ = SAMPLED[number]
+    with pytest.raises(ValueError, match=r"precision is a standard error, .* got 0"):
+        draw(precision=0)
+    whatever = f"give the precision, or {number}, the number of {number[2:]} whatever their error; "
+    with pytest.raises(ValueError, match=f"{whatever}got precision=0.1 and {number}={usual}"):
+        draw(precision=0.1, **{number: usual})
+
+
+@pytest.mark.parametrize("number", ["n_episodes", "n_runs"])
+def test_what_a_precision_takes_is_said_where_the_largest_number_ends_it(number):
+    draw, usual, _ = SAMPLED[number]
+    words = f"{100 * usual:,} {number[2:]} have a standard error of .*; an error of 1.0e-06 takes some "
+    with pytest.warns(UserWarning, match=f"^{words}.* {number[2:]}, .* s$") as told:
+        assert draw(precision=1e-6)[2] == 100 * usual
+    assert told[0].filename == __file__
+
+
+def test_exact_scores_have_any_precision():
+    asked = complete_cv(X, Y, "knn", 3, precision=1e-9)
+    assert asked.is_exact
+    assert asked.score == complete_cv(X, Y, "knn", 3).score

@@ -1,4 +1,4 @@
-"""As many random runs as a wanted standard error needs: `enough_runs`.
+"""As many random runs as a wanted standard error needs: `enough_runs`; or draws, `enough_draws`.
 
 A pilot tells how many runs there have to be; these are drawn at once, and the mean is estimated again from
 all. Looking seldom keeps the bias of stopping far below the error.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...._base.formatting import magnitude
 from ...._base.validation import check_integer, check_real
+from ...driver import callers_level
 from ._controls import ControlledMean
 
 OF_LUCK = 0.01
@@ -26,6 +28,8 @@ STEP = 64
 """Runs are asked for in multiples of this."""
 MOST = 20_000
 """The most runs that are drawn for a precision."""
+TIMES = 100
+"""How many times the usual number of draws there are at most for a precision."""
 TOLERATED = 1.3
 """How many times as many runs a precision may take without a word."""
 
@@ -76,16 +80,16 @@ class EnoughRuns(NamedTuple):
     lacking: list[str]
 
 
-def check_precision(precision: Any, n_runs: Any) -> None:
-    """Check two arguments of which one may be given.
+def check_precision(precision: Any, n_runs: Any, named: str = "n_runs", least: int = 1) -> None:
+    """Check two arguments of which one may be given; the second one has this name.
 
     Raises
     ------
     ValueError, TypeError
-        If a precision is no positive number, `n_runs` is less than 1, or both are given.
+        If a precision is no positive number, `n_runs` is less than the `least`, or both are given.
     """
     if n_runs is not None:
-        check_integer("n_runs", n_runs, 1)
+        check_integer(named, n_runs, least)
     if precision is None:
         return
     value = check_real("precision", precision)
@@ -94,8 +98,8 @@ def check_precision(precision: Any, n_runs: Any) -> None:
         raise ValueError(msg)
     if n_runs is not None:
         msg = (
-            "give the precision, or n_runs, the number of runs whatever their error; got "
-            f"precision={precision} and n_runs={n_runs}"
+            f"give the precision, or {named}, the number of {named[2:]} whatever their error; got "
+            f"precision={precision} and {named}={n_runs}"
         )
         raise ValueError(msg)
 
@@ -141,7 +145,7 @@ def enough_runs(
         is_vague = wish.is_relative or one.unseen == one.std_error  # the score may be near 0
         most = budget.unseen if is_vague and wish.precision is None else budget.most
         runs = min(runs_needed(one, n_runs, wish.error(one.mean)), GROWTH * n_runs, most)
-        return min(-(-math.ceil(runs) // STEP) * STEP, most)
+        return 0 if runs <= n_runs else min(-(-math.ceil(runs) // STEP) * STEP, most)
 
     for _ in range(LOOKS - 1):
         total = max(map(needed, found, wishes))
@@ -159,3 +163,35 @@ def enough_runs(
         return f"; an error of {wanted:.1e} takes some {much}"
 
     return EnoughRuns(found, n_runs, list(map(lacking, found, wishes)))
+
+
+def enough_draws(look: Callable[[int], float], usual: int, precision: Any, number: Any, named: str) -> None:
+    """Draw `number` times, as often as a precision needs, or `usual` times if neither is given.
+
+    Parameters
+    ----------
+    look : callable
+        ``look(n)`` sees to it that there are n draws in all, and returns the standard error.
+    named : str
+        The argument that is the `number`, such as "n_draws".
+
+    Warns
+    -----
+    UserWarning
+        If the precision takes more than 100 times the usual number.
+    """
+    n_draws = 0
+
+    def more(n: int) -> list[ControlledMean]:
+        nonlocal n_draws
+        n_draws += n
+        return [ControlledMean(0.0, look(n_draws), 1.0, 0.0)]
+
+    fixed = usual if number is None and precision is None else number
+    (found,), _, (lacking,) = enough_runs(
+        more, [Wish(1, precision, fixed)], Budget(usual, usual, TIMES * usual)
+    )
+    if lacking:
+        msg = f"{n_draws:,} runs have a standard error of {found.std_error:.1e}{lacking}"
+        msg = msg.replace("runs", named[2:])
+        warnings.warn(msg, stacklevel=callers_level())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,12 @@ from ...driver import (
     validate_problem,
 )
 from ...luck.runs import ScoredRuns, draw_runs, score_runs
-from ._result import CompleteCV, result_of
+from ...luck.scorings import check_precision, enough_draws
+from ._result import CompleteCV, SampledCV, result_of
 from ._scored import scored_alike
+
+N_DRAWS = 1000
+"""Training sets that are drawn for each sample, unless the arguments say how many, or how well."""
 
 
 def complete_cv(
@@ -52,7 +57,8 @@ def complete_cv(
     tol: float = 1e-12,
     exact: bool = False,
     method: str = "auto",
-    n_draws: int = 1000,
+    n_draws: int | None = None,
+    precision: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     executor: ExecutorLike | None = None,
@@ -104,9 +110,13 @@ def complete_cv(
         training sets for each sample, drawn for this sample alone; the result is a `SampledCV`, with its
         standard error. "auto": exact, but samples that the rule has no exact kernel for are sampled, and
         those with too many sets of groups.
-    n_draws : int, default 1000
-        Training sets that are drawn for each sample that is sampled, at least 2. For several kinds of
-        training sets (folds of different sizes) they are divided in proportion, and rounded up.
+    n_draws : int, optional
+        Training sets that are drawn for each sample that is sampled, at least 2; default 1000. For several
+        kinds of training sets (folds of different sizes) they are divided in proportion, and rounded up.
+    precision : float, optional
+        In place of `n_draws`: the wanted standard error of the score, where samples are sampled. 1000 draws
+        tell how many there have to be, at most 100,000. The result is that of `n_draws` of this number; all
+        of them are drawn anew, at most twice.
     random_state : int, numpy Generator or None, default 0
         Seed of the draws.
     n_jobs : int, optional
@@ -143,7 +153,8 @@ def complete_cv(
     SlowComputationWarning
         If large tied groups make the computation take more than about a minute.
     UserWarning
-        If features of both signs are compared by "braycurtis", which is scikit-learn's, not scipy's.
+        If 100,000 draws do not reach the `precision`: how many would; if features of both signs are
+        compared by "braycurtis", which is scikit-learn's, not scipy's.
 
     Notes
     -----
@@ -163,7 +174,8 @@ def complete_cv(
     check_bool("exact", exact)
     check_pool(n_jobs, executor, progress)
     neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
-    sampling = check_sampling(method, n_draws, random_state)
+    sampling = check_sampling(method, N_DRAWS if n_draws is None else n_draws, random_state)
+    check_precision(precision, n_draws, "n_draws")
     problem = validate_problem(
         y, neighbors.n_items, variant, cv, ties, average, parameters, sampling.method, pool
     )
@@ -173,10 +185,18 @@ def complete_cv(
     warn_label_leakage(neighbors, problem.smallest_train, problem.left_out)
     if pool is None and not problem.leaves_groups:
         warn_copies(neighbors, problem.targets, callers_level() + 1)
-    given = Evaluation(problem, neighbors, tol, exact, n_jobs, sampling=sampling)
-    keep = isinstance(X, Neighbors)  # otherwise these neighbors are not used again
-    (found,) = scored_alike([given], Jobs(n_jobs, executor, progress), keep=keep)
-    return result_of(given, found, started)
+    # Otherwise these neighbors are not used again.
+    keep, results = isinstance(X, Neighbors) or precision is not None, list[CompleteCV]()
+
+    def look(number: int) -> float:
+        drawn = replace(sampling, n_draws=number)
+        given = Evaluation(problem, neighbors, tol, exact, n_jobs, sampling=drawn)
+        (found,) = scored_alike([given], Jobs(n_jobs, executor, progress), keep=keep)
+        results.append(result := result_of(given, found, started))
+        return result.std_error if isinstance(result, SampledCV) else 0.0
+
+    enough_draws(look, N_DRAWS, precision, n_draws, "n_draws")
+    return results[-1]
 
 
 def monte_carlo_cv(
