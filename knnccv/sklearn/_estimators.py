@@ -304,6 +304,12 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     """
     from sklearn.pipeline import Pipeline
 
+    if transductive and hasattr(getattr(estimator, "estimator", None), "steps"):
+        msg = (
+            "transductive=True fits the steps before a rule: pass make_pipeline(scaler, search) instead, "
+            f"got {type(estimator).__name__}, which fits those of its own pipeline in every training set"
+        )
+        raise ValueError(msg)
     given = estimator.steps if type(estimator) is Pipeline else [("", estimator)]
     *steps, (_, last) = given
     steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]

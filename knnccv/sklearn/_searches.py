@@ -214,7 +214,7 @@ def _scores(
 ) -> list[tuple[Array, Controls]]:
     """The scores (n_runs,) of random runs, and the control variates of a candidate in the middle."""
     request = asked[0]
-    runs, n = runs_of(request, n_runs, stage), len(request.y)
+    runs, n, codes = runs_of(request, n_runs, stage), len(request.y), request.labels.codes
     n_candidates = sum(len(group.at) for group in groups)
     width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
     largest = max(group.ks[-1] for group in groups)
@@ -229,6 +229,10 @@ def _scores(
             largest_fold = np.max([(virtual == fold).sum(axis=1) for fold in range(inner.n_folds)], axis=0)
             if ((virtual >= 0).sum(axis=1) - largest_fold).min() < largest:
                 msg = f"n_neighbors={largest} is more than the samples of an inner training set"
+                raise InexactError(msg)
+            members = [((virtual >= 0) & (codes == code)).sum(axis=1) for code in range(codes.max() + 1)]
+            if inner.stratified and np.max(members, axis=0).min() < inner.n_folds:
+                msg = f"a training set has fewer than {inner.n_folds} samples of every class"
                 raise InexactError(msg)
             outputs = chosen_outputs(groups, some, virtual, seed)
             values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])

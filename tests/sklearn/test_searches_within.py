@@ -149,3 +149,21 @@ def test_what_is_not_served_is_run_by_scikit_learn():
         found = expected_score(search, X, y, cv=cv, n_runs=2)
         assert found.ties is None
         assert "runs of scikit-learn" in found.explanation
+
+
+def test_steps_within_a_search_cannot_be_fitted_once():
+    X, y = data(0, False)
+    search = GridSearchCV(scaled(StandardScaler()), K, cv=3)
+    with pytest.raises(ValueError, match=r"pass make_pipeline\(scaler, search\) instead, got GridSearchCV"):
+        expected_score(search, X, y, transductive=True)
+    once = make_pipeline(StandardScaler(), GridSearchCV(KNN(), {"n_neighbors": [1, 3]}, cv=3))
+    found = expected_score(once, X, y, cv=KFold(4, shuffle=True), n_runs=10, transductive=True)
+    assert "fitted once to all samples" in found.explanation
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_inner_folds_that_scikit_learn_refuses_are_refused():
+    X, y = data(0, False, 12)
+    search = GridSearchCV(KNN(), {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}, cv=7)
+    with pytest.raises(ValueError, match="n_splits=7 cannot be greater than the number of members"):
+        expected_score(search, X, y, cv=KFold(3, shuffle=True), n_runs=3)
