@@ -295,19 +295,6 @@ def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are
         assert found.std_error < plain.std_error
 
 
-@pytest.mark.slow
-def test_the_corrected_error_of_runs_of_scikit_learn_is_honest():
-    X, y = uneven(120)
-    asked = {"estimator": make_pipeline(StandardScaler(), PCA(2), KNN(5)), "X": X, "y": y, "cv": FOLDS}
-    answers = [expected_score(n_runs=20, random_state=seed, **asked) for seed in range(20)]
-    scores = np.array([each.score for each in answers])
-    stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
-    assert 0.7 < stated / scores.std(ddof=1) < 2.5
-    plain = expected_score(n_runs=75, method="sampled", random_state=99, **asked)
-    error = np.hypot(scores.std(ddof=1) / np.sqrt(20), plain.std_error)
-    assert abs(scores.mean() - plain.score) < 4 * error
-
-
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 2))
 Y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)

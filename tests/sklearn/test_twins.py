@@ -56,12 +56,18 @@ def test_steps_that_learn_nothing_leave_only_the_error_of_the_twin(scoring, weig
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scoring", ["f1", "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("scoring", [None, "f1", "roc_auc", "neg_log_loss"])
 @pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance")], ids=str)
 def test_twins_are_honest(rule, scoring):
     """Of runs of scikit-learn: the error over seeds, and the mean of many plain runs."""
     X, y = data()
-    asked = {"estimator": make_pipeline(PCA(2), rule), "X": X, "y": y, "cv": FOLDS, "scoring": scoring}
+    asked = {
+        "estimator": make_pipeline(StandardScaler(), PCA(2), rule),
+        "X": X,
+        "y": y,
+        "cv": FOLDS,
+        "scoring": scoring,
+    }
     answers = [expected_score(n_runs=20, random_state=seed, **asked) for seed in range(20)]
     scores = np.array([each.score for each in answers])
     stated = np.sqrt(np.mean([each.std_error**2 for each in answers]))
