@@ -55,9 +55,15 @@ def test_steps_that_learn_nothing_leave_only_the_error_of_the_twin(scoring, weig
     assert found.std_error < 0.8 * plain.std_error
 
 
+HONEST = [
+    (rule, scoring)
+    for rule in (KNN(5), KNN(4, weights="distance"))
+    for scoring in (None, "f1", "roc_auc", "neg_log_loss")
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scoring", [None, "f1", "roc_auc", "neg_log_loss"])
-@pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance")], ids=str)
+@pytest.mark.parametrize(("rule", "scoring"), of_today(HONEST, 3))
 def test_twins_are_honest(rule, scoring):
     """Of runs of scikit-learn: the error over seeds, and the mean of many plain runs."""
     X, y = data()
@@ -107,17 +113,17 @@ def test_scorings_share_the_runs_and_fits_of_scikit_learn():
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "precision"),
     [
-        make_pipeline(StandardScaler(), KNN(3)),
-        GridSearchCV(make_pipeline(MinMaxScaler(), KNN(3)), {"kneighborsclassifier__n_neighbors": [1, 5]}),
-        make_pipeline(PCA(2), KNN(3)),
+        (make_pipeline(StandardScaler(), KNN(3)), 0.003),
+        (GridSearchCV(KNN(3), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}), 0.003),
+        (make_pipeline(PCA(2), KNN(3)), 0.008),
     ],
 )  # fmt: skip
-def test_the_largest_need_counts(estimator):
+def test_the_largest_need_counts(estimator, precision):
     X, y = data(60)
     names = ["f1", "roc_auc", "average_precision"]
-    asked = {"cv": FOLDS, "precision": 0.003}
+    asked = {"cv": FOLDS, "precision": precision}
     found = expected_score(estimator, X, y, scoring=names, **asked)
     needs = [expected_score(estimator, X, y, scoring=name, **asked).n_runs for name in names]
     numbers = {one.n_runs for one in found.values()}
