@@ -53,14 +53,15 @@ class Twin(NamedTuple):
     std_error: float
     score: Callable[[Sequence[Split]], float]
 
-    def corrects(self, found: ControlledMean) -> ControlledMean:
-        """The mean of scores whose control variate this is, with the error of the expectation."""
-        return found._replace(std_error=float(np.hypot(found.std_error, self.std_error)))
+    def corrects(self, found: ControlledMean, without: ControlledMean) -> ControlledMean:
+        """The mean with this as a control variate, with its error; or without it, if that is better."""
+        error = float(np.hypot(found.std_error, self.std_error))
+        return found._replace(std_error=error) if error < without.std_error else without
 
 
 def random_runs(
     asked: Sequence[Request], whys: Sequence[str], twins: Sequence[Twin | None] = ()
-) -> list[ExpectedScore] | None:
+) -> list[ExpectedScore | str] | None:
     """The means of random runs of knnccv; none if scikit-learn makes the splits, or pools the scores.
 
     Scorings that are found in the same way share their runs: the largest need counts.
@@ -91,17 +92,22 @@ def random_runs(
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(request.rule.n_neighbors, min(trains))
-    ways: dict[str, list[Way]] = {}
+    ways: dict[str, list[Scored]] = {}
+    found: dict[int, ExpectedScore | str] = {}
     for at, one in enumerate(asked):
+        if one.scorer is None and read_scorer(one.sklearn_scorer) is None:
+            found[at] = "a scorer that make_scorer did not make may look at the estimator"
+            continue
         in_tables = one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs)
         is_predicted = one.scorer is not None or one.formula is not None
         way = "counted" if in_tables else "predicted" if is_predicted else "scored"
-        ways.setdefault(way, []).append(Way(at, one, whys[at], twins[at] if twins else None))
-    found = {at: score for way, some in ways.items() for at, score in _scores(some, BUDGETS[way])}
+        ways.setdefault(way, []).append(Scored(at, one, whys[at], twins[at] if twins else None))
+    for way, some in ways.items():
+        found |= _scores(some, BUDGETS[way])
     return [found[at] for at in range(len(asked))]
 
 
-class Way(NamedTuple):
+class Scored(NamedTuple):
     """A request with its place, why there is no closed form, and its twin."""
 
     at: int
@@ -110,7 +116,7 @@ class Way(NamedTuple):
     twin: Twin | None
 
 
-def _scores(ways: list[Way], budget: Budget) -> Iterator[tuple[int, ExpectedScore]]:
+def _scores(ways: list[Scored], budget: Budget) -> Iterator[tuple[int, ExpectedScore]]:
     """The places and scores of requests that differ in the scoring, by the same runs."""
     request, asked, twins = ways[0].request, [way.request for way in ways], [way.twin for way in ways]
     parts: list[list[tuple[Array, Controls]]] = []
@@ -119,14 +125,13 @@ def _scores(ways: list[Way], budget: Budget) -> Iterator[tuple[int, ExpectedScor
         runs, is_counted = runs_of(request, n_runs, len(parts)), budget is COUNTED
         parts.append([count(one, runs) for one in asked] if is_counted else predict(asked, twins, runs))
         linear = [is_counted and one.scorer is not None and one.scorer.is_linear for one in asked]
-        means = map(mean_of_runs, asked, zip(*parts, strict=True), linear)
-        return [twin.corrects(mean) if twin else mean for mean, twin in zip(means, twins, strict=True)]
+        return list(map(mean_of_runs, asked, zip(*parts, strict=True), linear, twins))
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     n_tied = request.n_tied if request.problem.ties == "index" else 0
     for way, mean, lacks, of_stages in zip(ways, means, lacking, zip(*parts, strict=True), strict=True):
         undefined = float(np.isnan(np.concatenate([values for values, _ in of_stages])).mean())
-        kind = "expected scores" if way.twin else "exact means"
+        kind = "expected scores" if way.twin and way.twin.std_error else "exact means"
         known = f", corrected by {kind} of the same runs" if of_stages[0][1] else ""
         if undefined:
             known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
@@ -138,9 +143,12 @@ def _scores(ways: list[Way], budget: Budget) -> Iterator[tuple[int, ExpectedScor
 
 
 def mean_of_runs(
-    request: Request, parts: Sequence[tuple[Array, Controls]], is_linear: bool = False
+    request: Request,
+    parts: Sequence[tuple[Array, Controls]],
+    is_linear: bool = False,
+    twin: Twin | None = None,
 ) -> ControlledMean:
-    """The mean of scores of runs and their controls, of which each part has some.
+    """The mean of scores of runs and their controls, of which each part has some; the last is of the twin.
 
     Raises
     ------
@@ -161,7 +169,10 @@ def mean_of_runs(
         raise ValueError(msg)
     if controls is None or share or not np.isfinite(controls[0]).all():  # their means are those of all runs
         return controlled_mean(values[defined])
-    return controlled_mean(values, *controls, is_linear=is_linear)
+    mean = controlled_mean(values, *controls, is_linear=is_linear)
+    if twin is None:
+        return mean
+    return twin.corrects(mean, controlled_mean(values, controls[0][:, :-1], controls[1][:-1]))
 
 
 def controls_of(request: Request, tables: Array) -> Controls:
@@ -270,18 +281,17 @@ def predict(
             of_tables: Controls = None
             if request.votes_alike and request.expected is not None:
                 of_tables = controls_of(request, tables_of(request, some, outputs, n_folds))
-            elif not all(twins) and request.expected is not None:
+            elif request.expected is not None:
                 of_tables = controls_once(request, some, once[0], n_folds)
             if any(twins):
                 outputs = outputs_of(request, once[0], weights_of(rule, once[1]))
-            controls.append(
-                [
-                    (score_outputs(one, some, outputs, n_folds)[:, None], np.array([twin.mean]))
-                    if twin
-                    else of_tables
-                    for one, twin in zip(asked, twins, strict=True)
-                ]
-            )
+            of_runs: list[Controls] = [of_tables] * len(asked)
+            for at, (one, twin) in enumerate(zip(asked, twins, strict=True)):
+                if twin is not None:
+                    known, means = of_tables or (np.empty((len(some), 0)), np.empty(0))
+                    scores = score_outputs(one, some, outputs, n_folds)
+                    of_runs[at] = np.column_stack([known, scores]), np.append(means, twin.mean)
+            controls.append(of_runs)
     columns = zip(zip(*values, strict=True), zip(*controls, strict=True), strict=True)
     return [(np.concatenate(scores), joined(known)) for scores, known in columns]
 

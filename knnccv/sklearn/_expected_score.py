@@ -30,10 +30,10 @@ from ._searches import nested_runs, searched_runs
 from ._splitters import FromPool
 from ._twins import corrected_runs, runs_of_scaled
 
-Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | None] | None]
+Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | str | None] | None]
 """From requests that differ in the scoring, and why the ways before had no score, to the scores.
 
-None if the way is not for such requests; InexactError with the reason if it has no score."""
+None if the way is not for such requests; a reason, or InexactError for all, if it has no score."""
 
 
 def alone(attempt: Callable[[Request, str], ExpectedScore | None]) -> Attempt:

@@ -127,13 +127,17 @@ def plain_runs(
             seed = int(rng.integers(2**31 - 1))
             splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
             scores, weights = _run(asked, splits)
-            sums, sizes = np.vstack([sums, scores @ weights]), np.append(sizes, weights.sum())
+            sums, sizes = np.vstack([sums, (scores * weights).sum(axis=1)]), np.append(sizes, weights.sum())
             known = np.vstack([known, [np.nan if twin is None else twin.score(splits) for twin in twins]])
         return list(map(mean, sums.T, known.T, twins))
 
     def mean(sums: Array, of_twin: Array, twin: Twin | None) -> ControlledMean:
         if twin is not None and (sizes == sizes[0]).all() and np.isfinite(of_twin).all():
-            return twin.corrects(controlled_mean(sums / sizes, of_twin[:, None], [twin.mean]))
+            found = controlled_mean(sums / sizes, of_twin[:, None], [twin.mean])
+            return twin.corrects(found, of_ratio(sums))
+        return of_ratio(sums)
+
+    def of_ratio(sums: Array) -> ControlledMean:
         # The standard error of a ratio of two means; for equal sizes, that of a mean.
         score = float(sums.sum() / sizes.sum())
         return controlled_mean(score + (sums - score * sizes) / sizes.mean())._replace(mean=score)
@@ -142,9 +146,11 @@ def plain_runs(
     means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
     found = []
-    for one, why, twin, of_one, lacks in zip(asked, whys, twins, means, lacking, strict=True):
+    for one, why, twin, of_one, plain, lacks in zip(
+        asked, whys, twins, means, map(of_ratio, sums.T), lacking, strict=True
+    ):
         how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
-        if twin is not None:
+        if twin is not None and of_one != plain:
             kind = "expected" if twin.std_error else "exact"
             how += f"; corrected by the {kind} score of steps that are fitted once"
         found.append(one.of_runs(of_one, n_runs, how + lacks))

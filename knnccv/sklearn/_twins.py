@@ -34,28 +34,34 @@ def corrected_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     return plain_runs(asked, whys, [twin_of(one) if is_many else None for one in asked])
 
 
-def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore] | None:
+def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore | str] | None:
     """Random runs of knnccv, with twins where columns are scaled, and the score is no function of a table.
 
     The exact confusion table of the twin explains the others as well.
     """
     if asked[0].prepared.search is None:
         return random_runs(asked, whys)
-    in_tables = [one.by_output or (one.scorer is not None and one.scorer.needs != "votes") for one in asked]
-    pairs = zip(asked, in_tables, strict=True)
-    return random_runs(asked, whys, [None if known else twin_of(one) for one, known in pairs])
+    are_counted = [_is_of_votes(one) for one in asked]  # for all else the twin's runs take as long
+    pairs = zip(asked, are_counted, strict=True)
+    return random_runs(asked, whys, [twin_of(one) if counted else None for one, counted in pairs])
+
+
+def _is_of_votes(request: Request) -> bool:
+    """Whether a score is no function of a table of predictions, but one of votes that are counted."""
+    rule, scorer = request.rule, request.scorer
+    return rule.weights is None and not rule.by_distance and scorer is not None and scorer.needs == "votes"
 
 
 def twin_of(request: Request) -> Twin | None:
     """The twin of a pipeline; None if a step sees labels, or the expectation of its score is unknown."""
     if not request.prepared.steps:
         return None
-    finer = request.precision and request.precision / FINER
+    wish = request.wish._replace(n_runs=None, is_relative=False)
     try:
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(request.prepared.estimator, request.X, request.y, transductive=True)
             prepared = replace(prepared, n_tested=request.n_tested)
-            once = request.asking(prepared=prepared, precision=finer, n_runs=None)
+            once = request.asking(prepared=prepared, precision=wish.error(1.0) / FINER, n_runs=None)
             found = _expected(once)
     except (InexactError, ValueError, TypeError):  # such as a step that needs labels
         return None
@@ -79,4 +85,4 @@ def _expected(request: Request) -> ExpectedScore | None:
         return closed_form(request, "")
     except InexactError as reason:
         found = random_runs([request], [str(reason)])
-        return None if found is None else found[0]
+        return found[0] if found and not isinstance(found[0], str) else None

