@@ -255,6 +255,11 @@ def sizes(text: str) -> list[int | float]:
     return [size(part.strip()) for part in text.split(",")]
 
 
+def names(text: str) -> list[str]:
+    """The names of ``f1_macro,roc_auc``."""
+    return [part.strip() for part in text.split(",")]
+
+
 def counts(text: str) -> list[int]:
     """The numbers of ``1,3,5``, ``1-30`` or both, ascending, each once."""
     found: set[int] = set()
@@ -273,5 +278,5 @@ def _refuse(what: str, text: str) -> NoReturn:
     raise argparse.ArgumentTypeError(msg)
 
 
-TYPES = {one.__name__: one for one in (int, float, size, sizes, counts)}
+TYPES = {one.__name__: one for one in (int, float, size, sizes, names, counts)}
 """Functions of the types that `help.toml` names."""

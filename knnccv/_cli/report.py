@@ -30,9 +30,8 @@ def run(args: argparse.Namespace) -> int:
     refuse_both(args, "designs", "train_size", "groups")
     table = table_of(args, mixed=True)
     print_notes([*table.notes, *table.mixed_note()])
-    scoring = args.scoring and [one.strip() for one in ",".join(args.scoring).split(",")]
     asked = reporting.Question(
-        *(args.task, args.train_size, args.n_neighbors, args.average, scoring, args.precision),
+        *(args.task, args.train_size, args.n_neighbors, args.average, args.scoring, args.precision),
         *(args.max_items, args.jobs, args.seed),
     )
     name = "wine" if args.file is None else Path(table.source).name

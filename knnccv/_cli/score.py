@@ -462,8 +462,7 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
         refuse(not known, f"--scoring takes weights=inverse, as scikit-learn has, got {how['weights']!r}")
         how["weights"] = "distance"
     rule, table = neighbors_rule(name in REGRESSION, **how), problem.table
-    names = [one.strip() for one in ",".join(args.scoring).split(",")]
-    scorings = named_scorings(names, table.y, regression=name in REGRESSION)
+    scorings = named_scorings(args.scoring, table.y, regression=name in REGRESSION)
     asked = {"random_state": args.seed, "n_jobs": args.jobs, "precision": args.precision}
     if mixed or args.per_class is not None or is_pooled(args, cv):
         params = None if args.p is None else {"p": args.p}

@@ -272,9 +272,9 @@ def predict(
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
             items, distances = nearest_of(request, some, seed)
-            once = (
-                request.nearest(some, seed) if request.prepared.search is not None else (items, distances)
-            )
+            has_controls = any(twins) or request.expected is not None
+            is_scaled = request.prepared.search is not None
+            once = request.nearest(some, seed) if is_scaled and has_controls else (items, distances)
             some = some[:, : items.shape[1]]  # without a pool
             outputs = outputs_of(request, items, weights_of(rule, distances))
             values.append([score_outputs(one, some, outputs, n_folds) for one in asked])

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core.driver import InexactError
 from ._by_runs import Twin, folds_of, outputs_of, random_runs, score_outputs, weights_of
-from ._estimators import prepare
+from ._estimators import Prepared, prepare
 from ._exact import closed_form
 from ._request import ExpectedScore, Request
 from ._runs import FITS, plain_runs
@@ -31,7 +31,7 @@ def corrected_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     if asked[0].prepared.steps:
         whys = ["steps are fitted to every training set"] * len(asked)
     is_many = (asked[0].n_runs or FITS.pilot) >= FEWEST_CONTROLLED
-    return plain_runs(asked, whys, [twin_of(one) if is_many else None for one in asked])
+    return plain_runs(asked, whys, twins_of(asked, [is_many] * len(asked)))
 
 
 def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore | str] | None:
@@ -41,9 +41,8 @@ def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     """
     if asked[0].prepared.search is None:
         return random_runs(asked, whys)
-    are_counted = [_is_of_votes(one) for one in asked]  # for all else the twin's runs take as long
-    pairs = zip(asked, are_counted, strict=True)
-    return random_runs(asked, whys, [twin_of(one) if counted else None for one, counted in pairs])
+    # For all else the twin's runs take as long.
+    return random_runs(asked, whys, twins_of(asked, list(map(_is_of_votes, asked))))
 
 
 def _is_of_votes(request: Request) -> bool:
@@ -52,18 +51,33 @@ def _is_of_votes(request: Request) -> bool:
     return rule.weights is None and not rule.by_distance and scorer is not None and scorer.needs == "votes"
 
 
-def twin_of(request: Request) -> Twin | None:
-    """The twin of a pipeline; None if a step sees labels, or the expectation of its score is unknown."""
-    if not request.prepared.steps:
-        return None
-    wish = request.wish._replace(n_runs=None, is_relative=False)
+def twins_of(asked: Sequence[Request], wanted: Sequence[bool]) -> list[Twin | None]:
+    """The wanted twins of a pipeline, one for each scoring; None if a step sees labels, or as `_twin`.
+
+    The steps are fitted, and the neighbors searched, once for all scorings.
+    """
+    request = asked[0]
+    if not request.prepared.steps or not any(wanted):
+        return [None] * len(asked)
     try:
         with warnings.catch_warnings(action="ignore"):
             prepared = prepare(request.prepared.estimator, request.X, request.y, transductive=True)
-            prepared = replace(prepared, n_tested=request.n_tested)
-            once = request.asking(prepared=prepared, precision=wish.error(1.0) / FINER, n_runs=None)
+    except (InexactError, ValueError, TypeError):
+        return [None] * len(asked)
+    prepared = replace(prepared, n_tested=request.n_tested)
+    return [
+        _twin(one, prepared) if is_wanted else None for one, is_wanted in zip(asked, wanted, strict=True)
+    ]
+
+
+def _twin(request: Request, prepared: Prepared) -> Twin | None:
+    """The twin of a scoring; None if the expectation of its score is unknown."""
+    wish = request.wish._replace(n_runs=None, is_relative=False)
+    once = request.asking(prepared=prepared, precision=wish.error(1.0) / FINER, n_runs=None)
+    try:
+        with warnings.catch_warnings(action="ignore"):
             found = _expected(once)
-    except (InexactError, ValueError, TypeError):  # such as a step that needs labels
+    except (InexactError, ValueError, TypeError):
         return None
     if found is None or once.rule.radius is not None:
         return None

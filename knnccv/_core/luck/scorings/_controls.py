@@ -131,7 +131,7 @@ def controlled_mean(
     moved = float(np.hypot(1.0, (average - mean) / plain)) if plain > 0 else 1.0
     moves = (np.ptp(known, axis=0) > rounding).any()
     is_known = (is_linear and error <= ROUNDING * size) or (are_equal and len(exact) and not moves)
-    gap, step = _unseen(known, exact, rounding)
+    gap, step = _unseen(known, exact, rounding) if is_known or are_equal else (np.empty(0), STEP)
     chance = gap.sum() / step if is_known else 1.0
     unseen = unseen_error(effect * moved, n_runs, chance)
     if are_equal:
