@@ -391,6 +391,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         part.design,
         metric="euclidean" if mixed else metrics,
         scaling=scalings,
+        transductive=True,
         average="class" if study.average == "class" else "pooled",
         n_runs=n_runs,
         random_state=study.random_state,

@@ -144,8 +144,11 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
         return None
     inner = inner_of(search, request.y)
     named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
-    if search.refit is not True or inner is None or inner.n_folds == 1 or not named:
-        msg = "only searches by one scoring, with KFold or StratifiedKFold inside, have runs of knnccv"
+    if search.refit is not True or inner is None or not named:
+        msg = (
+            "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside, have runs of "
+            "knnccv"
+        )
         raise InexactError(msg)
     groups = groups_of(search, request)
     of_rule, middle = groups[0].request.prepared, groups[len(groups) // 2].middle
@@ -218,7 +221,8 @@ def _scores(
     n_candidates = sum(len(group.at) for group in groups)
     width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
     largest = max(group.ks[-1] for group in groups)
-    step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates)))
+    of_tables = width**2 * runs.n_folds if inner.n_folds == 1 else 0
+    step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates, of_tables)))
     values, controls, middle = [], [], groups[len(groups) // 2].middle
     for block in range(runs.n_blocks):
         folds, inside = runs.folds(block), virtual_runs(runs, block, inner, request.labels)
@@ -245,13 +249,15 @@ def _scores(
 
 def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:
     """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold."""
-    n_inner, n_folds = int(virtual.max()) + 1, len(virtual) // len(folds)
+    n_inner, n_folds = virtual.max(axis=1) + 1, len(virtual) // len(folds)
     n_candidates = sum(len(group.at) for group in groups)
     inside, outside = np.empty((n_candidates, len(virtual))), [np.empty(0)] * n_candidates
     for group in groups:
         lists = nearest_of(group.request, virtual, seed)
         for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
-            inside[at] = score_outputs(group.inner, virtual, outputs, n_inner)
+            for number in np.unique(n_inner):  # of samples that are left out one after another
+                some = n_inner == number
+                inside[at, some] = score_outputs(group.inner, virtual[some], outputs[some], int(number))
         lists = nearest_of(group.request, folds, seed)
         for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
             outside[at] = outputs

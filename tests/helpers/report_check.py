@@ -346,6 +346,7 @@ class Check:
             X = [self.near({"scaling": None, "metric": metric}) for metric in tuned["metrics"]]
         else:
             X, how = self.X, how | {"metric": tuned["metrics"], "scaling": tuned["scalings"]}
+            how["transductive"] = True
         direct = knnccv.tuned_score(X, self.y, tuned["n_neighbors"], self.design, **how)
         for name in ("score", "std_error", "std", "inner_score", "optimism", "optimism_std_error"):
             assert tuned[name] == getattr(direct, name), name

@@ -185,6 +185,8 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
     parts = [again.nearest(codes[at : at + 11], 5, n_jobs=2) for at in range(0, 150, 11)]
     np.testing.assert_array_equal(np.concatenate([part[0] for part in parts]), items)
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), distances)
+    monkeypatch.setattr(rescaled, "CELLS", 4 * 4 * 7)  # seven runs at once
+    np.testing.assert_array_equal(RescaledSearch(scaling, p).nearest(codes, 5)[0], items)
     monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 12 * 70 * 6))  # nearly every list ends too early
     short = RescaledSearch(scaling, p)
     found = short.nearest(codes, 5, n_jobs=2)
@@ -216,6 +218,22 @@ def test_nothing_differs_and_no_run():
             np.testing.assert_array_equal(items[r, i], np.flatnonzero(codes[r] != codes[r, i])[:4])
     assert (distances == 0).all()
     assert search.nearest(codes[:0], 4)[0].shape == (0, 300, 4)
+
+
+@pytest.mark.parametrize("data", ["heavy tails", "outliers"])
+def test_folds_of_one_sample_and_of_all_sizes(data):
+    """Weights of training sets that leave out one sample of some; codes without samples; words."""
+    X, _ = table_of(data)
+    rng = np.random.default_rng(6)
+    every = np.where(rng.random(90) < 0.2, -2, np.arange(90))
+    sizes = np.minimum(rng.geometric(0.3, 90) - 1, 7) - 1
+    for word, name in zip(WORDS, ("standard", "min max", "max abs", "robust"), strict=True):
+        scaling = scaling_of([word], X)
+        for codes in (every, sizes):
+            found = scaling.weights(codes[None])[0]
+            for fold in set(codes.tolist()) - {-1, -2}:
+                expected = weights_of(SCALERS[name], X[(codes != fold) & (codes != -2)])
+                np.testing.assert_allclose(found[fold], expected, rtol=1e-10)
 
 
 def test_codes_that_are_no_folds():

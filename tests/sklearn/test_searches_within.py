@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
+    LeaveOneOut,
     ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
@@ -44,6 +45,15 @@ CASES = [
         {**K, **WEIGHTS},
         KFold(4),
         "neg_mean_absolute_error",
+        None,
+    ),
+    (scaled(StandardScaler()), {"near__n_neighbors": [5, 1], **SCALERS}, LeaveOneOut(), None, None),
+    (scaled(RobustScaler()), {"near__n_neighbors": [3, 6]}, LeaveOneOut(), "f1_macro", "neg_log_loss"),
+    (
+        scaled(MinMaxScaler(), KNeighborsRegressor(algorithm="kd_tree")),
+        {"near__n_neighbors": [4], **WEIGHTS},
+        LeaveOneOut(),
+        "neg_mean_squared_error",
         None,
     ),
 ]

@@ -1,16 +1,16 @@
 """`tuned_score`: single nested runs against scikit-learn and plain loops, means, optimism, inner folds."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import naive
 import numpy as np
 import pytest
 from problems import drawn_folds
 from seeds import of_today, over_seeds
-from sklearn import metrics
+from sklearn import metrics, preprocessing
 from sklearn import model_selection as ms
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from knnccv import (
     KFold,
@@ -86,6 +86,46 @@ def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
             assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen)), where
 
 
+SCALERS = {
+    None: "passthrough",
+    "standard": preprocessing.StandardScaler(),
+    "robust": preprocessing.RobustScaler(),
+    "minmax": preprocessing.MinMaxScaler(),
+    "maxabs": preprocessing.MaxAbsScaler(),
+}
+
+
+@pytest.mark.parametrize(("inner", "cv"), INNERS)
+@over_seeds(1)
+def test_columns_are_scaled_within_training_sets_as_by_grid_searches_of_pipelines(inner, cv, seeds):
+    """Every scaler, or none, and both metrics are candidates; columns of other sizes, one with outliers."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n_items, ks, names = int(rng.integers(24, 50)), [5, 1, 2, 3], list(SCALERS)
+        y = rng.permutation(np.arange(n_items) % (2 + seed % 2))
+        X = np.exp(rng.normal(size=(n_items, 3)) * [0.1, 0.3, 2]) * [1, 9, 0.1] + 0.5 * y[:, None]
+        design = [KFold(3), StratifiedKFold(4), Subsample(0.7)][seed // 3 % 3]
+        asked = {"metric": ["euclidean", "manhattan"], "scaling": names, "inner_cv": inner}
+        found, splits = one_run(X, y, ks, design, seed, **asked)
+        rule = Pipeline([("scale", "passthrough"), ("rule", KNeighborsClassifier(algorithm="brute"))])
+        grid = [
+            {"rule__metric": [metric], "scale": [SCALERS[name]], "rule__n_neighbors": ks}
+            for metric in asked["metric"]
+            for name in names
+        ]
+        search = ms.GridSearchCV(rule, grid, cv=cv)
+        theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
+        inside, where = [one.best_score_ for one in theirs["estimator"]], f"seed {seed}"
+        assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
+        assert found.inner_score == pytest.approx(np.mean(inside)), where
+        chosen = [one.best_params_ for one in theirs["estimator"]]
+        shares = dict.fromkeys(found.choices, 0.0)
+        for one in chosen:
+            scaling = next(name for name in names if repr(SCALERS[name]) == repr(one["scale"]))
+            shares[one["rule__n_neighbors"], one["rule__metric"], scaling] += 1 / len(chosen)
+        assert found.choices == pytest.approx(shares), where
+
+
 def plain_run(X, y, ks, splits):
     """Scores and inner scores of every fold by leave-one-out, and the chosen pair of power and K."""
     rows = []
@@ -128,9 +168,13 @@ def test_balanced_accuracy_is_that_of_grid_searches(seeds):
         assert found.inner_score == pytest.approx(np.mean(inside)), f"seed {seed}"
 
 
-def nested_groups(X, y, groups, ks, score):
+def nested_groups(X, y, groups, ks, score, scaler=None):
     """By scikit-learn: the score, the inner score, and the K that each left-out group's others choose."""
-    rule, out = KNeighborsClassifier, ms.LeaveOneGroupOut()
+
+    def rule(k):
+        return make_pipeline(scaler, KNeighborsClassifier(k))
+
+    out = ms.LeaveOneGroupOut()
     answers, inside, chosen = np.empty_like(y), [], []
     for train, test in out.split(X, y, groups):
         how = {"groups": groups[train], "cv": out}
@@ -152,13 +196,17 @@ def test_groups_are_left_out_inside_and_outside_as_by_scikit_learn(average, seed
         y = rng.integers(0, 4, 50) * rng.integers(0, 2, 50)
         y[groups == 0] += 1
         X = rng.normal(size=(9, 2))[groups] + rng.normal(size=(50, 2)) + 0.8 * y[:, None]
-        found = tuned_score(X, y, ks, LeaveGroupsOut(np.char.mod("p%d", groups)), average=average)
-        score, inside, chosen = nested_groups(X, y, groups, ks, SCORES[average])
-        assert found.score == pytest.approx(score, abs=1e-13), f"seed {seed}"
-        assert (found.std_error, found.optimism_std_error) == (0, 0)
-        assert found.inner_score == pytest.approx(inside), f"seed {seed}"
-        for candidate, share in found.choices.items():
-            assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen))
+        for scaling in (None, "standard"):
+            design = LeaveGroupsOut(np.char.mod("p%d", groups))
+            found = tuned_score(X, y, ks, design, average=average, scaling=scaling)
+            score, inside, chosen = nested_groups(
+                X, y, groups, ks, SCORES[average], scaling and SCALERS[scaling]
+            )
+            assert found.score == pytest.approx(score, abs=1e-13), f"seed {seed}"
+            assert (found.std_error, found.optimism_std_error) == (0, 0)
+            assert found.inner_score == pytest.approx(inside), f"seed {seed}"
+            for candidate, share in found.choices.items():
+                assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen))
 
 
 def test_of_many_groups_some_are_drawn():
@@ -277,13 +325,23 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
 
 
 @pytest.mark.slow
-def test_stated_errors_are_those_of_repetitions():
+@pytest.mark.parametrize(("scaling", "n_runs"), [(None, 512), ("standard", 64)])
+def test_stated_errors_are_those_of_repetitions(scaling, n_runs):
     X, y = data()
-    many = [tuned_score(X, y, KS, 4, n_runs=512, random_state=seed) for seed in range(100)]
+    many = [
+        tuned_score(X, y, KS, 4, scaling=scaling, n_runs=n_runs, random_state=seed) for seed in range(100)
+    ]
+    plain = tuned_score(X, y, KS, 4, scaling=scaling, n_runs=8000, random_state=100)
+    runs = plain.scores
     for value, error in (("score", "std_error"), ("optimism", "optimism_std_error")):
-        observed = np.std([getattr(one, value) for one in many])
+        found = np.array([getattr(one, value) for one in many])
         stated = np.sqrt(np.mean([getattr(one, error) ** 2 for one in many]))
-        assert 0.75 < stated / observed < 1.3
+        assert 0.75 < stated / found.std() < 1.3
+        far = found.mean() - getattr(plain, value)
+        assert abs(far) < 4 * np.hypot(stated / 10, getattr(plain, error))
+    assert abs(np.mean([one.score for one in many]) - runs.mean()) < 4 * np.hypot(
+        many[0].std_error / 10, runs.std() / np.sqrt(len(runs))
+    )
 
 
 def exact_means(X, y, ks, n_folds):
@@ -362,10 +420,11 @@ def test_metrics_and_scalings_are_candidates_in_order():
     assert list(found.choices) == wanted
     assert sum(found.choices.values()) == pytest.approx(1)
     assert found.choices[found.most_chosen] == max(found.choices.values())
-    alone = tuned_score(StandardScaler().fit_transform(X), y, [1, 5], 4, n_runs=100)
-    scaled = tuned_score(X, y, [1, 5], 4, scaling="standard", n_runs=100)
+    alone = tuned_score(SCALERS["standard"].fit_transform(X), y, [1, 5], 4, n_runs=100)
+    once = partial(tuned_score, X, y, [1, 5], 4, n_runs=100, transductive=True)
+    scaled = once(scaling="standard")
     np.testing.assert_array_equal(alone.scores, scaled.scores)
-    by_step = tuned_score(X, y, [1, 5], 4, scaling=StandardScaler(), n_runs=100)
+    by_step = once(scaling=SCALERS["standard"])
     np.testing.assert_array_equal(by_step.scores, alone.scores)
     assert by_step.most_chosen.scaling == "StandardScaler()"
     assert float(found) == found.score

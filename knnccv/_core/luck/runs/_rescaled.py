@@ -39,7 +39,9 @@ from ._planes import NEITHER
 from ._scalers import EPS, ColumnScaling, train_sizes
 
 LANES = 64
-"""Runs that are walked at once."""
+"""Runs that are walked at once, at most."""
+CELLS = 2**22
+"""Weights of columns that are held at once: leaving out one sample after another has many training sets."""
 FEW = 0.01
 """Share of tested samples whose lists may end too early, before the lists are made longer."""
 LIST_BYTES = 2**23, 2**30
@@ -216,7 +218,7 @@ class RescaledSearch:
         n_neighbors : int
             K, at most the size of the smallest training set.
         n_jobs : int, optional
-            Threads, each for 64 runs at once. Default: all processors that this process may use.
+            Threads, each for up to 64 runs at once. Default: all processors that this process may use.
 
         Returns
         -------
@@ -231,7 +233,9 @@ class RescaledSearch:
             If `n_neighbors` is not between 1 and the size of the smallest training set.
         """
         folds = np.ascontiguousarray(folds, dtype=np.int32)
-        smallest = int(train_sizes(folds).min(initial=folds.shape[1]))
+        sizes = train_sizes(folds)
+        smallest = int(sizes.min(initial=folds.shape[1]))
+        n_lanes = min(LANES, max(1, CELLS // (max(sizes.shape[1], 1) * len(self._unit))))
         k = check_integer("n_neighbors", n_neighbors, 1, smallest)
         items = np.full((*folds.shape, k), -1, np.int32)
         distances = np.full((*folds.shape, k), np.nan)
@@ -240,14 +244,14 @@ class RescaledSearch:
         n_searched = np.zeros(len(folds), np.int64)
 
         def search(start: int) -> None:
-            part = slice(start, start + LANES)
+            part = slice(start, start + n_lanes)
             weights = (self._scaling.weights(folds[part]) / self._everywhere) ** self.p
             least = weights[:, :, self._matters].min(axis=2, initial=np.finfo(float).max)
             lanes = Lanes(*(np.ascontiguousarray(each.T) for each in (folds[part], weights, least)))
             n_searched[start] = walk(listed, lanes, items[part], distances[part])
             distances[part] **= 1 / self.p
 
-        starts = range(0, len(folds), LANES)
+        starts = range(0, len(folds), n_lanes)
         # The first compiles, and tells whether the lists are deep enough.
         for some in (starts[:1], starts[1:]):
             for_each(search, some, n_jobs)

@@ -146,6 +146,13 @@ class Stage(NamedTuple):
 
 
 Chain = tuple[Stage, ...]
+STAGES: dict[str, Chain] = {
+    "standard": (Stage("deviation"),),
+    "minmax": (Stage("range"),),
+    "maxabs": (Stage("largest"),),
+    "robust": (Stage("range", 1.0, 0.25, 0.75),),
+}
+"""What the words of `SCALERS` do."""
 
 
 def train_sizes(folds: Array) -> Array:
@@ -199,11 +206,11 @@ def moments(table: Array, folds: Array, sizes: Array) -> tuple[Array, Array]:
 
 
 @inner
-def next_place(place, step, order, fold_of, fold):
+def next_place(place, order, fold_of, fold):
     """The next place of a training sample."""
-    place += step
+    place += 1
     while fold_of[order[place]] == NEITHER or fold_of[order[place]] == fold:
-        place += step
+        place += 1
     return place
 
 
@@ -211,24 +218,36 @@ def next_place(place, step, order, fold_of, fold):
 def fill_quantiles(values, orders, folds, sizes, level, quantiles):
     """Quantiles (n_runs, n_folds, n_columns) of training sets, from sorted columns and their orders.
 
-    They are interpolated as `numpy.quantile` does by default.
+    They are interpolated as `numpy.quantile` does by default. All folds start at the first place that one
+    needs, and pass as many further places as they test before: O(n_items) for a column of a run.
     """
-    for r, fold, f in np.ndindex(quantiles.shape):
-        n = sizes[r, fold]
-        if n == 0:
-            continue
-        rank = np.int64((n - 1) * level)
-        part = (n - 1) * level - rank
-        count, step, place = rank + 1, 1, -1
-        if rank > n // 2:
-            count, step, place = n - rank, -1, orders.shape[1]
-        for _ in range(count):
-            place = next_place(place, step, orders[f], folds[r], fold)
-        low = high = values[f, place]
-        if part > 0.0:
-            high = values[f, next_place(place, 1, orders[f], folds[r], fold)]
-        gap = high - low
-        quantiles[r, fold, f] = high - gap * (1 - part) if part >= 0.5 else low + gap * part
+    n_runs, n_folds, n_columns = quantiles.shape
+    before = np.empty(n_folds, np.int64)
+    for r in range(n_runs):
+        first = len(folds[r])
+        for fold in range(n_folds):
+            if sizes[r, fold] > 0:
+                first = min(first, int((sizes[r, fold] - 1) * level))
+        for f in range(n_columns):
+            before[:], start = 0, -1
+            for _ in range(min(first + 1, sizes[r].max())):
+                start = next_place(start, orders[f], folds[r], NEITHER)
+                own = folds[r, orders[f, start]]
+                if own >= 0:
+                    before[own] += 1
+            for fold in range(n_folds):
+                n, place = sizes[r, fold], start
+                if n == 0:
+                    continue
+                rank = np.int64((n - 1) * level)
+                part = (n - 1) * level - rank
+                for _ in range(rank - first + before[fold]):
+                    place = next_place(place, orders[f], folds[r], fold)
+                low = high = values[f, place]
+                if part > 0.0:
+                    high = values[f, next_place(place, orders[f], folds[r], fold)]
+                gap = high - low
+                quantiles[r, fold, f] = high - gap * (1 - part) if part >= 0.5 else low + gap * part
 
 
 @dataclass(frozen=True)
@@ -310,8 +329,8 @@ def scaling_of(steps: Sequence[Any], X: Any) -> ColumnScaling | None:
     Parameters
     ----------
     steps : sequence
-        Transformers, or ``"passthrough"``: scikit-learn's scalers that shift and multiply, one after
-        another, also in a `Pipeline` or in a `ColumnTransformer`. Clipping is more than that.
+        Transformers, a word of `SCALERS`, or ``"passthrough"``: scikit-learn's scalers that shift and
+        multiply, one after another, also in a `Pipeline` or in a `ColumnTransformer`. Clipping is more.
     X : array, list or DataFrame of shape (n_items, n_features)
         The columns that are compared must be integers, booleans or doubles, without missing values.
 
@@ -347,8 +366,6 @@ Read = list[tuple[int, Chain]] | None
 
 
 def _chained(steps: Sequence[Any], X: Any) -> Read:
-    from sklearn.base import clone
-
     found: list[tuple[int, Chain]] = [(f, ()) for f in range(X.shape[1])]
     for at, step in enumerate(steps):
         columns = _read(step, X)
@@ -356,12 +373,16 @@ def _chained(steps: Sequence[Any], X: Any) -> Read:
             return None
         found = [(found[f][0], found[f][1] + chain) for f, chain in columns]
         if at < len(steps) - 1 and not isinstance(step, str | None):
+            from sklearn.base import clone
+
             X = clone(step).fit_transform(X.copy())
     late = any(stage.spread == "largest" for _, chain in found for stage in chain[1:])
     return None if late else found
 
 
 def _read(step: Any, X: Any) -> Read:
+    if isinstance(step, str | None):
+        return [(f, STAGES.get(str(step), ())) for f in range(X.shape[1])]
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
@@ -369,7 +390,7 @@ def _read(step: Any, X: Any) -> Read:
         return _chained([one for _, one in step.steps], X)
     if type(step) is ColumnTransformer:
         return _read_column_transformer(step, X)
-    stages = () if isinstance(step, str | None) else _stages_of(step)
+    stages = _stages_of(step)
     return None if stages is None else [(f, stages) for f in range(X.shape[1])]
 
 

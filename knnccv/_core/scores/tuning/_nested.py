@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Nested runs: inner and outer scores of every candidate, and the choice within every training set.
+"""Nested runs: the inner and outer scores of every candidate in every training set.
 
 One walk along the neighbor list of a sample serves all K. Vertical counters hold the number of training
 samples so far, and for every class of the list by how much the own class leads it. When a run has K
@@ -11,6 +11,7 @@ long to deal them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ from ...driver import Rows, ScoringProblem, first_depth
 from ...luck.runs import (
     NEITHER,
     Planes,
+    RescaledSearch,
     Runs,
     below,
     check_lists_end_late,
@@ -224,6 +226,8 @@ def draw_inner(train, strata, n_folds, shuffled, folds, state):
 
 TOLERANCE = 1e-12
 """The share of runs for which the first lists may be too short."""
+LISTED = 2**23
+"""Runs times samples times neighbors that are listed at once, if columns are scaled within the folds."""
 
 
 @dataclass(frozen=True)
@@ -277,29 +281,27 @@ class Inner:
         return f"{'stratified ' if self.stratified else ''}{self.n_folds}-fold cross-validation"
 
 
-class NestedRuns(NamedTuple):
-    """What nested runs found; the candidates are numbers of neighbors, list by list.
+class NestedScores(NamedTuple):
+    """Scores of all candidates, (n_runs, n_folds, n_candidates): numbers of neighbors, source by source.
 
-    ``chosen`` (n_runs, n_folds) is the candidate of the best inner score, the first of equals; ``best`` the
-    inner score, ``outer`` (n_runs, n_folds, n_candidates) the part of the score of the run that comes from
-    the test set: its right answers, by their weights.
+    ``inside`` has the inner scores, ``outside`` the part of the score of the run that comes from the test
+    set: its right answers, by their weights.
     """
 
-    chosen: Array
-    best: Array
-    outer: Array
+    inside: Array
+    outside: Array
 
 
-def nested_runs(
+def nested_scores(
     problem: ScoringProblem,
-    sources: list[Neighbors],
+    sources: Sequence[Neighbors | RescaledSearch],
     n_neighbors: list[int],
     inner: Inner,
     runs: Runs,
     by_class: bool,
     n_jobs: int | None,
-) -> NestedRuns:
-    """Score all candidates inside and outside of every training set of the runs, and choose.
+) -> NestedScores:
+    """Score all candidates inside and outside of every training set of the runs.
 
     ``problem`` has the largest K. Every source of neighbors with every K is a candidate. Inner scores are
     means over the classes of a fold if `by_class`.
@@ -309,17 +311,21 @@ def nested_runs(
     ValueError
         If given neighbor lists are too short.
     """
-    depth = first_depth(problem, sources[0], TOLERANCE)
+    listed = [near for near in sources if isinstance(near, Neighbors)]
+    depth = first_depth(problem, listed[0], TOLERANCE) if listed else 0
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
-    depth = min(depth, *(near.max_depth for near in sources))
-    lists = [near.refitted or near.all_lists(depth, n_jobs) for near in sources]
+    depth = min([depth, *(near.max_depth for near in listed)])
+    lists = [
+        (near.refitted or near.all_lists(depth, n_jobs)) if isinstance(near, Neighbors) else None
+        for near in sources
+    ]
     codes, n_k = problem.labels.codes, len(n_neighbors)
     part_of = codes if by_class else np.zeros_like(codes)
     parts = [np.flatnonzero(part_of == part) for part in range(part_of.max() + 1)]
     weights = item_shares(problem, runs.n_folds)[:, : len(parts), None]  # without classes all are equal
     kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))
-    inside, outer = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
+    inside, outside = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
     planes = lru_cache(4)(runs.planes)
 
@@ -333,9 +339,12 @@ def nested_runs(
 
     def one(piece: tuple[int, ...]) -> None:
         block, fold, at = piece
-        rows, near, some = runs.rows(block), lists[at], split(block, fold)
-        if isinstance(near, NeighborLists):
-            found = counted(sources[at], near, some)[: rows.stop - rows.start]
+        rows, source, near, some = runs.rows(block), sources[at], lists[at], split(block, fold)
+        n_runs = rows.stop - rows.start
+        if isinstance(source, RescaledSearch):
+            found = rescaled_answers(source, some, n_runs, codes, part_of, n_neighbors)
+        elif isinstance(near, NeighborLists):
+            found = counted(source, near, some)[:n_runs]
         else:  # distances that are fitted to labels, for every training set anew
             if inner.groups is None:
                 msg = (
@@ -343,6 +352,7 @@ def nested_runs(
                     "distances are fitted anew for every training set of groups"
                 )
                 raise ValueError(msg)
+            assert near is not None
             tested = inner.groups[(runs.folds(block) == 0).argmax(axis=1)]
             anew = enumerate(map(near, tested.tolist()))
             each = (counted(other, other.all_lists(depth), some)[run].copy() for run, other in anew)
@@ -351,12 +361,57 @@ def nested_runs(
         with np.errstate(invalid="ignore"):
             shares = np.nanmean(found[:, :, :-1, :-1] / found[:, :, :-1, -1:], axis=1)
         inside[mine] = shares.swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-        outer[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold]]).sum(axis=1)
+        outside[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold]]).sum(axis=1)
 
     pieces = list(np.ndindex(runs.n_blocks, runs.n_folds, len(sources)))
     one(pieces[0])  # compiles
     for_each(one, pieces[1:], n_jobs)
-    return NestedRuns(inside.argmax(axis=2), inside.max(axis=2), outer)
+    return NestedScores(inside, outside)
+
+
+@jit
+def add_right(nearest, cells, codes, parts, grid, right):
+    """Add the right answers of every K to right (n_runs, n_parts, n_cells, n_K + 1); the last counts all.
+
+    Of every run the cells (n_runs, n_items) of those that answer are not negative; `parts` (n_items,).
+    """
+    votes, n_grid = np.empty(codes.max() + 1, np.int64), len(grid)
+    for r, i in np.ndindex(cells.shape):
+        if cells[r, i] < 0:
+            continue
+        counts = right[r, parts[i], cells[r, i]]
+        counts[n_grid] += 1
+        votes[:], winner, at = 0, codes[nearest[r, i, 0]], 0
+        for place in range(grid[-1]):
+            code = codes[nearest[r, i, place]]
+            votes[code] += 1
+            if votes[code] > votes[winner] or (votes[code] == votes[winner] and code < winner):
+                winner = code
+            if grid[at] == place + 1:
+                counts[at] += winner == codes[i]
+                at += 1
+
+
+def rescaled_answers(
+    search: RescaledSearch, split: Split, n_runs: int, codes: Array, parts: Array, ks: list[int]
+) -> Array:
+    """Right answers of every K, (n_runs, n_parts, n_folds + 1, n_K + 1), as `right_answers` by `parts`.
+
+    Columns are scaled within the inner folds; and within the training set for the test set.
+    """
+    grid, order = np.unique(ks, return_inverse=True)
+    right = np.zeros((n_runs, parts.max() + 1, split.n_folds + 1, len(grid) + 1), np.int64)
+    inside = codes_inside(split, n_runs)
+    test = unpack(split.test[:, None])[:n_runs] > 0
+    outside = np.where(test, 0, np.where(inside >= 0, -1, NEITHER))
+    cells = np.where(inside >= 0, inside if split.n_folds > 1 else 0, -1)
+    step = max(1, LISTED // (len(codes) * int(grid[-1])))
+    for start in range(0, n_runs, step):
+        some = slice(start, start + step)
+        for folds, answering in ((inside, cells), (outside, np.where(test, split.n_folds, -1))):
+            nearest, _ = search.nearest(folds[some], int(grid[-1]), n_jobs=1)
+            add_right(nearest, answering[some], codes, parts, grid, right[some])
+    return right[..., [*order, -1]]
 
 
 def split_of(
@@ -373,18 +428,24 @@ def split_of(
     return Split(train, test, folds, inner.n_digits, inner.n_folds)
 
 
+def codes_inside(split: Split, n_runs: int) -> Array:
+    """The fold, group or place that leaves out each training sample, (n_runs, n_items); else `NEITHER`."""
+    train = unpack(split.train[:, None])[:n_runs] > 0
+    if split.n_digits:
+        numbers = unpack(split.folds.reshape(len(split.train), -1, WORDS))[:n_runs]
+    else:
+        numbers = train.cumsum(axis=1, dtype=np.int32) - 1
+    return np.where(train, numbers, NEITHER)
+
+
 def virtual_runs(runs: Runs, block: int, inner: Inner, labels: EncodedLabels) -> Array:
     """The inner fold of every training sample of every fold of a block, int32 (n_runs, n_folds, n_items).
 
     `NEITHER`: it does not train. The inner folds of a training set are those that `tuned_score` has.
     """
     planes, rows = runs.planes(block), runs.rows(block)
-    codes = []
-    for fold in range(runs.n_folds):
-        split = split_of(planes, runs, block, fold, inner, labels)
-        numbers = unpack(split.folds.reshape(len(labels.codes), -1, WORDS))
-        codes.append(np.where(unpack(split.train[:, None]), numbers, NEITHER)[: rows.stop - rows.start])
-    return np.stack(codes, axis=1)
+    splits = [split_of(planes, runs, block, fold, inner, labels) for fold in range(runs.n_folds)]
+    return np.stack([codes_inside(split, rows.stop - rows.start) for split in splits], axis=1)
 
 
 def has_code(planes: Planes, code: int) -> Array:

@@ -15,12 +15,12 @@ from ...._base.formatting import Numeric, plain
 from ...._base.parallel import check_pool
 from ...._base.typing import Array
 from ...._base.validation import check_choice, check_integer, check_random_state
-from ....neighbors import Neighbors, as_neighbors, warn_label_leakage
+from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
-from ...luck.runs import draw_runs, given_runs, read_scaling, scaled
+from ...luck.runs import RescaledSearch, Runs, draw_runs, given_runs, read_scaling, scaled, scaling_of
 from ...luck.scorings import Budget, ControlledMean, Wish, check_precision, controlled_mean, enough_runs
 from ..results import CompleteCV, complete_cv
-from ._nested import Inner, NestedRuns, nested_runs
+from ._nested import Inner, NestedScores, nested_scores
 
 RUNS_A_CONTROL = 20
 MOST_CONTROLS = 16
@@ -29,6 +29,10 @@ EXACT = 1e-5
 """Largest error of a score that is a control variate."""
 PILOT = Budget(512, 1024)
 """Runs that are computed together."""
+RESCALED = Budget(64, 256)
+"""Runs whose columns are scaled within the folds."""
+POWERS = {"euclidean": 2.0, "sqeuclidean": 2.0, "minkowski": 2.0, "manhattan": 1.0}
+"""Metrics under which columns may be scaled within the folds, by their power."""
 MOST_GROUPS = 1000
 """Groups up to which every one is left out, by default."""
 
@@ -123,6 +127,7 @@ def tuned_score(
     *,
     metric: Any = "euclidean",
     scaling: Any = None,
+    transductive: bool = False,
     inner_cv: Any = "loo",
     average: str = "pooled",
     precision: float | None = None,
@@ -151,8 +156,12 @@ def tuned_score(
     metric : str, callable or list of them, default "euclidean"
         The metrics to choose from, as for `complete_cv`.
     scaling : {None, "standard", "minmax", "maxabs", "robust"}, transformer, or list of these, default None
-        The scalings of the columns to choose from, as scikit-learn's scalers, or transformers. Columns are
-        scaled once, by all samples without labels, not within the training sets.
+        The scalings of the columns to choose from, as scikit-learn's scalers, or transformers. Scalers are
+        fitted within every training set, and to choose within those inside it; the metric must then be
+        Euclidean or Manhattan.
+    transductive : bool, default False
+        Fit scalings once, to all samples without labels: another protocol, for any metric and transformer,
+        and faster.
     inner_cv : {"loo"}, int, KFold or StratifiedKFold, default "loo"
         How a training set is split to choose within it: leave-one-out, or so many (stratified) folds, drawn
         anew in every training set; their mean score counts. Groups are left out whole instead.
@@ -160,9 +169,9 @@ def tuned_score(
         What has equal weight, in the score and in the choice: the samples (accuracy), or the classes
         (balanced accuracy; within a training set of the classes that its fold, or it, has).
     precision : float, optional
-        The wanted standard error: a pilot of 512 runs, which are computed together, tells how many there
-        have to be, at most 20,000. Default: ``0.01 / sqrt(n_items)``, a fiftieth of what other data would
-        change.
+        The wanted standard error: a pilot of 512 runs, which are computed together, or of 64 if columns are
+        scaled within the training sets, tells how many there have to be, at most 20,000. Default:
+        ``0.01 / sqrt(n_items)``, a fiftieth of what other data would change.
     n_runs : int, optional
         The number of random runs, whatever their error, in place of `precision`. If single groups are left
         out, there is one for each of so many random groups; without standard error, all of them if there
@@ -212,6 +221,7 @@ def tuned_score(
     if len({near.n_items for near in sources}) > 1:
         msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
         raise ValueError(msg)
+    searches = {} if transductive else rescaled_searches(kinds)
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
     groups = problem.left_out
     for near in sources:
@@ -224,19 +234,28 @@ def tuned_score(
         asked: dict[str, Any] = {"n_neighbors": ks[at % len(ks)], "average": average, "n_jobs": n_jobs}
         return complete_cv(sources[at // len(ks)], y, "knn", problem.design, ties="index", **asked)
 
+    def tried(runs: Runs) -> NestedRuns:
+        found = nested_scores(problem, sources, ks, split, runs, by_class, n_jobs)
+        once = found.outside.sum(axis=1)
+        if searches:
+            within = nested_scores(problem, list(searches.values()), ks, split, runs, by_class, n_jobs)
+            columns = (np.array(list(searches))[:, None] * len(ks) + np.arange(len(ks))).ravel()
+            for scores, of_rescaled in zip(found, within, strict=True):
+                scores[:, :, columns] = of_rescaled
+        return chosen_of(found, once)
+
     def look(number: int) -> list[ControlledMean]:
-        runs = draw_runs(problem, number, rng)
-        parts.append(nested_runs(problem, sources, ks, split, runs, by_class, n_jobs))
+        parts.append(tried(draw_runs(problem, number, rng)))
         return [means_of(joined(parts), exact).score]
 
     n_groups = 0 if groups is None else int(groups.max()) + 1
     if groups is not None and n_groups <= (n_runs or MOST_GROUPS):
         kind = np.zeros(1, np.int64)
-        every = given_runs([((groups == group) - 1, kind) for group in range(n_groups)])
-        found = nested_runs(problem, sources, ks, split, every, by_class, n_jobs)
+        found = tried(given_runs([((groups == group) - 1, kind) for group in range(n_groups)]))
         means = means_of(found, None)
     else:
-        enough_runs(look, [Wish(len(problem.labels.codes), precision, n_runs)], PILOT)
+        wish = Wish(len(problem.labels.codes), precision, n_runs)
+        enough_runs(look, [wish], RESCALED if searches else PILOT)
         found = joined(parts)
         means = means_of(found, exact)
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
@@ -248,18 +267,37 @@ def tuned_score(
     candidates = [Candidate(k, *kind) for kind in named for k in ks]
     score, optimism = means.score, means.optimism
     return TunedScore(
-        score.mean, score.std_error, means.scores, dict(zip(candidates, shares.tolist(), strict=True)),
+        score.mean, score.std_error, found.scores, dict(zip(candidates, shares.tolist(), strict=True)),
         score.mean + optimism.mean, optimism.mean, optimism.std_error,
         split.in_words(), repr(problem.design), time.perf_counter() - started,
     )  # fmt: skip
 
 
-class Means(NamedTuple):
-    """Scores of runs, (n_runs,), their mean, and that of how much better the inner scores are."""
+class NestedRuns(NamedTuple):
+    """The candidates of the best inner score, the first of equals, and what they score.
 
+    ``chosen`` and ``best`` (n_runs, n_folds): these candidates, and their inner scores. ``scores``
+    (n_runs,). ``once`` (n_runs, n_candidates): the scores of all candidates, with columns scaled once.
+    """
+
+    chosen: Array
+    best: Array
     scores: Array
+    once: Array
+
+
+class Means(NamedTuple):
+    """The means of the scores of runs, and of how much better the inner scores are."""
+
     score: ControlledMean
     optimism: ControlledMean
+
+
+def chosen_of(found: NestedScores, once: Array) -> NestedRuns:
+    """What every training set chooses by its inner scores."""
+    chosen = found.inside.argmax(axis=2)
+    outside = np.take_along_axis(found.outside, chosen[..., None], axis=2)[..., 0]
+    return NestedRuns(chosen, found.inside.max(axis=2), outside.sum(axis=1), once)
 
 
 def joined(parts: list[NestedRuns]) -> NestedRuns:
@@ -269,23 +307,45 @@ def joined(parts: list[NestedRuns]) -> NestedRuns:
 
 def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None) -> Means:
     """The means over random runs, by the exact scores of the candidates; without these, over all runs."""
-    scores = np.take_along_axis(found.outer, found.chosen[..., None], axis=2)[..., 0].sum(axis=1)
+    scores, (_, n_candidates) = found.scores, found.once.shape
     differences = found.best.mean(axis=1) - scores
     if exact is None:
-        return Means(
-            scores, *(ControlledMean(float(one.mean()), 0.0, 1.0, 0.0) for one in (scores, differences))
-        )
-    n_candidates = found.outer.shape[2]
+        return Means(*(ControlledMean(float(one.mean()), 0.0, 1.0, 0.0) for one in (scores, differences)))
     numbers = np.bincount(found.chosen.ravel(), minlength=n_candidates)
     controls = np.argsort(-numbers, kind="stable")[: min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)]
     known = [at for at in controls.tolist() if exact(at).truncation_bound <= EXACT]
-    values, expected = found.outer.sum(axis=1)[:, known], np.array([exact(at).score for at in known])
-    is_linear = n_candidates == 1 and len(known) > 0
+    values, expected = found.once[:, known], np.array([exact(at).score for at in known])
+    is_linear = n_candidates == 1 and len(known) > 0 and np.array_equal(scores, found.once[:, 0])
     score = controlled_mean(scores, values, expected, is_linear=is_linear)
     controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
     found_optimism = controlled_mean(differences, *controlled)
     error = float(np.hypot(found_optimism.std_error, score.unseen))  # what changes the score changes both
-    return Means(scores, score, found_optimism._replace(std_error=error))
+    return Means(score, found_optimism._replace(std_error=error))
+
+
+def rescaled_searches(kinds: list[tuple[Any, Any, Any]]) -> dict[int, RescaledSearch]:
+    """The searches of samples, metrics and scalings that scale columns, by their place.
+
+    Raises
+    ------
+    ValueError
+        If a scaling cannot be fitted within the training sets.
+    """
+    found = {}
+    for at, (X, metric, scaling) in enumerate(kinds):
+        if scaling is None:
+            continue
+        power = POWERS.get(ALIASES.get(metric, metric)) if isinstance(metric, str) else None
+        columns = scaling_of([scaling], X) if power else None
+        if power is None or columns is None:
+            what = "is no scaler of dense columns" if power else f"needs a metric of {', '.join(POWERS)}"
+            msg = (
+                "pass transductive=True, by which a scaling is fitted once to all samples without labels: "
+                f"within the training sets scaling={scaling!r} {what}, got metric={metric!r}"
+            )
+            raise ValueError(msg)
+        found[at] = RescaledSearch(columns, power)
+    return found
 
 
 def as_list(name: str, one_or_more: Any) -> list[Any]:
