@@ -320,12 +320,17 @@ def weights_of(rule: Rule, distances: Array) -> Array:
     return np.where(zero.any(axis=2, keepdims=True), zero, weights)
 
 
-def nearest_of(request: Request, folds: Array, seed: int) -> tuple[Array, Array]:
-    """The nearest training samples in some runs, of columns that are scaled within the folds if any are."""
+def nearest_of(
+    request: Request, folds: Array, seed: int, fitted: Array | None = None
+) -> tuple[Array, Array]:
+    """The nearest training samples in some runs, of columns that are scaled within the folds if any are.
+
+    Or they are scaled by the training sets `fitted`, see `RescaledSearch.nearest`.
+    """
     search = request.prepared.search
     if search is None:
         return request.nearest(folds, seed)
-    items, distances = search.nearest(folds, request.rule.n_neighbors, n_jobs=request.n_jobs)
+    items, distances = search.nearest(folds, request.rule.n_neighbors, request.n_jobs, fitted)
     n_tested = request.n_tested or len(request.y)  # which come before a pool
     return items[:, :n_tested], distances[:, :n_tested]
 

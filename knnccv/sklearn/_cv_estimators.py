@@ -219,11 +219,15 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         """An estimator of scikit-learn with these parameters, not fitted."""
         rule = self._rule(n_neighbors, weights=weights, metric=metric, p=p, n_jobs=self.n_jobs)
         check_metric(rule)
+        return rule if scaling is None else make_pipeline(self._scaler(scaling), rule)
+
+    @staticmethod
+    def _scaler(scaling: Any) -> Any:
+        """The step of a pipeline that scales."""
         if scaling is None:
-            return rule
+            return "passthrough"
         named = isinstance(read_scaling(scaling), str)
-        scaler = getattr(preprocessing, SCALERS[scaling])() if named else clone(scaling)
-        return make_pipeline(scaler, rule)
+        return getattr(preprocessing, SCALERS[scaling])() if named else clone(scaling)
 
     def _last(self) -> Any:
         """The nearest-neighbor rule of the fitted estimator."""
@@ -313,9 +317,9 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ExpectedScore
-            `score`, and its standard error `std_error`: the luck of the splits that were drawn. With
-            ``cv=LeaveOneOut()`` of scikit-learn, a list of `n_neighbors`, equal weights, no scaling and
-            accuracy, the score is that of 1,000 runs of `knnccv.tuned_score`.
+            `score`, and its standard error `std_error`: the luck of the splits that were drawn. Runs of
+            knnccv serve ``LeaveOneOut()`` of scikit-learn as the parameter `cv`, with a list of
+            `n_neighbors`; others are twenty runs of scikit-learn.
 
         Raises
         ------
@@ -333,14 +337,21 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         return found
 
     def _as_grid_search(self) -> Any:
-        """The same choice as a grid search, where `tuned_score` serves it; otherwise the estimator."""
-        asked = (self._rule, self.choose, self.p, self.scaling, self.weights, type(self.cv))
-        plain = asked == (KNeighborsClassifier, "best", 2, None, "uniform", LeaveOneOut)
-        if not plain or self.n_neighbors is None:
+        """The same choice as a grid search that has runs of knnccv, if there is one; else the estimator."""
+        if (self.choose, type(self.cv)) != ("best", LeaveOneOut) or self.n_neighbors is None:
             return self
-        names = ("metric", "n_neighbors")
-        grid = {name: as_list(name, getattr(self, name)) for name in names}
-        return GridSearchCV(KNeighborsClassifier(), grid, scoring=self.scoring, cv=LeaveOneOut())
+        names = ("metric", "n_neighbors", "p", "scaling", "weights")
+        axes = {name: as_list(name, getattr(self, name)) for name in names}
+        others = [axes[name] for name in names[2:]]
+        if self._rule is KNeighborsClassifier and others == [[2], [None], ["uniform"]]:
+            grid = {name: axes[name] for name in names[:2]}
+            return GridSearchCV(KNeighborsClassifier(), grid, scoring=self.scoring, cv=LeaveOneOut())
+        axes["scaling"] = [self._scaler(one) for one in axes["scaling"]]
+        places = {name: "scaling" if name == "scaling" else f"rule__{name}" for name in names}
+        # One by one, as another order of the names would be another order of equals.
+        grids = [{places[name]: [one[name]] for name in names} for one in ParameterGrid(axes)]
+        model = Pipeline([("scaling", "passthrough"), ("rule", self._rule())])
+        return GridSearchCV(model, grids, scoring=self._scoring, cv=LeaveOneOut())
 
 
 class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[misc]

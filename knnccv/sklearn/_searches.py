@@ -43,8 +43,7 @@ def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
     """The mean of random runs with a grid search in every training set; none for other estimators."""
     from sklearn.model_selection import GridSearchCV
 
-    search, chooses = request.prepared.estimator, hasattr(request.prepared.estimator, "_as_grid_search")
-    search = search._as_grid_search() if chooses else search
+    search, chooses = search_of(request)
     if type(search) is not GridSearchCV:
         if not chooses:
             return None
@@ -62,6 +61,16 @@ def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
         raise InexactError(str(error)) from error
     how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
     return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
+
+
+def search_of(request: Request) -> tuple[Any, bool]:
+    """The search of a request, and whether it is an estimator of knnccv.
+
+    These scale columns once in every training set, not within its inner folds.
+    """
+    search = request.prepared.estimator
+    chooses = hasattr(search, "_as_grid_search")
+    return search._as_grid_search() if chooses else search, chooses
 
 
 def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
@@ -139,7 +148,8 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
     """
     from sklearn.model_selection import GridSearchCV
 
-    request, search, law = asked[0], asked[0].prepared.estimator, asked[0].law
+    request, law = asked[0], asked[0].law
+    search, chooses = search_of(request)
     if type(search) is not GridSearchCV or isinstance(law, tuple) or request.pooled or request.n_tested:
         return None
     inner = inner_of(search, request.y)
@@ -158,7 +168,7 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
     parts: list[list[tuple[Array, Controls]]] = []
 
     def look(n_runs: int) -> list[ControlledMean]:
-        parts.append(_scores(scored, groups, inner, n_runs, len(parts)))
+        parts.append(_scores(scored, groups, inner, chooses, n_runs, len(parts)))
         return list(map(mean_of_runs, scored, zip(*parts, strict=True)))
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in scored], SEARCHES)
@@ -213,7 +223,7 @@ def groups_of(search: Any, request: Request) -> list[Group]:
 
 
 def _scores(
-    asked: Sequence[Request], groups: list[Group], inner: Inner, n_runs: int, stage: int
+    asked: Sequence[Request], groups: list[Group], inner: Inner, scales_once: bool, n_runs: int, stage: int
 ) -> list[tuple[Array, Controls]]:
     """The scores (n_runs,) of random runs, and the control variates of a candidate in the middle."""
     request = asked[0]
@@ -238,7 +248,8 @@ def _scores(
             if inner.stratified and np.max(members, axis=0).min() < inner.n_folds:
                 msg = f"a training set has fewer than {inner.n_folds} samples of every class"
                 raise InexactError(msg)
-            outputs = chosen_outputs(groups, some, virtual, seed)
+            fitted = np.where(virtual >= 0, -1, 0) if scales_once else None
+            outputs = chosen_outputs(groups, some, virtual, seed, fitted)
             values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])
             if middle.expected is not None:
                 near, _ = middle.nearest(some, seed)
@@ -247,13 +258,15 @@ def _scores(
     return [(np.concatenate(scores), known) for scores in zip(*values, strict=True)]
 
 
-def chosen_outputs(groups: list[Group], folds: Array, virtual: Array, seed: int) -> Array:
+def chosen_outputs(
+    groups: list[Group], folds: Array, virtual: Array, seed: int, fitted: Array | None
+) -> Array:
     """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold."""
     n_inner, n_folds = virtual.max(axis=1) + 1, len(virtual) // len(folds)
     n_candidates = sum(len(group.at) for group in groups)
     inside, outside = np.empty((n_candidates, len(virtual))), [np.empty(0)] * n_candidates
     for group in groups:
-        lists = nearest_of(group.request, virtual, seed)
+        lists = nearest_of(group.request, virtual, seed, fitted)
         for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
             for number in np.unique(n_inner):  # of samples that are left out one after another
                 some = n_inner == number

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from knnccv.sklearn import _searches, expected_score
+from knnccv.sklearn import KNeighborsClassifierCV, KNeighborsRegressorCV, _searches, expected_score
 
 
 def KNN(**options):
@@ -31,6 +31,7 @@ def scaled(scaler, rule=None):
 K = {"near__n_neighbors": [5, 1, 3]}
 SCALERS = {"scale": [StandardScaler(), MinMaxScaler(), "passthrough"]}
 WEIGHTS = {"near__weights": ["uniform", "distance"], "near__p": [1, 2]}
+LEFT = {"cv": LeaveOneOut()}
 CASES = [
     (scaled(StandardScaler()), K, 3, None, None),
     (scaled(MinMaxScaler()), {**K, **WEIGHTS}, 4, "f1_macro", None),
@@ -47,14 +48,26 @@ CASES = [
         "neg_mean_absolute_error",
         None,
     ),
-    (scaled(StandardScaler()), {"near__n_neighbors": [5, 1], **SCALERS}, LeaveOneOut(), None, None),
-    (scaled(RobustScaler()), {"near__n_neighbors": [3, 6]}, LeaveOneOut(), "f1_macro", "neg_log_loss"),
+    (scaled(StandardScaler()), {"near__n_neighbors": [5, 1], **SCALERS}, LEFT["cv"], None, None),
+    (scaled(RobustScaler()), {"near__n_neighbors": [3, 6]}, LEFT["cv"], "f1_macro", "neg_log_loss"),
     (
         scaled(MinMaxScaler(), KNeighborsRegressor(algorithm="kd_tree")),
         {"near__n_neighbors": [4], **WEIGHTS},
-        LeaveOneOut(),
+        LEFT["cv"],
         "neg_mean_squared_error",
         None,
+    ),
+    *(  # estimators that scale columns once in every training set
+        (KNeighborsClassifierCV([5, 1, 2], scaling=["robust", "standard", None], **LEFT), *[None] * 4),
+        (
+            KNeighborsClassifierCV([5, 2], scaling=MinMaxScaler(), weights=["distance", "uniform"], **LEFT),
+            *[None] * 4,
+        ),
+        (
+            KNeighborsRegressorCV([3, 8], metric="minkowski", p=[1, 2], scaling="standard", **LEFT),
+            *[None] * 3,
+            "r2",
+        ),
     ),
 ]
 
@@ -78,10 +91,11 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
     monkeypatch.setattr(
         _searches, "mean_of_runs", lambda asked, parts: scores.append(parts[0][0]) or mean(asked, parts)
     )
-    search = GridSearchCV(rule, grid, scoring=inside, cv=inner)
-    regression = isinstance(getattr(rule, "steps", [("", rule)])[-1][1], KNeighborsRegressor)
+    search = rule if grid is None else GridSearchCV(rule, grid, scoring=inside, cv=inner)
+    last = getattr(rule, "steps", [("", rule)])[-1][1]
+    regression = isinstance(last, KNeighborsRegressor | KNeighborsRegressorCV)
     for seed in seeds:
-        X, y = data(seed, regression)
+        X, y = data(seed, regression, 60 if inner is not LEFT["cv"] else 36)
         cv = (KFold if regression or seed % 2 else StratifiedKFold)(4, shuffle=True)
         expected_score(search, X, y, cv=cv, scoring=outside, n_runs=2, random_state=seed)
         splits = [

@@ -66,7 +66,8 @@ class Lanes(NamedTuple):
     """At most 64 runs.
 
     ``folds`` (n_items, n_runs) test the samples. ``weights`` (n_columns, n_folds, n_runs) are p-th powers
-    of weights, relative to those of all samples, and ``least`` (n_folds, n_runs) the smallest of them.
+    of weights, relative to those of all samples, and ``least`` (n_folds, n_runs) the smallest of them; a
+    single fold stands for all.
     """
 
     folds: Array
@@ -103,6 +104,7 @@ def walk(listed, lanes, nearest, powers):
     n_columns, sums = listed.table.shape[1], np.empty(LANES)
     gaps, weights = np.zeros(n_columns + 3), np.zeros((n_columns + 3, LANES))
     runs, kept, last = np.empty(LANES, np.int64), np.empty(LANES, np.int64), place_of_largest(k)
+    last_fold = len(lanes.least) - 1  # a single one may be that of all
     found, values = np.empty((LANES, k), np.int64), np.empty((LANES, k))
     for i in range(n_items):
         own, n_active, n_weighed = lanes.folds[i], 0, 0
@@ -114,7 +116,7 @@ def walk(listed, lanes, nearest, powers):
             if n_active != n_weighed:
                 for f in range(n_columns):
                     for a in range(n_active):
-                        weights[f, a] = lanes.weights[f, own[runs[a]], runs[a]]
+                        weights[f, a] = lanes.weights[f, min(own[runs[a]], last_fold), runs[a]]
                 n_weighed = n_active
             for place in range(at, end):
                 j = np.int64(listed.items[i, place]) if is_list else place
@@ -130,7 +132,10 @@ def walk(listed, lanes, nearest, powers):
             n_open = 0
             for a in range(n_active):
                 kept[n_open] = runs[a]
-                bound = lanes.least[own[runs[a]], runs[a]] * listed.bounds[i, min(end, depth - 1)]
+                bound = (
+                    lanes.least[min(own[runs[a]], last_fold), runs[a]]
+                    * listed.bounds[i, min(end, depth - 1)]
+                )
                 n_open += not values[runs[a], last] < bound
             if end == depth or 2 * n_open <= n_active:
                 runs, kept, n_active = kept, runs, n_open
@@ -208,7 +213,9 @@ class RescaledSearch:
             self._listed = Listed(table, self._unit, self.p, items, bounds)
         return self._listed
 
-    def nearest(self, folds: Array, n_neighbors: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+    def nearest(
+        self, folds: Array, n_neighbors: int, n_jobs: int | None = None, fitted: Array | None = None
+    ) -> tuple[Array, Array]:
         """The nearest training samples of tested samples in every run, ties in the order of the samples.
 
         Parameters
@@ -219,6 +226,9 @@ class RescaledSearch:
             K, at most the size of the smallest training set.
         n_jobs : int, optional
             Threads, each for up to 64 runs at once. Default: all processors that this process may use.
+        fitted : int ndarray of shape (n_runs, n_items), optional
+            One training set of every run, by which columns are scaled: -1 in it, 0 outside. Default: they
+            are scaled by the training set of every fold.
 
         Returns
         -------
@@ -233,7 +243,7 @@ class RescaledSearch:
             If `n_neighbors` is not between 1 and the size of the smallest training set.
         """
         folds = np.ascontiguousarray(folds, dtype=np.int32)
-        sizes = train_sizes(folds)
+        sizes, fitted = train_sizes(folds), folds if fitted is None else fitted
         smallest = int(sizes.min(initial=folds.shape[1]))
         n_lanes = min(LANES, max(1, CELLS // (max(sizes.shape[1], 1) * len(self._unit))))
         k = check_integer("n_neighbors", n_neighbors, 1, smallest)
@@ -245,7 +255,7 @@ class RescaledSearch:
 
         def search(start: int) -> None:
             part = slice(start, start + n_lanes)
-            weights = (self._scaling.weights(folds[part]) / self._everywhere) ** self.p
+            weights = (self._scaling.weights(fitted[part]) / self._everywhere) ** self.p
             least = weights[:, :, self._matters].min(axis=2, initial=np.finfo(float).max)
             lanes = Lanes(*(np.ascontiguousarray(each.T) for each in (folds[part], weights, least)))
             n_searched[start] = walk(listed, lanes, items[part], distances[part])
