@@ -56,3 +56,17 @@ def test_where_nothing_is_random_there_is_no_spread():
         found = complete_cv(X, y, "nn", design).split_std()
         assert found.std <= found.std_error < 1e-3  # 3 / 5,000 where no run of 5,000 differs
     assert complete_cv(X, np.zeros(20), "nn", KFold(4)).split_std().std == 0
+
+
+def test_as_many_runs_as_a_precision_needs():
+    X, y = blobs(5, 121, 3)
+    result = complete_cv(X, y, "nn", KFold(7))
+    usual = result.split_std()
+    finer = result.split_std(precision=usual.std_error / 2)
+    assert finer.std_error <= 1.1 * usual.std_error / 2
+    assert 15_000 < finer.n_runs < 25_000
+    assert abs(finer.std - usual.std) < 4 * usual.std_error
+    assert result.split_std(precision=1.0) == usual
+    with pytest.warns(UserWarning, match="runs have a standard error of .* takes some"):
+        far = complete_cv(X[:20], y[:20], "nn", KFold(7)).split_std(precision=1e-9)
+    assert far.n_runs == 500_000

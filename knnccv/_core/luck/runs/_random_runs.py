@@ -15,10 +15,13 @@ from ...._base.typing import Array
 from ...._base.validation import check_integer, check_random_state
 from ....neighbors import Neighbors
 from ...driver import Jobs, Scored, ScoringProblem
+from ..scorings import check_precision, enough_draws
 from ._counts import CONFUSION, RunCounter, RunTables, ballot_of
 from ._planes import Runs, draw_runs
 from ._trials import item_shares, score_runs
 
+USUAL = 5000
+"""Runs for their standard deviation."""
 MOST_RUNS = 10**7
 """Runs whose scores are kept."""
 MOST_CELLS = 2**26
@@ -151,7 +154,12 @@ class RandomSplits(Scored):
         raise NotImplementedError
 
     def split_std(
-        self, n_runs: int = 5000, random_state: Any = 0, n_jobs: int | None = None
+        self,
+        n_runs: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        *,
+        precision: float | None = None,
     ) -> SplitSpread:
         """Standard deviation of the score of one random run around ``score``: the luck of the split.
 
@@ -165,14 +173,17 @@ class RandomSplits(Scored):
 
         Parameters
         ----------
-        n_runs : int, default 5000
-            Number of random runs, at most 10**7; 5,000 give the deviation to about 1 %. None is drawn where
-            all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and ``LeaveGroupsOut(groups)``:
-            the standard deviation is 0.
+        n_runs : int, optional
+            Number of random runs, at most 10**7. Default: 5,000, which give the deviation to about 1 %.
+            None is drawn where all splits are used, as in ``LeaveOut(1)``, ``KFold(n_items)`` and
+            ``LeaveGroupsOut(groups)``: the standard deviation is 0.
         random_state : int, numpy Generator or None, default 0
             Seed of the random runs.
         n_jobs : int, optional
             Threads; -1: all processors. Default: the `n_jobs` of `complete_cv`. It does not change a bit.
+        precision : float, optional
+            The wanted standard error of the deviation, in place of `n_runs`: 5,000 runs tell how many it
+            takes, at most 500,000; a warning says if these are not enough.
 
         Returns
         -------
@@ -199,7 +210,9 @@ class RandomSplits(Scored):
         (0.02, 5000, True)
         """
         problem, neighbors, n_jobs = self._given(n_jobs)
-        n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
+        if n_runs is not None:
+            n_runs = check_integer("n_runs", n_runs, 1, MOST_RUNS, "the most whose scores are kept")
+        check_precision(precision, n_runs)
         rng = check_random_state(random_state)
         check_pool(n_jobs, None, progress=False)
         _check_is_mean("split_std()", problem)
@@ -207,15 +220,23 @@ class RandomSplits(Scored):
         whole = all(kind.n_train == kind.counts for kind in problem.training_sets)  # of a pool
         if every is not None or whole:  # nothing is random
             return SplitSpread(0.0, 0.0, 0)
-        runs = _drawn("split_std()", problem, n_runs, rng)
-        scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
-        deviations = scores - self.score
-        std = math.sqrt(math.fsum((deviations**2).tolist()) / n_runs)
-        if std <= ROUNDING * problem.largest:
-            std = 0.0
-        fourth = math.fsum((deviations**4).tolist()) / n_runs
-        error = math.sqrt(max(fourth - std**4, 0.0) / n_runs) / (2 * std) if std else 0.0
-        return SplitSpread(std, error + math.sqrt(missed * problem.largest), n_runs)
+        deviations, spread = np.empty(0), SplitSpread(0.0, 0.0, 0)
+
+        def look(number: int) -> float:
+            nonlocal deviations, spread
+            runs = _drawn("split_std()", problem, number - len(deviations), rng)
+            scores, missed = score_runs(problem, neighbors, runs, Jobs(n_jobs))
+            deviations = np.append(deviations, scores - self.score)
+            std = math.sqrt(math.fsum((deviations**2).tolist()) / number)
+            if std <= ROUNDING * problem.largest:
+                std = 0.0
+            fourth = math.fsum((deviations**4).tolist()) / number
+            error = math.sqrt(max(fourth - std**4, 0.0) / number) / (2 * std) if std else 0.0
+            spread = SplitSpread(std, error + math.sqrt(missed * problem.largest), number)
+            return error
+
+        enough_draws(look, USUAL, precision, n_runs, "n_runs")
+        return spread
 
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
