@@ -276,14 +276,21 @@ class Prepared:
         return None if self._scaled is None else self._scaled[0]
 
     @cached_property
+    def once(self) -> Prepared:
+        """The same, or if columns are scaled within the folds, with columns that are scaled once."""
+        if self._scaled is None:
+            return self
+        return Prepared(self.steps[-1], self._scaled[1], n_tested=self.n_tested)
+
+    @cached_property
     def rule(self) -> Rule:
         """The estimator's rule; its neighbors are searched once for all scorings.
 
         If columns are scaled within the folds, they are those of columns that are scaled once.
         """
-        if self._scaled is None:
-            return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
-        return read_rule(self.steps[-1], self._scaled[1], n_tested=self.n_tested)
+        if self._scaled is not None:
+            return self.once.rule
+        return read_rule(self.estimator, self.X, self.neighbors, self.n_tested)
 
 
 def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool = False) -> Prepared:

@@ -41,8 +41,10 @@ def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     """
     if asked[0].prepared.search is None:
         return random_runs(asked, whys)
+    # Its neighbors are those of the other controls: other roundings would break ties in another way.
+    once = asked[0].prepared.once
     # For all else the twin's runs take as long.
-    return random_runs(asked, whys, twins_of(asked, list(map(_is_of_votes, asked))))
+    return random_runs(asked, whys, [_twin(one, once) if _is_of_votes(one) else None for one in asked])
 
 
 def _is_of_votes(request: Request) -> bool:
