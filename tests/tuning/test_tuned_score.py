@@ -4,6 +4,7 @@ from functools import lru_cache, partial
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 from problems import drawn_folds
 from seeds import of_today, over_seeds
@@ -422,6 +423,14 @@ def test_metrics_and_scalings_are_candidates_in_order():
     assert list(found.choices) == wanted
     assert sum(found.choices.values()) == pytest.approx(1)
     assert found.choices[found.most_chosen] == max(found.choices.values())
+    within = tuned_score(X, y, [1, 5], 4, scaling="robust", n_runs=64)
+    for like in (X * [1e200, 1e-250], pd.DataFrame(X), X.tolist(), X * [2.0**90, 0.5]):
+        assert tuned_score(like, y, [1, 5], 4, scaling="robust", n_runs=64).score == within.score
+    single = [
+        tuned_score(X.astype("f4"), y, [1, 5], 4, scaling=one, n_runs=9).score
+        for one in ("minmax", SCALERS["minmax"])
+    ]
+    assert single[0] == single[1]
     alone = tuned_score(SCALERS["standard"].fit_transform(X), y, [1, 5], 4, n_runs=100)
     once = partial(tuned_score, X, y, [1, 5], 4, n_runs=100, transductive=True)
     scaled = once(scaling="standard")

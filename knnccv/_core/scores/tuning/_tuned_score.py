@@ -14,7 +14,7 @@ import numpy as np
 from ...._base.formatting import Numeric, plain
 from ...._base.parallel import check_pool
 from ...._base.typing import Array
-from ...._base.validation import check_choice, check_integer, check_random_state
+from ...._base.validation import as_reals, check_choice, check_integer, check_random_state
 from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
 from ...luck.runs import RescaledSearch, Runs, draw_runs, given_runs, read_scaling, scaled, scaling_of
@@ -335,6 +335,11 @@ def rescaled_searches(kinds: list[tuple[Any, Any, Any]]) -> dict[int, RescaledSe
     for at, (X, metric, scaling) in enumerate(kinds):
         if scaling is None:
             continue
+        if isinstance(scaling, str):  # powers of two change no digit, and keep squares within range
+            X = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
+            X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])
+        elif isinstance(X, np.ndarray) and X.dtype == np.float32:
+            X = X.astype(float)
         power = POWERS.get(ALIASES.get(metric, metric)) if isinstance(metric, str) else None
         columns = scaling_of([scaling], X) if power else None
         if power is None or columns is None:
