@@ -14,7 +14,7 @@ import numpy as np
 from ...._base.formatting import Numeric, plain
 from ...._base.parallel import check_pool
 from ...._base.typing import Array
-from ...._base.validation import as_reals, check_choice, check_integer, check_random_state
+from ...._base.validation import as_reals, check_bool, check_choice, check_integer, check_random_state
 from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
 from ...luck.runs import RescaledSearch, Runs, draw_runs, given_runs, read_scaling, scaled, scaling_of
@@ -221,7 +221,7 @@ def tuned_score(
     if len({near.n_items for near in sources}) > 1:
         msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
         raise ValueError(msg)
-    searches = {} if transductive else rescaled_searches(kinds)
+    searches = {} if check_bool("transductive", transductive) else rescaled_searches(kinds)
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
     groups = problem.left_out
     for near in sources:
