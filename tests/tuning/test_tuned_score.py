@@ -347,9 +347,20 @@ def test_stated_errors_are_those_of_repetitions(scaling, n_runs):
     )
 
 
-def exact_means(X, y, ks, n_folds):
+def share_right_scaled(X, y, train, test, k):
+    """The same of columns that are scaled by the others of the training set."""
+    right = []
+    for i in test:
+        others = np.setdiff1d(train, [i])
+        scale = X[others].std(axis=0)
+        gaps = (((X[others] - X[i]) / np.where(scale > 1e-12, scale, 1)) ** 2).sum(axis=1)
+        right.append((y[others[np.argsort(gaps, kind="stable")[:k]]].mean() > 0.5) == y[i])
+    return float(np.mean(right))
+
+
+def exact_means(X, y, ks, n_folds, share_right=share_right):
     """The score, and the optimism, over all splits of two classes; inside, one sample is left out."""
-    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    distances = ((X[:, None] - X) ** 2).sum(axis=2) if share_right is not share_right_scaled else X
 
     @lru_cache(None)
     def of_training_set(train):
@@ -390,6 +401,30 @@ def test_choices_that_no_run_shows_are_in_the_error(seeds, most):
                 (off > 4 * np.array([one.std_error, one.optimism_std_error]) + 1e-9).sum()
             )
     assert len(far) <= most, far
+
+
+@pytest.mark.parametrize(
+    "seeds", [[131, 179], pytest.param(of_today(range(200), 4), marks=pytest.mark.slow)]
+)
+def test_scores_of_scaled_columns_are_those_of_all_splits(seeds):
+    """In 131, 20 runs score as with columns that are scaled once, whose exact score is another."""
+    far = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n_items, n_folds = int(rng.integers(6, 10)), int(rng.integers(2, 4))
+        y = rng.permutation(np.arange(n_items) % 2)
+        X = rng.normal(size=(n_items, 2)) * [1, 8] + rng.choice([0, 1, 3]) * y[:, None]
+        largest = n_items - -(-n_items // n_folds) - 1
+        ks = sorted(rng.permutation(np.arange(1, largest + 1))[: rng.integers(1, 4)].tolist())
+        wanted = exact_means(X, y, ks, n_folds, share_right_scaled)
+        asked = {"scaling": "standard", "random_state": seed, "n_jobs": 1}
+        for n_runs in (20, 51, 200):
+            one = tuned_score(X, y, ks, KFold(n_folds), n_runs=n_runs, **asked)
+            off = np.abs([one.score, one.optimism] - wanted)
+            far += [(seed, n_runs)] * int(
+                (off > 4 * np.array([one.std_error, one.optimism_std_error])).sum()
+            )
+    assert len(far) <= len(seeds) // 50, far
 
 
 def test_a_score_that_is_always_right_is_certain():

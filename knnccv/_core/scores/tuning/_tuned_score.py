@@ -246,18 +246,18 @@ def tuned_score(
 
     def look(number: int) -> list[ControlledMean]:
         parts.append(tried(draw_runs(problem, number, rng)))
-        return [means_of(joined(parts), exact).score]
+        return [means_of(joined(parts), exact, bool(searches)).score]
 
     n_groups = 0 if groups is None else int(groups.max()) + 1
     if groups is not None and n_groups <= (n_runs or MOST_GROUPS):
         kind = np.zeros(1, np.int64)
         found = tried(given_runs([((groups == group) - 1, kind) for group in range(n_groups)]))
-        means = means_of(found, None)
+        means = means_of(found, None, False)
     else:
         wish = Wish(len(problem.labels.codes), precision, n_runs)
         enough_runs(look, [wish], RESCALED if searches else PILOT)
         found = joined(parts)
-        means = means_of(found, exact)
+        means = means_of(found, exact, bool(searches))
     shares = np.bincount(found.chosen.ravel(), minlength=n_candidates) / found.chosen.size
     if tables is X or isinstance(X, Neighbors):
         kinds = [(near, near.metric, None) for near in sources]
@@ -305,8 +305,11 @@ def joined(parts: list[NestedRuns]) -> NestedRuns:
     return NestedRuns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None) -> Means:
-    """The means over random runs, by the exact scores of the candidates; without these, over all runs."""
+def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None, rescaled: bool) -> Means:
+    """The means over random runs, by the exact scores of the candidates; without these, over all runs.
+
+    If candidates are `rescaled`, within the training sets, a single one is not known exactly, either.
+    """
     scores, (_, n_candidates) = found.scores, found.once.shape
     differences = found.best.mean(axis=1) - scores
     if exact is None:
@@ -315,7 +318,7 @@ def means_of(found: NestedRuns, exact: Callable[[int], CompleteCV] | None) -> Me
     controls = np.argsort(-numbers, kind="stable")[: min(MOST_CONTROLS, len(scores) // RUNS_A_CONTROL)]
     known = [at for at in controls.tolist() if exact(at).truncation_bound <= EXACT]
     values, expected = found.once[:, known], np.array([exact(at).score for at in known])
-    is_linear = n_candidates == 1 and len(known) > 0 and np.array_equal(scores, found.once[:, 0])
+    is_linear = n_candidates == 1 and len(known) > 0 and not rescaled
     score = controlled_mean(scores, values, expected, is_linear=is_linear)
     controlled = (values, expected) if np.ptp(differences) > 0 else ()  # inner scores do not show in them
     found_optimism = controlled_mean(differences, *controlled)
