@@ -31,6 +31,8 @@ PILOT = Budget(512, 1024)
 """Runs that are computed together."""
 RESCALED = Budget(64, 256)
 """Runs whose columns are scaled within the folds."""
+EXTREME = 300
+"""Binary exponent of columns from which they are multiplied by a power of two."""
 POWERS = {"euclidean": 2.0, "sqeuclidean": 2.0, "minkowski": 2.0, "manhattan": 1.0}
 """Metrics under which columns may be scaled within the folds, by their power."""
 MOST_GROUPS = 1000
@@ -338,9 +340,11 @@ def rescaled_searches(kinds: list[tuple[Any, Any, Any]]) -> dict[int, RescaledSe
     for at, (X, metric, scaling) in enumerate(kinds):
         if scaling is None:
             continue
-        if isinstance(scaling, str):  # powers of two change no digit, and keep squares within range
+        if isinstance(scaling, str):
             X = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
-            X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])
+            exponents = np.frexp(np.abs(X).max(axis=0))[1]
+            # Columns whose squares leave the range; others keep their unit, which counts without spread.
+            X = np.ldexp(X, np.where(np.abs(exponents) > EXTREME, -exponents, 0))
         elif isinstance(X, np.ndarray) and X.dtype == np.float32:
             X = X.astype(float)
         power = POWERS.get(ALIASES.get(metric, metric)) if isinstance(metric, str) else None
