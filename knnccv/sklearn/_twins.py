@@ -30,8 +30,7 @@ def corrected_runs(asked: Sequence[Request], whys: Sequence[str]) -> list[Expect
     """Runs of scikit-learn, with the scores of steps that are fitted once as their control variates."""
     if asked[0].prepared.steps:
         whys = ["steps are fitted to every training set"] * len(asked)
-    is_many = (asked[0].n_runs or FITS.pilot) >= FEWEST_CONTROLLED
-    return plain_runs(asked, whys, twins_of(asked, [is_many] * len(asked)))
+    return plain_runs(asked, whys, twins_of(asked))
 
 
 def runs_of_scaled(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore | str] | None:
@@ -53,13 +52,13 @@ def _is_of_votes(request: Request) -> bool:
     return rule.weights is None and not rule.by_distance and scorer is not None and scorer.needs == "votes"
 
 
-def twins_of(asked: Sequence[Request], wanted: Sequence[bool]) -> list[Twin | None]:
-    """The wanted twins of a pipeline, one for each scoring; None if a step sees labels, or as `_twin`.
+def twins_of(asked: Sequence[Request]) -> list[Twin | None]:
+    """A twin for every scoring of a pipeline; none for few runs, for steps that see labels, or as `_twin`.
 
     The steps are fitted, and the neighbors searched, once for all scorings.
     """
     request = asked[0]
-    if not request.prepared.steps or not any(wanted):
+    if not request.prepared.steps or (request.n_runs or FITS.pilot) < FEWEST_CONTROLLED:
         return [None] * len(asked)
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -67,9 +66,7 @@ def twins_of(asked: Sequence[Request], wanted: Sequence[bool]) -> list[Twin | No
     except (InexactError, ValueError, TypeError):
         return [None] * len(asked)
     prepared = replace(prepared, n_tested=request.n_tested)
-    return [
-        _twin(one, prepared) if is_wanted else None for one, is_wanted in zip(asked, wanted, strict=True)
-    ]
+    return [_twin(one, prepared) for one in asked]
 
 
 def _twin(request: Request, prepared: Prepared) -> Twin | None:

@@ -219,7 +219,8 @@ def fill_quantiles(values, orders, folds, sizes, level, quantiles):
     """Quantiles (n_runs, n_folds, n_columns) of training sets, from sorted columns and their orders.
 
     They are interpolated as `numpy.quantile` does by default. All folds start at the first place that one
-    needs, and pass as many further places as they test before: O(n_items) for a column of a run.
+    needs, and pass as many further places as they test before: O(n_items) for a column of a run, if they
+    are of similar size.
     """
     n_runs, n_folds, n_columns = quantiles.shape
     before = np.empty(n_folds, np.int64)
