@@ -37,6 +37,24 @@ def _key(value: Any) -> Any:
     return tuple(map(_key, value)) if isinstance(value, (list, tuple)) else value
 
 
+def check(is_right: Any, must: str, got: Any = ..., error: type[Exception] = ValueError) -> None:
+    """Raise an error unless something is right.
+
+    Parameters
+    ----------
+    is_right : bool
+    must : str
+        What must be, or the whole message if `got` is left out. It is formed in any case, `got` only if
+        something is wrong.
+    got : object, optional
+        What is instead, for the message: ``f"{must}, got {got!r}"``.
+    error : type, default ValueError
+        The error.
+    """
+    if not is_right:
+        raise error(must if got is ... else f"{must}, got {got!r}")
+
+
 def check_integer(name: str, value: Any, least: int, most: int | None = None, limit: str = "") -> int:
     """Return the value as a Python integer; `limit` describes the largest allowed value in words.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.labels import EncodedLabels
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 
 Numbers = int | tuple[int, ...]
 
@@ -147,19 +147,13 @@ def _numbers(name: str, value: Any, least: int) -> Numbers:
     if isinstance(value, (str, bytes, Mapping)) or not np.iterable(value):
         return check_integer(name, value, least)
     numbers = [check_integer(f"every number in {name}", one, least) for one in value]
-    if not numbers:
-        msg = f"{name} must hold at least one number, got {value!r}"
-        raise ValueError(msg)
-    if len(set(numbers)) < len(numbers):
-        msg = f"{name} must hold different numbers, got {value!r}"
-        raise ValueError(msg)
+    check(numbers, f"{name} must hold at least one number", value)
+    check(len(set(numbers)) == len(numbers), f"{name} must hold different numbers", value)
     return tuple(sorted(numbers)) if len(numbers) > 1 else numbers[0]
 
 
 def _by_class(shots: Mapping[Any, Any]) -> dict[Any, int]:
-    if not shots:
-        msg = "n_shot must hold at least one number, got {}"
-        raise ValueError(msg)
+    check(shots, "n_shot must hold at least one number, got {}")
     return {name: check_integer(f"n_shot[{name!r}]", shot, 1) for name, shot in shots.items()}
 
 

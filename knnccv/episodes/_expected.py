@@ -13,7 +13,7 @@ from .._base.formatting import bound_text, data_frame
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import check_integer, check_tol
+from .._base.validation import check, check_integer, check_tol
 from .._core.driver import TIES
 from .._core.luck.inference import Jackknifed
 from ..neighbors import as_neighbors, warn_label_leakage
@@ -157,9 +157,7 @@ class EpisodeScore(Jackknifed):
         TypeError, ValueError
             If it is no `EpisodeScore`, or its labels or episodes are others.
         """
-        if not isinstance(other, EpisodeScore):
-            msg = f"other must be an EpisodeScore, got {other!r}"
-            raise TypeError(msg)
+        check(isinstance(other, EpisodeScore), "other must be an EpisodeScore", other, TypeError)
         if self.n_neighbors != other.n_neighbors:
             msg = f"the scores are of different rules: {self.rule} and {other.rule}"
             raise ValueError(msg)
@@ -167,9 +165,7 @@ class EpisodeScore(Jackknifed):
             msg = f"the scores are means over different episodes: {self.episodes} and {other.episodes}"
             raise ValueError(msg)
         same = np.array_equal(self.classes, other.classes) and np.array_equal(self.labels, other.labels)
-        if not same:
-            msg = "the scores are of samples with different labels; a paired difference needs the same y"
-            raise ValueError(msg)
+        check(same, "the scores are of samples with different labels; a paired difference needs the same y")
         without = None
         if self.score_without is not None and other.score_without is not None:
             without = self.score_without - other.score_without
@@ -322,9 +318,7 @@ def expected_episodes(
     n_neighbors = check_integer(
         "n_neighbors", n_neighbors, 1, fewest, "the supports of the smallest episode"
     )
-    if not isinstance(ties, str) or ties not in TIES:
-        msg = f"ties must be 'random' or 'index', got {ties!r}"
-        raise ValueError(msg)
+    check(isinstance(ties, str) and ties in TIES, "ties must be 'random' or 'index'", ties)
     check_tol(tol)
     if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
         msg = f"jackknife must be None or 'class', got {jackknife!r}"
@@ -361,9 +355,7 @@ def expected_episodes(
             left_open = class_means(found.left_open / sets, labels.codes, n_classes).mean(axis=0)
             bound += float(left_open[:, 1:].max())
             why = f"what samples beyond the lists of {neighbors!r} could add to the score"
-        if bound > tol:
-            msg = f"tol={tol:g} is below {why}, {bound_text(bound)}"
-            raise ValueError(msg)
+        check(bound <= tol, f"tol={tol:g} is below {why}, {bound_text(bound)}")
     numbers = range(2, problem.plan.n_terms + 1)
     ways = [way for way in numbers if episodes.fewest_supports(way) >= n_neighbors]
     table = means[:, [way - 1 for way in ways]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._base.parallel import one_blas_thread
 from .._base.typing import Array
-from .._base.validation import as_reals, check_bool, check_finite, check_integer, rectangular
+from .._base.validation import as_reals, check, check_bool, check_finite, check_integer, rectangular
 from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine, serving
 from ._engines.sparse_rows import SparseRows, compare_rows
@@ -305,9 +305,7 @@ def check_same(same: Any, n_queries: int, n_gallery: int) -> Array:
     if items.shape != (n_queries,):
         msg = f"the gallery indices of the queries must have shape ({n_queries},), got {items.shape}"
         raise ValueError(msg)
-    if items.dtype.kind not in "iu":
-        msg = f"{must}, got dtype {items.dtype}"
-        raise TypeError(msg)
+    check(items.dtype.kind in "iu", f"{must}, got dtype {items.dtype}", error=TypeError)
     outside = np.flatnonzero((items < -1) | (items >= n_gallery))
     if len(outside):
         at = f"got {items[outside[0]]} for query {outside[0]}"
@@ -324,13 +322,9 @@ def between_lists(
     check_bool("cut_ties", cut_ties)
     size = check_integer("n_gallery", n_gallery, 1)
     raw = as_indices(indices)
-    if raw.ndim != 2 or 0 in raw.shape:
-        msg = f"indices must have shape (n_queries, depth), got {raw.shape}"
-        raise ValueError(msg)
+    check(raw.ndim == 2 and 0 not in raw.shape, "indices must have shape (n_queries, depth)", raw.shape)
     n_queries, depth = raw.shape
-    if depth > size:
-        msg = f"indices have {depth} columns, but n_gallery is {size}"
-        raise ValueError(msg)
+    check(depth <= size, f"indices have {depth} columns, but n_gallery is {size}")
     check_integers(raw.dtype)
     identical = None if same is None else check_same(same, n_queries, size)
     measured, unsure = distances is not None, cut_ties and not approximate
@@ -359,8 +353,8 @@ def between(
     if queries is gallery and same is None:
         same = np.arange(np.shape(queries)[0])
     sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
-    check = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
-    first, second = check("queries", queries), check("gallery", gallery)
+    read = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
+    first, second = read("queries", queries), read("gallery", gallery)
     if first.shape[1] != second.shape[1]:
         msg = (
             "queries and gallery must have the same number of features, "
@@ -378,9 +372,7 @@ def between(
         source = FeatureTable(both, metric, params, algorithm, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
         return replace(ListedBetween.of(source, depth), same=identical, alike=alike)
-    if algorithm != "auto":
-        msg = "algorithm searches the nearest items; pass n_neighbors as well"
-        raise ValueError(msg)
+    check(algorithm == "auto", "algorithm searches the nearest items; pass n_neighbors as well")
     compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
     return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike)
 

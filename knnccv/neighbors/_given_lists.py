@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import as_reals, check_finite, rectangular
+from .._base.validation import as_reals, check, check_finite, rectangular
 from ..kernel import jit
 from ._engines.engine import NeighborLists
 
@@ -194,24 +194,18 @@ def as_indices(indices: Any) -> Array:
     ValueError
         If entries are masked, or rows differ in length.
     """
-    if np.ma.is_masked(indices):
-        msg = "there are masked entries in indices; every value is needed"
-        raise ValueError(msg)
+    check(not np.ma.is_masked(indices), "there are masked entries in indices; every value is needed")
     return rectangular(indices, "indices must be integers")
 
 
 def check_integers(dtype: Any) -> None:
     """Raise TypeError unless indices of this type are integers."""
-    if dtype.kind not in "iu":
-        msg = f"indices must be integers, got dtype {dtype}"
-        raise TypeError(msg)
+    check(dtype.kind in "iu", f"indices must be integers, got dtype {dtype}", error=TypeError)
 
 
 def check_distances(distances: Any, shape: tuple[int, ...]) -> None:
     """Raise ValueError or TypeError unless distances have the shape of the indices and are real numbers."""
-    if distances.shape != shape:
-        msg = f"distances must have the shape of indices, {shape}, got {distances.shape}"
-        raise ValueError(msg)
+    check(distances.shape == shape, f"distances must have the shape of indices, {shape}", distances.shape)
     if distances.dtype.kind not in "biuf":
         msg = f"distances must be real numbers, got dtype {distances.dtype}"
         raise TypeError(msg)
@@ -355,9 +349,7 @@ def lists_of_graph(graph: Any, *, approximate: bool) -> NeighborLists:
         raise ValueError(msg)
     stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
-    if csr.nnz != stored:
-        msg = "graph stores more than one distance for some pair of samples"
-        raise ValueError(msg)
+    check(csr.nnz == stored, "graph stores more than one distance for some pair of samples")
     sizes = np.diff(csr.indptr)
     row_of = np.repeat(np.arange(csr.shape[0]), sizes)
     others = csr.indices != row_of
@@ -368,9 +360,7 @@ def lists_of_graph(graph: Any, *, approximate: bool) -> NeighborLists:
         )
         raise ValueError(msg)
     lengths = np.bincount(row_of[others], minlength=csr.shape[0])
-    if not lengths.all():
-        msg = f"sample {int(np.argmin(lengths))} has no neighbors in the graph"
-        raise ValueError(msg)
+    check(lengths.all(), f"sample {int(np.argmin(lengths))} has no neighbors in the graph")
     largest = np.full(csr.shape[0], -np.inf)
     np.maximum.at(largest, row_of[others], values)
     if (lengths != lengths[0]).any() and values.min() > 0 and (largest == 1).all():

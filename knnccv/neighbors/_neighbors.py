@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.parallel import Parts, check_pool, for_each, is_client
 from .._base.typing import Array
-from .._base.validation import check_bool, check_integer
+from .._base.validation import check, check_bool, check_integer
 from ._between import Between, between, between_distances, between_lists
 from ._engines.engine import Engine, NeighborLists, StoredLists, serving
 from ._given_lists import lists_of_graph
@@ -585,9 +585,7 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
         msg += ".fit(X, y).neighbors()"
         raise TypeError(msg)
     if isinstance(metric, str) and metric == "precomputed":
-        if metric_params:
-            msg = "metric 'precomputed' takes no metric_params"
-            raise TypeError(msg)
+        check(not metric_params, "metric 'precomputed' takes no metric_params", error=TypeError)
         return Neighbors.from_distances(X)
     found = Neighbors.from_data(X, metric, metric_params=metric_params)
     warn_of_signs(metric, X)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.refusals import need
 from .._base.typing import Array
-from .._base.validation import fixed_seed
+from .._base.validation import check, fixed_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +64,7 @@ def canvas(ax: Any) -> Iterator[Axes]:
     """
     Axes = need("matplotlib.axes", "plot", "knnccv.plot needs matplotlib").Axes
     if ax is not None:
-        if not isinstance(ax, Axes):
-            msg = f"ax must be a matplotlib Axes or None, got {ax!r}"
-            raise TypeError(msg)
+        check(isinstance(ax, Axes), "ax must be a matplotlib Axes or None", ax, TypeError)
         yield ax
         return
     import matplotlib.pyplot as plt
@@ -376,9 +374,7 @@ def _choose(name: str, wanted: Any, known: Array) -> Array:
             msg = f"{name} must be among those of the surface ({', '.join(map(str, known))}), got {value!r}"
             raise ValueError(msg)
         places.append(found[0])
-    if not places:
-        msg = f"{name} must hold at least one number, got {wanted!r}"
-        raise ValueError(msg)
+    check(places, f"{name} must hold at least one number", wanted)
     return np.array(places)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from ._curves import (
     ABOVE,
     EXACT_COLOR,
@@ -159,9 +159,7 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
         msg = f"random must be ScoredRuns, or finite scores of shape (n_runs,), got {random!r}"
         raise ValueError(msg)
     value = float(exact)
-    if not math.isfinite(value):
-        msg = f"exact must be finite, got {value}"
-        raise ValueError(msg)
+    check(math.isfinite(value), f"exact must be finite, got {value}")
     with canvas(ax) as axes:
         label = f"{len(scores)} random run{'s' * (len(scores) > 1)}"
         drawn = {"color": SAMPLED_COLOR, "label": label} | kwargs
@@ -274,9 +272,7 @@ def cmc(
     """
     named = isinstance(results, Mapping)
     curves: dict[str, Any] = {str(name): one for name, one in results.items()} if named else {"": results}
-    if not curves:
-        msg = "results must have at least one result"
-        raise ValueError(msg)
+    check(curves, "results must have at least one result")
     source = "expected_retrieval, or a mapping of names to such results, such as {'ours': r, 'theirs': s}"
     for one in curves.values():
         check_fields("results", one, ("scores", "cmc", "cmc_std", "rank"), source)
@@ -319,9 +315,7 @@ def _trials(trials: Any, curves: Mapping[str, Any], named: bool) -> dict[str, An
         raise TypeError(msg)
     found = {str(name): one for name, one in trials.items()} if named else {"": trials}
     for name, one in found.items():
-        if name not in curves:
-            msg = f"trials must have the names of results ({', '.join(curves)}), got {name!r}"
-            raise ValueError(msg)
+        check(name in curves, f"trials must have the names of results ({', '.join(curves)})", name)
         check_fields("trials", one, ("trials", "std"), "sampled_retrieval")
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.parallel import check_wanted, for_each
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from .._core.driver import callers_level
 from .._core.luck.inference import InferenceWarning
 from ._compiled import Found, Plan
@@ -321,9 +321,7 @@ def check_groups(problem: Problem, jackknife: Any, n_groups: Any) -> int:
         given without a jackknife; or distances are missing.
     """
     if jackknife is None:
-        if n_groups is not None:
-            msg = f'n_groups={n_groups!r} needs jackknife="identity"'
-            raise ValueError(msg)
+        check(n_groups is None, f'n_groups={n_groups!r} needs jackknife="identity"')
         return 0
     if not (isinstance(jackknife, str) and jackknife == "identity"):
         msg = f'jackknife must be None or "identity", got {jackknife!r}'

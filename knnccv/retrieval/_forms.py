@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import ByValue, as_reals, check_choice, check_integer, check_real
+from .._base.validation import ByValue, as_reals, check, check_choice, check_integer, check_real
 
 MOST = 10_000
 OF = ("every", "first", "last")
@@ -34,9 +34,7 @@ class Named:
 
     def __post_init__(self) -> None:
         """Check the name; without one it is that of the form."""
-        if not isinstance(self.name, str):
-            msg = f"the name of a score must be text, got {self.name!r}"
-            raise TypeError(msg)
+        check(isinstance(self.name, str), "the name of a score must be text", self.name, TypeError)
         if not self.name:
             _set(self, name=type(self).__name__.lower())
 
@@ -103,9 +101,7 @@ class Reciprocal(Named):
         check_choice("of", self.of, OF)
         c = check_integer("c", self.c, 0, MOST)
         parts = {name: _not_negative(name, getattr(self, name)) for name in ("constant", "slope", "at_top")}
-        if parts["constant"] == parts["slope"] == 0:
-            msg = "constant and slope must not both be 0"
-            raise ValueError(msg)
+        check(parts["constant"] > 0 or parts["slope"] > 0, "constant and slope must not both be 0")
         if c == 0 and parts["constant"] > 0:
             msg = (
                 "constant must be 0 if c is 0, since the first right item may have rank 1 and the "
@@ -309,9 +305,7 @@ def _set(form: Any, **values: Any) -> None:
 
 def _not_negative(name: str, value: Any) -> float:
     number = check_real(name, value)
-    if not 0 <= number < math.inf:
-        msg = f"{name} must be finite and at least 0, got {value!r}"
-        raise ValueError(msg)
+    check(0 <= number < math.inf, f"{name} must be finite and at least 0", value)
     return number
 
 
@@ -323,9 +317,7 @@ def _weights(weights: Any) -> tuple[float, ...]:
 
 
 def _refuse_shape(values: Array, ndim: int, must: str) -> None:
-    if values.ndim != ndim or values.size == 0:
-        msg = f"{must}, got an array of shape {values.shape}"
-        raise ValueError(msg)
+    check(values.ndim == ndim and values.size > 0, f"{must}, got an array of shape {values.shape}")
 
 
 def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
@@ -346,9 +338,7 @@ def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
         raise TypeError(msg)
     found = tuple(_named(one, ap) if isinstance(one, str) else _given(one) for one in wanted)
     names = [score.name for score in found]
-    if len(set(names)) < len(names):
-        msg = f"scores must be different and have different names, got {tuple(names)!r}"
-        raise ValueError(msg)
+    check(len(set(names)) == len(names), "scores must be different and have different names", tuple(names))
     return found
 
 
@@ -401,7 +391,5 @@ def _biased(name: str, text: str) -> Geometric:
         persistence = check_real(name, float(text))
     except ValueError:
         persistence = 0.0
-    if not 0 < persistence < 1:
-        msg = f"the persistence of 'rbp@p' must be between 0 and 1, got {name!r}"
-        raise ValueError(msg)
+    check(0 < persistence < 1, "the persistence of 'rbp@p' must be between 0 and 1", name)
     return Geometric(text)

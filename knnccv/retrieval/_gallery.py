@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import ByValue, check_bool, check_choice, check_integer, rectangular
+from .._base.validation import ByValue, check, check_bool, check_choice, check_integer, rectangular
 from ._compiled import Pool
 from ._compiled.walk import count_left
 from ._masks import CameraPairs, JunkIdentities, Mask, SameIdentityAndCamera, as_names
@@ -345,9 +345,7 @@ def pool_of(gallery: Gallery, gallery_ids: Array, identities: Array, always: Any
     strata = codes
     if gallery.strata is not None:
         parts = gallery.strata if isinstance(gallery.strata, tuple) else (gallery.strata,)
-        if not parts:
-            msg = "strata must hold at least one array, got ()"
-            raise ValueError(msg)
+        check(parts, "strata must hold at least one array, got ()")
         names = [as_names("strata", part, n_items, "gallery item") for part in parts]
         strata = _nested(names, codes)
     _, first, stratum, sizes = np.unique(
@@ -429,9 +427,7 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
             msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
             raise ValueError(msg)
         return given
-    if given.ndim != 1 or isinstance(always, (dict, set, frozenset)):
-        msg = f"{must}, got {always!r}"
-        raise TypeError(msg)
+    check(given.ndim == 1 and not isinstance(always, (dict, set, frozenset)), must, always, TypeError)
     left = set(gallery_ids.tolist())
     for name in given.tolist():
         if name not in left:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.labels import of_one_kind
 from .._base.typing import Array
-from .._base.validation import ByValue, rectangular
+from .._base.validation import ByValue, check, rectangular
 
 Block = Callable[[int, int], Array]
 KINDS, SELF = "biuUS", "self"
@@ -156,13 +156,9 @@ class JunkIdentities(Mask):
     """
 
     def __init__(self, *identities: Any) -> None:
-        if not identities:
-            msg = "JunkIdentities needs at least one identity, such as JunkIdentities(-1)"
-            raise ValueError(msg)
+        check(identities, "JunkIdentities needs at least one identity, such as JunkIdentities(-1)")
         for identity in identities:
-            if not _kind(identity):
-                msg = f"JunkIdentities takes integers or text one by one, got {identity!r}"
-                raise TypeError(msg)
+            check(_kind(identity), "JunkIdentities takes integers or text one by one", identity, TypeError)
         self.identities = identities
 
     def __repr__(self) -> str:
@@ -269,9 +265,7 @@ def as_names(name: str, values: Any, n_items: int, of: str) -> Array:
             hint = "; the first argument is a matrix of distances, (n_queries, n_gallery), not of features"
         msg = f"{name} must have shape ({n_items},), one for each {of}, got {found.shape}{hint}"
         raise ValueError(msg)
-    if np.ma.is_masked(values):
-        msg = f"{must}, none missing, got masked entries"
-        raise TypeError(msg)
+    check(not np.ma.is_masked(values), f"{must}, none missing, got masked entries", error=TypeError)
     if found.dtype.kind in "OUST":  # NumPy turns NaN and numbers into text
         found = of_one_kind(values, name)
     if found.dtype.kind == "f" and np.isfinite(found).all() and (found == np.floor(found)).all():

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.formatting import Result, data_frame, plain
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from .._core.luck.inference import ConfidenceInterval, Jackknifed
 from ._draw import IdentityGroups
 from ._gallery import Draws
@@ -307,18 +307,14 @@ class Retrieval(Result):
         KeyError
             If one of them does not have the score.
         """
-        if not isinstance(other, Retrieval):
-            msg = f"other must be a Retrieval, got {other!r}"
-            raise TypeError(msg)
+        check(isinstance(other, Retrieval), "other must be a Retrieval", other, TypeError)
         if name not in self.scores and (found := re.fullmatch("rank-([0-9]+)", name)):
             return _at_rank(self.difference(other, "cmc"), int(found[1]))
         one: Any = self[name]
         two: Any = other[name]
         for attribute, words in SAME:
             a, b = getattr(self, attribute), getattr(other, attribute)
-            if a != b:
-                msg = f"the results have different {words}: {a!r} and {b!r}"
-                raise ValueError(msg)
+            check(a == b, f"the results have different {words}: {a!r} and {b!r}")
         pairs = zip((self.query_ids, *self.paired_by), (other.query_ids, *other.paired_by), strict=True)
         for (a, b), words in zip(pairs, ARRAYS, strict=True):
             if not np.array_equal(a, b):

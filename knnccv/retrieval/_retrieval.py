@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.parallel import check_wanted, for_each, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_random_state
+from .._base.validation import check, check_bool, check_random_state
 from .._core.driver import callers_level
 from .._core.luck.scorings import check_precision, enough_draws
 from ._compiled import Found, Galleries, Trials
@@ -363,9 +363,7 @@ def _trials(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | N
     problem = draw.problem
     found = _found(draw, n_trials, rng, n_jobs)
     valid = np.asarray((found.firsts >= 0).any(axis=0))
-    if not valid.any():
-        msg = "no query has a right item in the gallery"
-        raise ValueError(msg)
+    check(valid.any(), "no query has a right item in the gallery")
     weights = weights_of(problem.codes, valid, problem.asked.average)[None]
     if draw.gallery.n_identities is not None and _one_serves_all(draw):
         weights = _weights_of_trials(problem, found.firsts)

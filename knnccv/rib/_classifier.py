@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from .._base.labels import EncodedLabels, encode_labels, is_missing
 from .._base.parallel import check_pool
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer
+from .._base.validation import check, check_choice, check_integer
 from ..designs import Subsample
 from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..neighbors.hvdm import FAR, HEOM, HVDM, LEAVE_ONE_OUT, Statistics, Table, as_array
@@ -389,9 +389,7 @@ class _Euclidean(HEOM):
 
 def _checked_labels(y: Any) -> Array:
     """Check class labels and return them as a one-dimensional array."""
-    if y is None:
-        msg = "RIBClassifier requires y to be passed, but the target y is None"
-        raise ValueError(msg)
+    check(y is not None, "RIBClassifier requires y to be passed, but the target y is None")
     flat = column_or_1d(y, warn=True)
     if flat.dtype.kind == "T" or (flat.dtype.kind == "O" and any(is_missing(label) for label in flat)):
         return encode_labels(flat).classes[encode_labels(flat).codes]  # raises an error if one is missing

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.labels import encode_labels
 from .._base.typing import Array
-from .._base.validation import as_reals, check_bool, check_choice, check_integer, check_real
+from .._base.validation import as_reals, check, check_bool, check_choice, check_integer, check_real
 from ..kernel import jit
 from ..neighbors import as_neighbors
 
@@ -379,9 +379,7 @@ def vote_weights(
     if given.ndim != 2 or given.shape[1] < 1:
         msg = f"distances must have shape (n_rows, k), got shape {given.shape}"
         raise ValueError(msg)
-    if (np.diff(given, axis=1) < 0).any():
-        msg = "distances must ascend in every row"
-        raise ValueError(msg)
+    check(not (np.diff(given, axis=1) < 0).any(), "distances must ascend in every row")
     _check_distances(given)
     weight = check_votes(kernel, w_k, avgk)
     out = np.empty(given.shape)

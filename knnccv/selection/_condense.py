@@ -15,7 +15,7 @@ from .._base.formatting import Result
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer, check_real
+from .._base.validation import check, check_choice, check_integer, check_real
 from .._core.driver import AVERAGES, ScoringProblem, validate_problem
 from .._core.driver.influence import check_linear
 from ..designs import Subsample
@@ -305,14 +305,10 @@ def check_limits(max_loss: Any, n_prototypes: Any, min_per_class: Any, step: Any
     ValueError, TypeError
         If one is not allowed.
     """
-    if not check_real("max_loss", max_loss) >= 0:
-        msg = f"max_loss must be at least 0, got {max_loss}"
-        raise ValueError(msg)
+    check(check_real("max_loss", max_loss) >= 0, f"max_loss must be at least 0, got {max_loss}")
     least = check_integer("n_prototypes", n_prototypes, 1, n_items, "the number of samples")
     least_of_class = check_integer("min_per_class", min_per_class, 1)
-    if not 0 < check_real("step", step) <= 1:
-        msg = f"step must be in (0, 1], got {step}"
-        raise ValueError(msg)
+    check(0 < check_real("step", step) <= 1, f"step must be in (0, 1], got {step}")
     return Limits(float(max_loss), least, least_of_class, float(step))
 
 

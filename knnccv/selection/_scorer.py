@@ -21,6 +21,7 @@ import numpy as np
 
 from .._base.parallel import for_each
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import (
     ScoringProblem,
     alike_samples,
@@ -88,9 +89,7 @@ def as_table(X: Any, metric: str) -> Array:
         msg = f"metric must be one of {allowed}, whose distances are sums over the columns, got {metric!r}"
         raise ValueError(msg)
     data = check_features(X)
-    if data.shape[1] < 2:
-        msg = f"X has n_features = {data.shape[1]}; a choice of columns needs at least 2"
-        raise ValueError(msg)
+    check(data.shape[1] >= 2, f"X has n_features = {data.shape[1]}; a choice of columns needs at least 2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check_features` has warned
         prepared = ranking(data, metric, None)

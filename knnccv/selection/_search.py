@@ -13,7 +13,7 @@ import numpy as np
 from .._base.formatting import Result
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import as_reals, check_choice, check_integer, check_real
+from .._base.validation import as_reals, check, check_choice, check_integer, check_real
 from ..kernel import Variant
 from ._scorer import ColumnScorer, as_table, column_problem
 
@@ -391,9 +391,7 @@ def first_best(scorer: ColumnScorer, scores: Array) -> int:
 def check_worth(min_gain: Any) -> float:
     """Return `min_gain` as a float; ValueError or TypeError unless it is finite and not negative."""
     value = check_real("min_gain", min_gain)
-    if not (value >= 0 and math.isfinite(value)):
-        msg = f"min_gain must be finite and not negative, got {min_gain}"
-        raise ValueError(msg)
+    check(value >= 0 and math.isfinite(value), f"min_gain must be finite and not negative, got {min_gain}")
     return value
 
 
@@ -406,9 +404,7 @@ def _number_of(n_features: Any, n_columns: int) -> int | None:
         msg = f"{must}, got {n_features!r}"
         raise TypeError(msg)
     whole = isinstance(n_features, (int, np.integer))
-    if not (1 <= n_features <= n_columns if whole else 0 < n_features <= 1):
-        msg = f"{must}, got {n_features}"
-        raise ValueError(msg)
+    check(1 <= n_features <= n_columns if whole else 0 < n_features <= 1, f"{must}, got {n_features}")
     return int(n_features) if whole else max(int(float(n_features) * n_columns), 1)
 
 
@@ -447,12 +443,8 @@ def _descend(
 
 def _check_grid(grid: Any) -> Array:
     must = "grid must be a sequence of at least 2 weights, not negative, all different, with 1 among them"
-    if isinstance(grid, (str, dict, set)):
-        msg = f"{must}, got {grid!r}"
-        raise TypeError(msg)
+    check(not isinstance(grid, (str, dict, set)), must, grid, TypeError)
     weights = as_reals("grid", grid, must)
     fits = weights.ndim == 1 and len(weights) > 1 and (weights >= 0).all() and (weights == 1).any()
-    if not fits or len(np.unique(weights)) < len(weights):
-        msg = f"{must}, got {grid!r}"
-        raise ValueError(msg)
+    check(fits and len(np.unique(weights)) == len(weights), must, grid)
     return weights + 0.0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv._base.validation import as_reals, check_integer, check_real
+from knnccv._base.validation import as_reals, check, check_integer, check_real
 from knnccv.kernel import Tables, Task, inner, jit
 
 from ._shared import NearestVariant, loss_table
@@ -207,9 +207,7 @@ def _show(form: int) -> str:
 
 
 def _check_positive(name: str, value: Any) -> None:
-    if not 0 < check_real(name, value) <= LARGEST:
-        msg = f"{name} must be above 0 and at most {LARGEST:g}, got {value!r}"
-        raise ValueError(msg)
+    check(0 < check_real(name, value) <= LARGEST, f"{name} must be above 0 and at most {LARGEST:g}", value)
 
 
 def _check_ranks(weights: Any, k: int) -> None:
@@ -238,9 +236,7 @@ def _check_given(weights: Any, shape: tuple[int, ...]) -> Array:
             f"shape {found.shape}"
         )
         raise ValueError(msg)
-    if found.dtype.kind not in "biuf":
-        msg = f"{must}, got {found.dtype}"
-        raise TypeError(msg)
+    check(found.dtype.kind in "biuf", f"{must}, got {found.dtype}", error=TypeError)
     found = np.array(found, dtype=float, order="C")
     bad = ~((found >= 0) & (found <= LARGEST))
     if bad.any():
@@ -272,9 +268,7 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
         return None
     labels = list(classes)
     if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            msg = f"{must}, got {class_weight!r}"
-            raise ValueError(msg)
+        check(class_weight == "balanced", must, class_weight)
         return tuple(float(sum(counts)) / (len(labels) * max(int(count), 1)) for count in counts)
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in labels]

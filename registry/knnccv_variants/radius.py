@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv._base.validation import check_choice, check_real
+from knnccv._base.validation import check, check_choice, check_real
 from knnccv.kernel import Score, Tables, Task, inner, jit, read_as, squared_diagonal
 from knnccv.kernel.sampling import fill_binomial, fill_hypergeometric
 
@@ -308,9 +308,7 @@ class Radius(RadiusVariant):
         """The parameters with the class code of `outlier_label`."""
         label, code, known = parameters["outlier_label"], NO_LABEL, classes.tolist()
         label = label.label if isinstance(label, OutlierLabel) else label
-        if np.ndim(label) > 0:
-            msg = f"outlier_label must be one label, 'most_frequent' or None, got {label!r}"
-            raise ValueError(msg)
+        check(np.ndim(label) == 0, "outlier_label must be one label, 'most_frequent' or None", label)
         if isinstance(label, str) and label == "most_frequent":
             code = MOST_FREQUENT
         elif label in known:

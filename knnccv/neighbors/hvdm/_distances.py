@@ -18,7 +18,7 @@ import numpy as np
 from ..._base.labels import EncodedLabels, encode_labels
 from ..._base.parallel import check_pool, for_each
 from ..._base.typing import Array
-from ..._base.validation import check_choice, check_integer
+from ..._base.validation import check, check_choice, check_integer
 from ...designs import encode_groups
 from .. import Neighbors, nearest_of
 from ._search import MixedTable, TableOfGroups
@@ -69,9 +69,7 @@ class MixedDistance(ABC):
 
     def _fit(self, X: Any, labels: Any) -> Self:
         schema, table = learn(X, self.nominal)
-        if table.n_items < 2:
-            msg = f"X must have at least 2 samples, got n_samples={table.n_items}"
-            raise ValueError(msg)
+        check(table.n_items >= 2, f"X must have at least 2 samples, got n_samples={table.n_items}")
         coded = None if labels is None else encode_labels(labels, table.n_items)
         self._schema_: Schema = schema
         self._statistics_ = self._statistics(table, coded)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._base.labels import is_missing
 from ..._base.typing import Array
-from ..._base.validation import rectangular
+from ..._base.validation import check, rectangular
 
 _TIMES = "mM"
 _EXACT = 2**53
@@ -153,12 +153,8 @@ def columns_of(X: Any) -> tuple[tuple[Any, ...] | None, list[Column]]:
     if not columns and hasattr(X, "to_pandas") and not is_frame(X):
         X = X.to_pandas()
     table = X if columns or is_frame(X) else as_array(X)
-    if len(table.shape) != 2:
-        msg = f"X must have shape (n_items, n_features), got shape {table.shape}"
-        raise ValueError(msg)
-    if table.shape[1] < 1:
-        msg = f"X must have at least 1 feature, got shape {table.shape}"
-        raise ValueError(msg)
+    check(len(table.shape) == 2, f"X must have shape (n_items, n_features), got shape {table.shape}")
+    check(table.shape[1] >= 1, f"X must have at least 1 feature, got shape {table.shape}")
     if columns:
         return tuple(names), columns
     if is_frame(X):

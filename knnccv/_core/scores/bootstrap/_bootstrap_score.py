@@ -12,7 +12,7 @@ import numpy as np
 from ...._base.formatting import Result, item_frame
 from ...._base.parallel import check_pool, one_bar
 from ...._base.typing import Array
-from ...._base.validation import check_integer, check_tol
+from ...._base.validation import check, check_integer, check_tol
 from ....designs import LeaveOut
 from ....kernel import Variant, profile_of
 from ....kernel.registry import get_variant
@@ -314,9 +314,7 @@ def _check_rule(problem: ScoringProblem, n_items: int, sample_size: Any) -> int:
     if number < n_nearest:
         msg = f"sample_size must be at least the number of nearest neighbors, {n_nearest}, got {number}"
         raise ValueError(msg)
-    if number > MAX_DRAWS:
-        msg = f"sample_size must be at most 2**53, got {number}"
-        raise ValueError(msg)
+    check(number <= MAX_DRAWS, "sample_size must be at most 2**53", number)
     return number
 
 
