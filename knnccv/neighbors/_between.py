@@ -315,9 +315,54 @@ def check_same(same: Any, n_queries: int, n_gallery: int) -> Array:
 
 
 def between_lists(
-    indices: Any, distances: Any, n_gallery: int, same: Any, *, approximate: bool, cut_ties: bool
+    indices: Any,
+    distances: Any,
+    n_gallery: int,
+    *,
+    same: Any = None,
+    approximate: bool = False,
+    cut_ties: bool = True,
 ) -> Between:
-    """Lists that another program has found, in memory or memory-mapped; as `Neighbors.between_lists`."""
+    """The nearest gallery items of every query, for `knnccv.retrieval`, as other programs find them.
+
+    faiss, hnswlib and ``kneighbors`` of scikit-learn return such lists. Gallery items that are not in a
+    list are at least as far as all that are. Scores are exact where all right items are listed; the
+    others are bracketed: the exact score lies between `score` and ``score + error_bound``.
+
+    Parameters
+    ----------
+    indices : integer array of shape (n_queries, depth)
+        Gallery items, the nearest first. With `approximate`, -1 (as unsigned integers: their largest
+        value) marks the end of a shorter list. Memory-mapped arrays are read in blocks of rows.
+    distances : array of shape (n_queries, depth), or None
+        Their distances, ascending; equal ones are ties. With None no items tie.
+    n_gallery : int
+        Number of items in the gallery.
+    same : integer array of shape (n_queries,), optional
+        The gallery item that is the query itself, listed or not, or -1. It is never found.
+    approximate : bool, default False
+        Whether nearer items may be missing in the lists. ``certified`` of scores is then False, and
+        ``error_bound`` infinite.
+    cut_ties : bool, default True
+        Whether an item beyond a list may be as near as the last one in it, whose order is then unknown,
+        with that of all that tie with it. False: all items beyond are farther.
+
+    Returns
+    -------
+    Between
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the shapes differ, an index is out of range or repeated, a distance is not finite, or
+        distances decrease.
+
+    Examples
+    --------
+    >>> from knnccv import Neighbors
+    >>> Neighbors.between_lists([[3, 0], [1, 2]], [[0.1, 0.5], [0.2, 0.3]], 5)
+    <Between 2 queries and 5 gallery items (lists)>
+    """
     check_bool("approximate", approximate)
     check_bool("cut_ties", cut_ties)
     size = check_integer("n_gallery", n_gallery, 1)
@@ -343,13 +388,59 @@ def between_lists(
 def between(
     queries: Any,
     gallery: Any,
-    metric: Metric,
-    params: Mapping[str, Any] | None,
-    same: Any,
-    n_neighbors: int | None,
-    algorithm: str,
+    metric: Metric = "euclidean",
+    *,
+    metric_params: Mapping[str, Any] | None = None,
+    same: Any = None,
+    n_neighbors: int | None = None,
+    algorithm: str = "auto",
 ) -> Between:
-    """Distances between features, or their nearest items; as `Neighbors.between`."""
+    """Distances from queries to a gallery, for `knnccv.retrieval`.
+
+    Parameters
+    ----------
+    queries : array or scipy sparse matrix of shape (n_queries, n_features)
+        Finite real numbers. Arrays of floats are not copied for Euclidean distances, cosine and
+        correlation: they may be in half or single precision or memory-mapped, become double precision
+        in blocks, and must not be changed meanwhile. Other metrics copy them.
+    gallery : array or scipy sparse matrix of shape (n_gallery, n_features)
+        The items that are searched. If it is the same object as `queries`, no query finds itself.
+        A copy is another gallery, unless ``exclude="self"`` says otherwise; without it, scores warn.
+        Sparse if `queries` are. Sparse features are never made dense; they serve "euclidean",
+        "sqeuclidean", "manhattan", "cosine", "jaccard" and "tanimoto".
+    metric : str or callable, default "euclidean"
+        As in `from_data`. Euclidean distances, cosine, correlation and haversine are ordered by matrix
+        products in double precision. Where their rounding could decide, pairs are measured as in
+        `from_data`, as for all other metrics, so that orders and ties are the same.
+    metric_params : mapping, optional
+        As in `from_data`.
+    same : integer array of shape (n_queries,), optional
+        The gallery item that is the query itself, or -1. It is never found.
+    n_neighbors : int, optional
+        Search only so many nearest gallery items of every query (1 to n_gallery), besides the query
+        itself. Right items beyond them are bracketed; see `between_lists`. Orders and ties are exact.
+        Dense features only, which are copied. Default: compare with the whole gallery.
+    algorithm : {"auto", "brute", "tree"}, default "auto"
+        The search of the `n_neighbors` nearest, as in `from_data`: a k-d tree for few features, matrix
+        products whose candidates are measured again, or a comparison of all pairs.
+
+    Returns
+    -------
+    Between
+        Computes distances in blocks of queries when they are needed.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the features are not as above, or their numbers differ; or `algorithm` is given without
+        `n_neighbors`.
+
+    Examples
+    --------
+    >>> from knnccv import Neighbors
+    >>> Neighbors.between([[0.0], [4.0]], [[1.0], [2.0], [5.0]])
+    <Between 2 queries and 3 gallery items (euclidean)>
+    """
     if queries is gallery and same is None:
         same = np.arange(np.shape(queries)[0])
     sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
@@ -369,11 +460,11 @@ def between(
             msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
             raise ValueError(msg)
         both, size = np.concatenate([second, first]), len(second)
-        source = FeatureTable(both, metric, params, algorithm, n_searched=size)
+        source = FeatureTable(both, metric, metric_params, algorithm, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")
         return replace(ListedBetween.of(source, depth), same=identical, alike=alike)
     check(algorithm == "auto", "algorithm searches the nearest items; pass n_neighbors as well")
-    compare = (sparse_comparison if sparse else comparison)(first, second, metric, params)
+    compare = (sparse_comparison if sparse else comparison)(first, second, metric, metric_params)
     return ComparedBetween(*shape, name_of(metric), identical, compare, alike=alike)
 
 

@@ -103,7 +103,7 @@ def neighbors_in_pool(
         given, X = np.asarray(X), between_distances(X)
     elif not isinstance(X, Between):
         if hasattr(X, "tocsr") or hasattr(queries, "tocsr"):
-            X = between(queries, X, metric, metric_params, None, None, "auto")
+            X = between(queries, X, metric, metric_params=metric_params)
         else:
             X = _of_features(X, queries, metric, metric_params)
     if X.same is not None:
