@@ -464,8 +464,7 @@ def area_means(images: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[n
     """
     height, width = images.shape[1:]
     rows, columns = _overlaps(height, shape[0]), _overlaps(width, shape[1])
-    means: NDArray[np.float64] = rows @ images @ columns.T / (height * width)
-    return means
+    return np.asarray(rows @ images @ columns.T / (height * width))
 
 
 def _overlaps(n_source: int, n_target: int) -> NDArray[np.float64]:

@@ -397,5 +397,4 @@ def _scores_without(problem: Problem, without: Array) -> Array:
     n_classes = len(problem.labels.counts)
     means = class_means(without, problem.labels.codes, n_classes) / len(problem.plan.shots)
     np.fill_diagonal(means, 0.0)
-    scores: Array = means.sum(axis=0) / (n_classes - 1)
-    return scores
+    return np.asarray(means.sum(axis=0) / (n_classes - 1))

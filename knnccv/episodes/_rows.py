@@ -64,9 +64,7 @@ class Found(NamedTuple):
 
     sums: Any  # of polynomials over the choices of other classes (n_rows, n_shots, n_terms)
     without: Any  # the functional without each class, summed over the shots (n_rows, n_classes), if wanted
-    left_open: (
-        Any  # at most this is added to `sums` by own samples beyond a neighbor list, if there are lists
-    )
+    left_open: Any  # at most this is added to `sums` by own samples beyond a list, if there are lists
     tied: Any  # whether an own sample ties with one of another class (n_rows,)
 
 

@@ -372,11 +372,9 @@ def _scaled(data: Array, metric: str) -> Array:
     """
     largest = np.abs(data).max(axis=1, keepdims=True)
     if metric == "euclidean":
-        level: Array = np.ldexp(data, -np.frexp(largest.max())[1])
-        return level
+        return np.asarray(np.ldexp(data, -np.frexp(largest.max())[1]))
     if (largest == 0).any():
         msg = f"X[{int(np.argmax(largest == 0))}] is 0 in all features and has no direction for the cosine"
         raise ValueError(msg)
     data = np.ldexp(data, -np.frexp(largest)[1])
-    scaled: Array = data / np.sqrt((data * data).sum(axis=1))[:, None]
-    return scaled
+    return np.asarray(data / np.sqrt((data * data).sum(axis=1))[:, None])

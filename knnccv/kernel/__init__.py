@@ -41,7 +41,6 @@ from ._signature import (
     DECIDE,
     DECIDES,
     DISTANCE_KERNEL,
-    FORMS,
     JOINT,
     JOINT_KERNEL,
     KERNEL,

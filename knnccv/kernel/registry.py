@@ -57,9 +57,8 @@ class _Registry(Mapping[str, Variant]):
         return len({*self._loaded, *self._entry_points()})
 
     def __contains__(self, name: object) -> bool:
-        return (
-            name in self._loaded or name in self._entry_points()
-        )  # without importing it, as Mapping would
+        # Without importing it, as Mapping would.
+        return name in self._loaded or name in self._entry_points()
 
     def __repr__(self) -> str:
         return f"<knnccv variants: {', '.join(self)}>"

@@ -273,9 +273,7 @@ def inclusion_law(n_available: int, n_train: int, k: int, number: type = float) 
     samples, so both are sums of positive terms over p.
     """
     law = position_law(n_available, n_train, k, number)
-    nearer = np.arange(n_available)  # samples before position p
-    if number is Fraction:
-        nearer = np.array([int(n) for n in nearer], dtype=object)
+    nearer = np.arange(n_available, dtype=object if number is Fraction else np.int64)  # before position p
     one = law * (k - 1) / np.maximum(nearer, 1)
     two = one * (k - 2) / np.maximum(nearer - 1, 1) if k > 1 else one * 0
     return Inclusion(law + _after(one), one + _after(two))

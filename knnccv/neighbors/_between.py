@@ -495,8 +495,7 @@ def comparison(queries: Array, gallery: Array, metric: Metric, params: Any) -> C
 
 
 def _compared(compare: Any, queries: Array, gallery: Array, start: int, stop: int) -> Array:
-    values: Array = compare(queries[start:stop], gallery)
-    return values
+    return np.asarray(compare(queries[start:stop], gallery))
 
 
 def sparse_comparison(queries: Any, gallery: Any, metric: Metric, params: Any) -> Compare:

@@ -224,8 +224,7 @@ def _present(data: Array) -> Array:
     """Boolean data: True where a value is not 0."""
     if data.all() and (data != 1).any():
         raise ValueError(NO_ZERO)
-    present: Array = data != 0
-    return present
+    return np.asarray(data != 0)
 
 
 # Plain functions with `partial`, not closures: a `PreparedMetric` must be picklable.

@@ -127,8 +127,7 @@ class Products:
     def _rows(self, start: int) -> Array:
         """Prepared rows of the different gallery items from `start` on."""
         at = slice(start, start + PIECE)
-        rows: Array = self._prepare(self._gallery[at if self._kept is None else self._kept[at]])
-        return rows
+        return np.asarray(self._prepare(self._gallery[at if self._kept is None else self._kept[at]]))
 
     def _distinct(self) -> tuple[Array | None, Array | None]:
         """The number of the different item of every gallery item, and those items; None if all differ."""

@@ -25,7 +25,6 @@ from ._forms import Score
 from ._gallery import (
     Draws,
     Gallery,
-    draws_from,
     items_left,
     pool_of,
     refuse_always,
@@ -85,7 +84,8 @@ class Draw:
         self.pool = pool = pool_of(gallery, problem.items, problem.identities, problem.asked.always)
         self.open = np.zeros(problem.near.n_queries, np.bool_)
         refuse_always(problem.codes, problem.identities, pool, gallery)
-        self.draws = draws_from(pool.sizes, pool)
+        sizes = pool.sizes
+        self.draws: Array = np.where(pool.always | (pool.shots == 0), sizes, np.minimum(sizes, pool.shots))
         most = -1  # there is one ranking
         if gallery.random or problem.asked.ties == "random":
             most = int(self.draws.sum())

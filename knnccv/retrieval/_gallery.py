@@ -379,12 +379,6 @@ def items_left(masked: Array, pool: Pool) -> Array:
     return left
 
 
-def draws_from(left: Array, pool: Pool) -> Array:
-    """How many items are drawn of strata of these sizes; strata are on the last axis."""
-    draws: Array = np.where(pool.always | (pool.shots == 0), left, np.minimum(left, pool.shots))
-    return draws
-
-
 def refuse_short(identity: Any, size: int, drawn: int) -> None:
     """Raise ValueError: a stratum has too few items."""
     msg = (

@@ -301,8 +301,7 @@ def codes_in(values: Array, known: Array) -> Array:
     """The position of every value among the sorted `known` ones, or -1."""
     at = np.searchsorted(known, values)
     at[at == len(known)] = 0
-    codes: Array = np.where(known[at] == values, at, -1).astype(np.int64)
-    return codes
+    return np.asarray(np.where(known[at] == values, at, -1).astype(np.int64))
 
 
 def shared_codes(first: Array, second: Array) -> tuple[Array, Array]:

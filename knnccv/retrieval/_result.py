@@ -238,8 +238,7 @@ class Retrieval(Result):
     @property
     def cmc(self) -> Array:
         """The CMC curve, ranks 1 to max_rank; KeyError if it was not asked for."""
-        curve: Array = self["cmc"].score
-        return curve
+        return np.asarray(self["cmc"].score)
 
     @property
     def n_left_out(self) -> int:
@@ -280,8 +279,7 @@ class Retrieval(Result):
             raise ValueError(msg)
         found = self["cmc"]
         shares = np.where(self.valid[:, None], found.per_item, 0.0)
-        deviation: Array = np.sqrt(found.weights**2 @ (shares * (1 - shares)) / mean_of)
-        return deviation
+        return np.asarray(np.sqrt(found.weights**2 @ (shares * (1 - shares)) / mean_of))
 
     def difference(self, other: Retrieval, name: str = "ap") -> RetrievalDifference:
         """The paired difference to another embedding: the same queries, gallery items and draw.

@@ -429,8 +429,7 @@ def _scores_of_trials(score: Score, draw: Draw, found: Trials, weights: Array) -
         hits = ((found.firsts >= 0) & (found.firsts < r) for r in ranks)
         return np.stack([(weights * hit).sum(axis=1) for hit in hits], axis=1)
     values = draw.plan.values_of(score, found.values)
-    means: Array = ((weights[..., None] if score.curve else weights) * values).sum(axis=1)
-    return means
+    return np.asarray(((weights[..., None] if score.curve else weights) * values).sum(axis=1))
 
 
 def _weights_of_trials(problem: Problem, firsts: Array) -> Array:

@@ -151,19 +151,15 @@ class ScorePlan:
     def values_of(self, score: Score, values: Array) -> Array:
         """One score from all columns, the last axis of `values`; that of a curve are its ranks."""
         if score.curve:
-            curve: Array = np.minimum(values[..., self._curves[score.curve]], 1.0)
-            return curve
+            return np.asarray(np.minimum(values[..., self._curves[score.curve]], 1.0))
         columns = [values[..., self._forms.index(form)] for form in score.forms]
-        mean: Array = np.mean(columns, axis=0)
-        return mean
+        return np.asarray(np.mean(columns, axis=0))
 
     def errors_of(self, score: Score, found: Found) -> Array:
         """Bound of the error of every query's score: quadrature, rounding and terms left out."""
         if score.curve:
-            curve: Array = found.rounding + found.skipped
-            return curve
-        errors: Array = np.mean([self._error_of(form, found) for form in score.forms], axis=0)
-        return errors
+            return np.asarray(found.rounding + found.skipped)
+        return np.asarray(np.mean([self._error_of(form, found) for form in score.forms], axis=0))
 
     def _error_of(self, form: Form, found: Found) -> Array:
         """By the largest number that a right item adds, and that all add where some are negative."""
@@ -180,8 +176,7 @@ class ScorePlan:
             peaks = np.abs(one.weights).max() / one.divisors[relevant]
             most += (1 if one.law == FIRSTS else len(one.weights)) * (one.weights.min() < 0)
         size = np.where(most > 0, peaks * np.minimum(most, relevant), values)
-        errors: Array = rounding * size + found.skipped * peaks
-        return errors
+        return np.asarray(rounding * size + found.skipped * peaks)
 
 
 def _rounded_up(degree: int) -> int:

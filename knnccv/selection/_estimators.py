@@ -160,8 +160,7 @@ class FeatureSelector(SelectorMixin, _BySearch):  # type: ignore[misc]
     @property
     def columns_(self) -> Array:
         """The selected columns, in the order of `FeatureSelection.columns`."""
-        columns: Array = self._found.columns
-        return columns
+        return np.asarray(self._found.columns)
 
     def _get_support_mask(self) -> Array:
         columns = self.columns_
@@ -223,8 +222,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
     @property
     def weights_(self) -> Array:
         """The factor of every column; 0 leaves it out."""
-        weights: Array = self._found.weights
-        return weights
+        return np.asarray(self._found.weights)
 
     def transform(self, X: Any) -> Array:
         """Multiply every column by its weight.
@@ -239,8 +237,7 @@ class FeatureWeights(OneToOneFeatureMixin, TransformerMixin, _BySearch):  # type
             Columns of weight 0 are 0.
         """
         weights = self.weights_
-        weighted: Array = validate_data(self, X, dtype=np.float64, reset=False) * weights + 0.0
-        return weighted
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) * weights + 0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -385,5 +382,4 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         near, n_prototypes = neighbors_in_pool(self._prototypes_, data, self.metric, self.metric_params)
         items, _ = near.kneighbors(min(self.n_neighbors, n_prototypes), n_jobs=self.n_jobs)
         votes = self._codes_[items - near.n_items][:, :, None] == np.arange(len(self.classes_))
-        predicted: Array = self.classes_[votes.sum(axis=1).argmax(axis=1)]
-        return predicted
+        return np.asarray(self.classes_[votes.sum(axis=1).argmax(axis=1)])

@@ -72,11 +72,8 @@ def radius_votes(order, distances, labels, target, constraints):
     """The share of the training sets that classify the sample correctly, or the mean loss."""
     own, losses, n_classes = labels.classes[target], constraints.table, constraints.n_classes
     fallback = read_as(RadiusFields, constraints.integers).fallback
-    n, n_train, available = (
-        _n_within(distances, constraints),
-        constraints.n_train,
-        constraints.counts.copy(),
-    )
+    n, n_train = _n_within(distances, constraints), constraints.n_train
+    available = constraints.counts.copy()
     stratified = len(available) > 1
     available[own if stratified else 0] -= constraints.held_out
     if (available < n_train).any():  # a sample that is never tested

@@ -180,8 +180,7 @@ class Regression(NearestVariant):
 
     def check_targets(self, values: Array, **parameters: Any) -> None:
         """Refuse an output that does not exist: the kernel does not check bounds."""
-        limit = "the last output"
-        check_integer("output", parameters["output"], 0, values.shape[1] - 1, limit)
+        check_integer("output", parameters["output"], 0, values.shape[1] - 1, "the last output")
 
     def over_kinds(
         self, scores: Array, weights: Array, ask: Callable[..., Array], n_outputs: int, **parameters: Any

@@ -339,15 +339,9 @@ def score_group_sets(kernel, rows, labels, constraints, drawn, cases, sums):
         sums.tails[r] = unknown
 
 
-SCORE_GROUP_SETS = types.void(
-    KERNEL,
-    ROWS,
-    LABELS,
-    CONSTRAINTS,
-    DRAWN_GROUPS,
-    types.NamedTuple([types.int64, types.int64, types.int64, types.float64], SetSizes),
-    types.NamedUniTuple(SCORES, 3, SetSums),
-)
+_SIZES = types.NamedTuple([types.int64, types.int64, types.int64, types.float64], SetSizes)
+_SUMS = types.NamedUniTuple(SCORES, 3, SetSums)
+SCORE_GROUP_SETS = types.void(KERNEL, ROWS, LABELS, CONSTRAINTS, DRAWN_GROUPS, _SIZES, _SUMS)
 
 
 def sizes_to_score(kind: GroupTrainingSets, n_nearest: int) -> list[int]:

@@ -106,9 +106,7 @@ def position_weights_at(weights, first, length):
 def position_weights(task: Task, k: int, max_depth: int) -> PositionWeights:
     """The probabilities themselves, for i = 1 .. `max_depth`."""
     law = position_law(task.n_available, task.train_size, k, task.number)[:max_depth]
-    i = np.arange(1, max_depth + 1)
-    if task.number is Fraction:
-        i = np.array([int(at) for at in i], dtype=object)
+    i = np.arange(1, max_depth + 1, dtype=object if task.number is Fraction else np.int64)
     list_ends = law * i / k
     left = np.maximum(task.n_available - i, 1)
     return PositionWeights(list_ends * (task.train_size - k) / left, list_ends)

@@ -226,8 +226,7 @@ def _bounds(search: ProductSearch, rows: Array, width: int) -> Array:
         return np.full((len(rows), 1), np.inf, np.float32)
     few = CandidateHeaps.empty(len(rows), n_asked, search.n_others + 1)
     _offer_all(search, rows, few, part)
-    bounds: Array = few.values.max(axis=1, keepdims=True)
-    return bounds
+    return np.asarray(few.values.max(axis=1, keepdims=True))
 
 
 def _offer_all(search: ProductSearch, rows: Array, heaps: CandidateHeaps, n_first: int) -> None:

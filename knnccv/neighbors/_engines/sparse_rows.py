@@ -143,8 +143,7 @@ def _of_unit_length(csr: Any) -> Array:
         dense[at] = values[some] * values[some]
         squares[start:end] = dense[: end - start].sum(axis=1)
         dense[at] = 0.0
-    scaled: Array = values / np.maximum(np.sqrt(squares), 1.0)[row_of]
-    return scaled
+    return np.asarray(values / np.maximum(np.sqrt(squares), 1.0)[row_of])
 
 
 class SparseSearch(Engine):

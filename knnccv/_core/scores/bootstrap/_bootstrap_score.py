@@ -323,8 +323,6 @@ def _uninformed(problem: ScoringProblem, weights: Array, by_label: Array) -> Arr
     if problem.variant.target == "values":  # the squared error of the mean target, and the variance
         values = problem.values
         centered = values - weights @ values
-        spread: Array = by_label[0] + float(weights @ (centered * centered).sum(axis=1))
-        return spread
+        return np.asarray(by_label[0] + float(weights @ (centered * centered).sum(axis=1)))
     shares = np.bincount(problem.labels.codes, weights, len(problem.labels.classes))
-    mixed: Array = shares @ by_label
-    return mixed
+    return np.asarray(shares @ by_label)

@@ -165,15 +165,10 @@ def undecided(n_draws, n_samples, longest, k):
 
 
 class BootstrapFields(NamedTuple):
-    """The integers that `bootstrap_votes` reads."""
+    """The integers that the kernels read."""
 
-    n_tie_nodes: int
-
-
-class ShareFields(NamedTuple):
-    """The integers that `bootstrap_shares` reads."""
-
-    kind: int  # VOTE_SHARE or BRIER
+    kind: int  # of `bootstrap_shares`: VOTE_SHARE or BRIER
+    n_tie_nodes: int = 0  # of `bootstrap_votes`
 
 
 class Draws(NamedTuple):
@@ -315,7 +310,7 @@ def bootstrap_shares(order, labels, target, constraints):
     items, group_end, classes = order.items, order.group_end, labels.classes
     draws = draws_of(order, constraints)
     k, depth, moments = draws.k, draws.depth, draws.moments
-    kind = read_as(ShareFields, constraints.integers).kind
+    kind = read_as(BootstrapFields, constraints.integers).kind
     own_class = classes[target]
     nearer, group = np.zeros((2, constraints.n_classes), np.int64)
     wrong, pairs = 0, 0  # wrong samples before the group, and their ordered pairs, 1 + [same class] each

@@ -11,7 +11,7 @@ import numpy as np
 from ...._base.parallel import n_workers
 from ...._base.typing import Array
 from ....kernel import Labels, Link, Tables, Task, profile_of
-from ....kernel.voting import BRIER, VOTE_SHARE, tie_quadrature
+from ....kernel.voting import BRIER, PLURALITY, VOTE_SHARE, tie_quadrature
 from ....neighbors import NeighborLists, Neighbors
 from ...driver import (
     LONG,
@@ -30,7 +30,6 @@ from ...driver import (
 )
 from ._kernels import (
     BootstrapFields,
-    ShareFields,
     bootstrap_rank,
     bootstrap_regression,
     bootstrap_shares,
@@ -256,7 +255,7 @@ def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Pa
     if profile in ("error", "share", "brier"):
         kernel = bootstrap_regression if profile == "error" else bootstrap_shares
         kind = BRIER if profile == "brier" else VOTE_SHARE
-        tables = Tables(ShareFields(kind), weights=moment_weights(*positions))
+        tables = Tables(BootstrapFields(kind), weights=moment_weights(*positions))
     elif profile == "rank":
         kernel, tables = bootstrap_rank, Tables(weights=log_weights(*positions))
     else:
@@ -264,7 +263,7 @@ def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Pa
         smallest = parameters.get("vote_ties", "smallest") == "smallest"
         n_tie_nodes, tie_nodes = tie_quadrature(n_nearest, smallest, float)
         tables = Tables(
-            BootstrapFields(n_tie_nodes),
+            BootstrapFields(PLURALITY, n_tie_nodes),
             numbers=tie_nodes,
             weights=vote_weights(*positions),
             table=np.empty((0, 0)) if problem.loss is None else np.asarray(problem.loss, dtype=float),
