@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -23,42 +24,39 @@ class _Registry(Mapping[str, Variant]):
 
     def __init__(self) -> None:
         self._loaded: dict[str, Variant] = {}
-        self._found: dict[str, EntryPoint] | None = None
         self._clashes: dict[str, str] = {}
         self._lock = threading.RLock()
 
+    @cached_property
     def _entry_points(self) -> dict[str, EntryPoint]:
-        with self._lock:
-            if self._found is None:
-                found: dict[str, EntryPoint] = {}
-                for point in entry_points(group=GROUP):
-                    other = found.setdefault(point.name, point)
-                    if other.value != point.value:
-                        self._clashes[point.name] = (
-                            f"two installed packages offer a variant named {point.name!r}: "
-                            f"{_owner(other)} and {_owner(point)}; uninstall one of them"
-                        )
-                self._found = found
-            return self._found
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=GROUP):
+            other = found.setdefault(point.name, point)
+            if other.value != point.value:
+                self._clashes[point.name] = (
+                    f"two installed packages offer a variant named {point.name!r}: "
+                    f"{_owner(other)} and {_owner(point)}; uninstall one of them"
+                )
+        return found
 
     def __getitem__(self, name: str) -> Variant:
         with self._lock:
             if name not in self._loaded:
-                point = self._entry_points()[name]
+                point = self._entry_points[name]
                 if name in self._clashes:
                     raise ValueError(self._clashes[name])
                 self._loaded[name] = _load(point)
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted({*self._loaded, *self._entry_points()}))
+        return iter(sorted({*self._loaded, *self._entry_points}))
 
     def __len__(self) -> int:
-        return len({*self._loaded, *self._entry_points()})
+        return len({*self._loaded, *self._entry_points})
 
     def __contains__(self, name: object) -> bool:
         # Without importing it, as Mapping would.
-        return name in self._loaded or name in self._entry_points()
+        return name in self._loaded or name in self._entry_points
 
     def __repr__(self) -> str:
         return f"<knnccv variants: {', '.join(self)}>"
@@ -71,7 +69,7 @@ class _Registry(Mapping[str, Variant]):
                     f"the name {name!r} is taken by {self._holder(name)}; "
                     f"{_describe(variant)} needs another name"
                 )
-                if name not in self._entry_points():  # unregistering would restore the entry point
+                if name not in self._entry_points:  # unregistering would restore the entry point
                     msg += f", or call knnccv.unregister({name!r}) before"
                 raise ValueError(msg)
             self._loaded[name] = variant
@@ -84,12 +82,12 @@ class _Registry(Mapping[str, Variant]):
         """Return True if the name belongs to a class of the same name and module, in any version."""
         if name in self._loaded:
             return _describe(self._loaded[name]) == _describe(variant)
-        return self._entry_points()[name].value.replace(":", ".") == _describe(variant)
+        return self._entry_points[name].value.replace(":", ".") == _describe(variant)
 
     def _holder(self, name: str) -> str:
         if name in self._loaded:
             return _describe(self._loaded[name])
-        return _owner(self._entry_points()[name])
+        return _owner(self._entry_points[name])
 
 
 _registry = _Registry()

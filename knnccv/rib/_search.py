@@ -118,9 +118,10 @@ def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):
 
 
 @jit
-def _score(votes, own_class, list_row, nearest_first, max_votes, total, correct, confidence):
+def _score(votes, own_class, list_row, nearest_first, room, correct, confidence):
     """Add the results of one sample's ``votes[local, t]`` to all ``correct[t]`` and ``confidence[t]``."""
     classes, distances, local_codes = list_row
+    max_votes, total = room
     n_local, n_w = votes.shape
     if own_class < 0 or own_class >= n_local:
         return
@@ -154,6 +155,7 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
     scratch = np.empty((depth, n_w))
     number, height = np.empty((2, depth))
     powers, max_votes, total = np.empty((3, n_w))
+    room = max_votes, total
     for r in range(len(lists.distances)):
         distances, local_codes, own_class = lists.distances[r], lists.local_codes[r], lists.own_class[r]
         list_row = lists.classes[r], distances, local_codes
@@ -185,17 +187,8 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
                     else:
                         squared = kernel == GAUSSIAN
                         _powers(distances, local_codes, k, avgk, squared, settings, powers, votes)
-                    part = slice(at, end)
-                    _score(
-                        votes,
-                        own_class,
-                        list_row,
-                        nearest_first,
-                        max_votes,
-                        total,
-                        correct[part],
-                        confidence[part],
-                    )
+                    hits, shares = correct[at:end], confidence[at:end]
+                    _score(votes, own_class, list_row, nearest_first, room, hits, shares)
                     at = end
 
 

@@ -394,7 +394,6 @@ class OverlapSearch(Engine):
 
     def search(self, rows: Array, depth: int) -> NeighborLists:
         """Neighbor lists of the samples `rows`."""
-        items, values = np.empty((len(rows), depth), np.int32), np.empty((len(rows), depth))
-        may_tie_beyond = np.empty(len(rows), bool)
-        _fill_lists(self.codes, rows, items, values, may_tie_beyond)
-        return NeighborLists.of_full_rows(items, values, may_tie_beyond)
+        lists = NeighborLists.empty(len(rows), depth)
+        _fill_lists(self.codes, rows, lists.items, lists.values, lists.may_tie_beyond)
+        return lists

@@ -134,29 +134,22 @@ def squared_distances(
     """
     wanted = np.arange(tested.n_items) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     out = np.empty((len(wanted), others.n_items))
+    columns, own = statistics.arrays(tested, others), (tested.numbers, tested.codes)
     complete = ~np.isnan(others.numbers).any(axis=1)
-    columns = statistics.arrays(tested, others)
+    against = others.numbers, complete, others.codes
 
     def fill(start: int) -> None:
         part = slice(start, start + ROWS)
-        _fill(
-            wanted[part],
-            tested.numbers,
-            tested.codes,
-            columns,
-            others.numbers,
-            complete,
-            others.codes,
-            out[part],
-        )
+        _fill(wanted[part], own, columns, against, out[part])
 
     for_each(fill, range(0, len(wanted), ROWS), n_jobs)
     return out
 
 
 @jit
-def _fill(rows, numbers, codes, columns, other_numbers, complete, other_codes, out):
+def _fill(rows, own, columns, others, out):
     """Set ``out[r, j]`` to the squared distance of row ``rows[r]`` and other j; O(columns) per pair."""
+    (numbers, codes), (other_numbers, complete, other_codes) = own, others
     n_numeric, n_others = other_numbers.shape
     n_nominal = other_codes.shape[0]
     table = np.empty(columns.table_starts[-1])
