@@ -248,7 +248,7 @@ class Table(ByValue, Named):
         super().__post_init__()
         must = "phi must be an array of shape (right items before, wrong items before)"
         found = as_reals("phi", self.phi, must)
-        _refuse_shape(found, 2, must)
+        check(found.ndim == 2 and found.size > 0, f"{must}, got an array of shape {found.shape}")
         phi = found.copy()
         phi.flags.writeable = False
         _set(self, phi=phi)
@@ -312,12 +312,8 @@ def _not_negative(name: str, value: Any) -> float:
 def _weights(weights: Any) -> tuple[float, ...]:
     must = "weights must be a sequence of numbers, one for each rank"
     values = as_reals("weights", weights, must)
-    _refuse_shape(values, 1, must)
+    check(values.ndim == 1 and values.size > 0, f"{must}, got an array of shape {values.shape}")
     return tuple(values.tolist())
-
-
-def _refuse_shape(values: Array, ndim: int, must: str) -> None:
-    check(values.ndim == ndim and values.size > 0, f"{must}, got an array of shape {values.shape}")
 
 
 def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
