@@ -21,7 +21,7 @@ from .._base.compat import read_scorer
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, pack
+from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, single_splits
 from .._core.luck.scorings import Budget, ControlledMean, confusion_controls, controlled_mean, enough_runs
 from .._core.scores.results import COUNTED, Controls, control_of_votes, is_counted, joined, score_tables
 from ..kernel.words import BITS
@@ -233,15 +233,15 @@ def later_seed(seed: int, stage: int) -> int:
 
 def drawn_runs(request: Request, n_runs: int, seed: int) -> Runs:
     """Random runs of single splits that the splitter draws itself."""
-    rng, codes = np.random.default_rng(seed), np.full((n_runs, len(request.y)), 2, np.int32)
+    rng, folds = np.random.default_rng(seed), np.full((n_runs, len(request.y)), NEITHER, np.int32)
     X, run = np.zeros(len(request.y)), 0
     while run < n_runs:
         of_split = int(rng.integers(2**31 - 1))
         for train, test in reseeded(request.cv, of_split).split(X, request.y, request.groups):
             if run < n_runs:
-                codes[run, train], codes[run, test] = 0, 1
+                folds[run, train], folds[run, test] = -1, 0
             run += 1
-    return Runs(n_runs, np.zeros(1, np.int64), lambda block: pack(codes[512 * block :][:512], False), seed)
+    return single_splits(folds, seed)
 
 
 def count(request: Request, runs: Runs) -> tuple[Array, Controls]:

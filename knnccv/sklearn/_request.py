@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,8 +31,11 @@ from .._core.luck.scorings import ControlledMean, TableScorer, Wish, table_score
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
 from ._estimators import Prepared, Rule
-from ._scoring import ACCURACIES, Measure, as_scorer, for_sklearn, metric_name
+from ._scoring import ACCURACIES, Measure, as_scorer, for_sklearn, metric_name, name_of
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
+
+if TYPE_CHECKING:
+    from ._halves import HalvesAsked
 
 INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}
 """Fields of estimates."""
@@ -42,8 +45,9 @@ INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}
 class ExpectedScore(Numeric, ScoredHalves):
     """The expectation of a cross-validated score over the splitter's random numbers.
 
-    Exact scores in closed form have `standard_error` and `confidence_interval` for the population (the luck
-    of the data), and can be compared by `knnccv.compare` and `knnccv.compare_all`.
+    It has `standard_error` and `confidence_interval` for the population (the luck of the data), and can be
+    compared by `knnccv.compare` and `knnccv.compare_all`. Without closed form, halves of the samples are
+    scored by two random runs each.
 
     Attributes
     ----------
@@ -111,12 +115,17 @@ class ExpectedScore(Numeric, ScoredHalves):
     _measure: Measure | None = None
     _shares: tuple[float, ...] = ()
     _n_tied: int = 0  # of runs
+    _name: str = "score"
+    _evaluation: Any = None  # the request; copies have none
+    _missing: ClassVar[str] = (
+        "ask the score that was computed, or pickle it after with_data(): a copy does not have the data"
+    )
 
     def with_data(self) -> ExpectedScore:
         """Return this score, whose pickles and copies from now on take the data along."""
-        self._sum()
-        for result in self._results:
+        for result in self._results if self._measure else ():
             result.with_data()
+        super().with_data()
         return self
 
     def _words(self, name: str) -> str:
@@ -124,18 +133,43 @@ class ExpectedScore(Numeric, ScoredHalves):
 
     @property
     def measure(self) -> str:
-        """The name of the score; "score" if there is no closed form."""
+        """The name of the score."""
         if self._measure is None:
-            return "score"
+            return self._name
         return self._measure.name if self._measure.changes else str(self._results[0].measure)
 
     @property
     def _results(self) -> tuple[CompleteCV, ...]:
         return self.result if isinstance(self.result, tuple) else (self.result,)
 
+    @property
+    def is_in_closed_form(self) -> bool:
+        """Whether halves are scored exactly."""
+        return self._measure is not None
+
+    def by_runs(self) -> ExpectedScore:
+        """Return this score, whose halves are scored by random runs, to compare it with others."""
+        if self._measure is None:
+            return self
+        if "_by_runs" not in self.__dict__:
+            self.__dict__["_by_runs"] = replace(self, _measure=None, result=None)
+        found: ExpectedScore = self.__dict__["_by_runs"]
+        return found
+
+    def usual_halvings(self) -> int:
+        """How many halvings there are if nobody says so."""
+        from ._halves import USUAL_FITS, fitted_outputs, predicts
+
+        if self._measure is None and predicts(self._reference()) is fitted_outputs:
+            return USUAL_FITS
+        return super().usual_halvings()
+
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
-        _, parts = self._sum()
+        if self._measure is None:
+            told: Terms = self._told
+            return told
+        parts = self._parts
         weights = np.array([weight for weight, _ in parts])
         terms = [result.inference_terms() for _, result in parts]
         labels, first = terms[0].labels, terms[0]
@@ -149,10 +183,13 @@ class ExpectedScore(Numeric, ScoredHalves):
             error_bound=float(np.abs(weights) @ [each.error_bound for each in terms]),
         )
 
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
-        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
-        offset, parts = self._sum()
-        seed = fixed_seed(random_state)
+    def half_scores(
+        self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
+    ) -> HalfScores:
+        """The scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+        if self._measure is None:
+            return super().half_scores(n_halvings, groups, random_state)
+        offset, parts, seed = self._measure.offset, self._parts, fixed_seed(random_state)
         found = [(weight, result.half_scores(n_halvings, groups, seed)) for weight, result in parts]
         larger = math.fsum(abs(weight * halves.mean) for weight, halves in found)
         of_all = math.fsum(abs(weight * halves.mean) / halves.growth for weight, halves in found)
@@ -168,43 +205,62 @@ class ExpectedScore(Numeric, ScoredHalves):
             floors=np.sum(floors, axis=0) + np.array([offset, offset, 0.0]),
         )
 
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
+        from ._halves import halves_asked
+
+        if self.deterministic:
+            instead = "a splitter with shuffle=True, or knnccv.complete_cv"
+            msg = (
+                "a standard error or an interval for the population (the luck of the data) needs random "
+                f"splits, but this score is {self.explanation}: take {instead}"
+            )
+            raise ValueError(msg)
+        return halves_asked(self._reference(), n_halvings, groups, random_state)
+
+    def _score_halves(self, request: Any) -> HalfScores:
+        from ._halves import halves_of
+
+        return halves_of(self._reference(), self.score, self.std_error, request)
+
+    @property
+    def _told(self) -> Any:
+        """What two scores of random runs must share to be compared; None in closed form."""
+        if self._measure is not None:
+            return None
+        if "_terms" not in self.__dict__:
+            from ._halves import terms_of_runs
+
+            self.__dict__["_terms"] = terms_of_runs(self._reference(), self)
+        return self.__dict__["_terms"]
+
     def target_in_words(self) -> str:
         """What the score estimates."""
-        self._sum()
+        if self._measure is None:
+            return str(self._told.target)
         first, *more = self._results
         name = "" if self.measure == first.measure else f"{self.measure}, from the "
         return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
 
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
-        offset, parts = self._sum()
+        if self._measure is None:
+            limits: tuple[float, float] | None = self._told.limits
+            return limits
+        offset, parts = self._measure.offset, self._parts
         ranges = [(weight, result.score_range()) for weight, result in parts]
         if any(limits is None for _, limits in ranges):
             return None
         ends = [sorted(weight * limit for limit in limits or ()) for weight, limits in ranges]
         return offset + sum(low for low, _ in ends), offset + sum(high for _, high in ends)
 
-    def _sum(self) -> tuple[float, list[tuple[float, CompleteCV]]]:
-        """The closed form: an offset, and results with their weights; ValueError if there is none."""
-        if self._measure is not None:
-            weights = [self._measure.factor * share for share in self._shares]
-            return self._measure.offset, list(zip(weights, self._results, strict=True))
-        population = "a standard error or an interval for the population (the luck of the data) needs"
-        if not self.is_exact:
-            what = f"an estimate from drawn training sets, n_draws={self.n_draws}"
-            if not self.n_draws:
-                what = f"the mean of sampled runs, n_runs={self.n_runs}"
-            msg = (
-                f"{population} an exact score, but this is {what}: take method='exact' where it is "
-                "possible (scalers: with transductive=True), or knnccv.complete_cv; std_error is the luck "
-                "of the split"
-            )
-        else:
-            instead = "a splitter with shuffle=True, or knnccv.complete_cv"
-            if self.ties:  # splits of whole groups, each of them computed
-                instead = "knnccv.complete_cv with LeaveGroupsOut"
-            msg = f"{population} a closed form, but this score is {self.explanation}: take {instead}"
-        raise ValueError(msg)
+    @property
+    def _parts(self) -> list[tuple[float, CompleteCV]]:
+        """The results with their weights, of which the score of a closed form is the sum, and an offset."""
+        assert self._measure is not None
+        return [
+            (self._measure.factor * share, one)
+            for share, one in zip(self._shares, self._results, strict=True)
+        ]
 
     @property
     def n_tied(self) -> int:
@@ -486,7 +542,8 @@ class Request:
         if self.n_tested:
             note += f"training sets within X, scored on the test set of {self.n_tested} samples; "
         fields |= {"average": self.average, "design": in_words(self.cv), "explanation": note + how}
-        return ExpectedScore(score=float(score), **fields)
+        name = name_of(self.sklearn_scorer)
+        return ExpectedScore(score=float(score), _name=name, _evaluation=self, **fields)
 
 
 def warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:

@@ -117,6 +117,28 @@ def metric_name(made: MadeScorer | None) -> str:
     return "mean_accuracy" if made.function is mean_accuracy else made.metric
 
 
+NAMES = {
+    "f1_score": "F1",
+    "fbeta_score": "F-beta",
+    "jaccard_score": "Jaccard",
+    "roc_auc_score": "ROC AUC",
+    "matthews_corrcoef": "Matthews correlation",
+    "cohen_kappa_score": "Cohen's kappa",
+    "r2_score": "R2",
+}
+"""Names that are not those of scikit-learn's functions."""
+
+
+def name_of(scorer: Any) -> str:
+    """The name of a scoring, for people; "score" if it has none."""
+    made = read_scorer(scorer)
+    if made is None:
+        return "score"
+    name = NAMES.get(made.metric, made.name.removesuffix("_score").replace("_", " "))
+    average = made.options.get("average")
+    return f"{average} {name}" if average in ("macro", "micro", "weighted") else name or "score"
+
+
 def for_outputs(scorer: Any) -> Any:
     """The scorer of predictions of several outputs; scikit-learn's own refuse three classes and more."""
     from sklearn.metrics import make_scorer

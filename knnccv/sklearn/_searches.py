@@ -15,6 +15,7 @@ import numpy as np
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
+from .._core.luck.runs import NEITHER, single_splits
 from .._core.luck.scorings import Budget, ControlledMean, enough_runs
 from .._core.scores.results import Controls, joined
 from .._core.scores.tuning import Inner, tuned_score, virtual_runs
@@ -146,29 +147,18 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
     InexactError
         If a candidate, the inner folds or the splits are not served: scikit-learn itself has to run.
     """
-    from sklearn.model_selection import GridSearchCV
-
     request, law = asked[0], asked[0].law
-    search, chooses = search_of(request)
-    if type(search) is not GridSearchCV or isinstance(law, tuple) or request.pooled or request.n_tested:
+    if isinstance(law, tuple) or request.pooled or request.n_tested:
         return None
-    inner = inner_of(search, request.y)
-    named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
-    if search.refit is not True or inner is None or not named:
-        msg = (
-            "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside, have runs of "
-            "knnccv"
-        )
-        raise InexactError(msg)
-    groups = groups_of(search, request)
-    of_rule, middle = groups[0].request.prepared, groups[len(groups) // 2].middle
-    # None: the search has the scoring that it chooses by.
-    scorings = [search.scoring if one.scoring is None else one.scoring for one in asked]
-    scored = [request.asking(prepared=of_rule, scoring=one) for one in scorings]
+    search = search_to_repeat(request)
+    if search is None:
+        return None
+    middle = search.groups[len(search.groups) // 2].middle
+    scored = [search.asking(one) for one in asked]
     parts: list[list[tuple[Array, Controls]]] = []
 
     def look(n_runs: int) -> list[ControlledMean]:
-        parts.append(_scores(scored, groups, inner, chooses, n_runs, len(parts)))
+        parts.append(_scores(scored, search, n_runs, len(parts)))
         return list(map(mean_of_runs, scored, zip(*parts, strict=True)))
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in scored], SEARCHES)
@@ -180,6 +170,66 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
         one.of_runs(mean, n_runs, how + lacks, law.ties, n_tied)
         for one, mean, lacks in zip(asked, means, lacking, strict=True)
     ]
+
+
+class Search(NamedTuple):
+    """A grid search to repeat in every training set.
+
+    ``groups``
+        Its candidates.
+    ``inner``
+        How it splits a training set.
+    ``scoring``
+        By which it chooses.
+    ``scales_once``
+        Whether columns are scaled once in every training set, not within its inner folds.
+    """
+
+    groups: list[Group]
+    inner: Inner
+    scoring: Any
+    scales_once: bool
+
+    def asking(self, request: Request) -> Request:
+        """The request of a rule by the scoring of a request; by its own if that has none."""
+        scoring = self.scoring if request.scoring is None else request.scoring
+        return request.asking(prepared=self.groups[0].request.prepared, scoring=scoring)
+
+    def check(self, virtual: Array, codes: Array) -> None:
+        """Raise InexactError if inner folds are too small for the candidates."""
+        inner, largest = self.inner, max(group.ks[-1] for group in self.groups)
+        largest_fold = np.max([(virtual == fold).sum(axis=1) for fold in range(inner.n_folds)], axis=0)
+        if ((virtual >= 0).sum(axis=1) - largest_fold).min() < largest:
+            msg = f"n_neighbors={largest} is more than the samples of an inner training set"
+            raise InexactError(msg)
+        members = [((virtual >= 0) & (codes == code)).sum(axis=1) for code in range(codes.max() + 1)]
+        if inner.stratified and np.max(members, axis=0).min() < inner.n_folds:
+            msg = f"a training set has fewer than {inner.n_folds} samples of every class"
+            raise InexactError(msg)
+
+
+def search_to_repeat(request: Request) -> Search | None:
+    """The search of a request; None if its estimator is another.
+
+    Raises
+    ------
+    InexactError
+        If a candidate or the inner folds are not served.
+    """
+    from sklearn.model_selection import GridSearchCV
+
+    search, chooses = search_of(request)
+    if type(search) is not GridSearchCV:
+        return None
+    inner = inner_of(search, request.y)
+    named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
+    if search.refit is not True or inner is None or not named:
+        msg = (
+            "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside, have runs of "
+            "knnccv"
+        )
+        raise InexactError(msg)
+    return Search(groups_of(search, request), inner, search.scoring, chooses)
 
 
 def groups_of(search: Any, request: Request) -> list[Group]:
@@ -223,33 +273,21 @@ def groups_of(search: Any, request: Request) -> list[Group]:
 
 
 def _scores(
-    asked: Sequence[Request], groups: list[Group], inner: Inner, scales_once: bool, n_runs: int, stage: int
+    asked: Sequence[Request], search: Search, n_runs: int, stage: int
 ) -> list[tuple[Array, Controls]]:
     """The scores (n_runs,) of random runs, and the control variates of a candidate in the middle."""
-    request = asked[0]
-    runs, n, codes = runs_of(request, n_runs, stage), len(request.y), request.labels.codes
-    n_candidates = sum(len(group.at) for group in groups)
-    width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
-    largest = max(group.ks[-1] for group in groups)
-    of_tables = width**2 * runs.n_folds if inner.n_folds == 1 else 0
-    step = max(1, AT_ONCE // (n * max(largest * runs.n_folds, width * n_candidates, of_tables)))
+    request, groups = asked[0], search.groups
+    runs, n = runs_of(request, n_runs, stage), len(request.y)
+    step = _at_once(search, request, runs.n_folds)
     values, controls, middle = [], [], groups[len(groups) // 2].middle
     for block in range(runs.n_blocks):
-        folds, inside = runs.folds(block), virtual_runs(runs, block, inner, request.labels)
+        folds, inside = runs.folds(block), virtual_runs(runs, block, search.inner, request.labels)
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
-            virtual = inside[start : start + step].reshape(-1, n)
-            largest_fold = np.max([(virtual == fold).sum(axis=1) for fold in range(inner.n_folds)], axis=0)
-            if ((virtual >= 0).sum(axis=1) - largest_fold).min() < largest:
-                msg = f"n_neighbors={largest} is more than the samples of an inner training set"
-                raise InexactError(msg)
-            members = [((virtual >= 0) & (codes == code)).sum(axis=1) for code in range(codes.max() + 1)]
-            if inner.stratified and np.max(members, axis=0).min() < inner.n_folds:
-                msg = f"a training set has fewer than {inner.n_folds} samples of every class"
-                raise InexactError(msg)
-            fitted = np.where(virtual >= 0, -1, 0) if scales_once else None
-            outputs = chosen_outputs(groups, some, virtual, seed, fitted)
+            outputs = chosen_outputs(
+                search, request, some, inside[start : start + step].reshape(-1, n), seed
+            )
             values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])
             if middle.expected is not None:
                 near, _ = middle.nearest(some, seed)
@@ -258,10 +296,48 @@ def _scores(
     return [(np.concatenate(scores), known) for scores in zip(*values, strict=True)]
 
 
-def chosen_outputs(
-    groups: list[Group], folds: Array, virtual: Array, seed: int, fitted: Array | None
-) -> Array:
+def _at_once(search: Search, request: Request, n_folds: int) -> int:
+    """How many runs of so many folds are computed at once."""
+    n_candidates = sum(len(group.at) for group in search.groups)
+    width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
+    largest = max(group.ks[-1] for group in search.groups)
+    of_tables = width**2 * n_folds if search.inner.n_folds == 1 else 0
+    return int(
+        max(1, AT_ONCE // (len(request.y) * max(largest * n_folds, width * n_candidates, of_tables)))
+    )
+
+
+def outputs_of_search(search: Search, request: Request, folds: Array, seed: int) -> Array:
+    """The same as `chosen_outputs` for runs that are given by their folds.
+
+    Raises
+    ------
+    ValueError
+        If training sets are too small for the search.
+    """
+    n_folds, n = int(folds.max()) + 1, len(request.y)
+    each = np.where(folds[:, None] == np.arange(n_folds)[:, None], 0, -1)
+    singles = np.where(folds[:, None] == NEITHER, NEITHER, each).reshape(-1, n)
+    step, outputs = min(_at_once(search, request, 1), BITS), []
+    for start in range(0, len(singles), step):
+        some = singles[start : start + step]
+        runs = single_splits(some, seed + start)
+        virtual = virtual_runs(runs, 0, search.inner, request.labels)[:, 0]
+        try:
+            outputs.append(chosen_outputs(search, request, some, virtual, runs.seed))
+        except InexactError as error:
+            msg = f"leave out large K: halves of the samples are too small for the search, as {error}"
+            raise ValueError(msg) from error
+    found = np.concatenate(outputs)
+    found = found.reshape(len(folds), n_folds, *found.shape[1:])
+    return np.asarray(np.take_along_axis(found, np.maximum(folds, 0)[:, None, :, None], axis=1)[:, 0])
+
+
+def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Array, seed: int) -> Array:
     """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold."""
+    search.check(virtual, request.labels.codes)
+    fitted = np.where(virtual >= 0, -1, 0) if search.scales_once else None
+    groups = search.groups
     n_inner, n_folds = virtual.max(axis=1) + 1, len(virtual) // len(folds)
     n_candidates = sum(len(group.at) for group in groups)
     inside, outside = np.empty((n_candidates, len(virtual))), [np.empty(0)] * n_candidates

@@ -17,7 +17,14 @@ and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
 from __future__ import annotations
 
 from ._comparison import Comparison, PredictionScores, compare, predictions_on
-from ._halvings import HalfScores, Halvings, InferenceWarning, degrees_of_freedom, draw_halvings
+from ._halvings import (
+    HalfScores,
+    Halvings,
+    InferenceWarning,
+    degrees_of_freedom,
+    draw_halvings,
+    mean_squared_difference,
+)
 from ._interval import (
     ConfidenceInterval,
     Described,

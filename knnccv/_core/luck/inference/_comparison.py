@@ -18,7 +18,13 @@ from ...._base.formatting import Result, plain, plain_fields
 from ...._base.labels import as_targets, encode_labels
 from ...._base.typing import Array
 from ...._base.validation import as_reals, check_real, fixed_seed
-from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, mean_squared_difference
+from ._halvings import (
+    HalfScores,
+    InferenceWarning,
+    degrees_of_freedom,
+    mean_of_defined,
+    mean_squared_difference,
+)
 from ._interval import ConfidenceInterval, Terms, student_interval, unit_deviations
 from ._kept_halves import ScoredHalves
 
@@ -361,7 +367,7 @@ def compare(
     a: ScoredHalves | PredictionScores,
     b: ScoredHalves | PredictionScores,
     *,
-    n_halvings: int = 200,
+    n_halvings: int | None = None,
     groups: Any = None,
     random_state: Any = 0,
 ) -> Comparison:
@@ -435,10 +441,11 @@ def compare(
         return _with_predictions(a, b, groups, 1)
     if isinstance(a, PredictionScores):
         return _with_predictions(b, a, groups, -1)
-    terms = comparable_terms((a, b), "compare")
-    halves = halves_of_all((a, b), n_halvings, groups, random_state)
-    found = comparison_of((a, b), terms, halves)
-    object.__setattr__(found, "_results", (a, b))
+    both = alike((a, b), "compare")
+    terms = comparable_terms(both)
+    halves = halves_of_all(both, n_halvings, groups, random_state)
+    found = comparison_of(both, terms, halves)
+    object.__setattr__(found, "_results", both)
     warn_of_halves(halves, [found])
     return found
 
@@ -489,13 +496,13 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     )
 
 
-def comparable_terms(results: Sequence[ScoredHalves], caller: str) -> list[Terms]:
-    """The terms of results that can be compared with each other.
+def alike(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
+    """The results; if halves of one can only be scored by random runs, so are those of all.
 
     Raises
     ------
-    TypeError, ValueError
-        If they cannot.
+    TypeError
+        If one is no result with halves, or cannot be scored by random runs.
     """
     for result in results:
         if not isinstance(result, ScoredHalves):
@@ -503,6 +510,13 @@ def comparable_terms(results: Sequence[ScoredHalves], caller: str) -> list[Terms
             if hasattr(result, "paired_by"):
                 msg = f'x.difference(y, "ap") compares retrieval scores, not {caller}, got {type(result)}'
             raise TypeError(msg)
+    if all(result.is_in_closed_form for result in results):
+        return list(results)
+    return [result.by_runs() for result in results]
+
+
+def comparable_terms(results: Sequence[ScoredHalves]) -> list[Terms]:
+    """The terms of results that can be compared with each other; ValueError if they cannot."""
     terms = [result.inference_terms() for result in results]
     for result, term in zip(results[1:], terms[1:], strict=True):
         _check_comparable(results[0], result, terms[0], term)
@@ -519,7 +533,7 @@ def warn_of_halves(halves: Sequence[HalfScores], found: Iterable[Comparison]) ->
 
 
 def halves_of_all(
-    results: Sequence[ScoredHalves], n_halvings: int, groups: Any, random_state: Any
+    results: Sequence[ScoredHalves], n_halvings: int | None, groups: Any, random_state: Any
 ) -> list[HalfScores]:
     """The scores of the same halves for all results.
 
@@ -528,8 +542,10 @@ def halves_of_all(
     ValueError
         If the results draw different halves.
     """
-    seed = fixed_seed(random_state)
-    halves = [result.half_scores(n_halvings, groups, seed) for result in results]
+    seed, number = fixed_seed(random_state), n_halvings
+    if number is None:
+        number = min(result.usual_halvings() for result in results)
+    halves = [result.half_scores(number, groups, seed) for result in results]
     if len({each.drawn for each in halves}) > 1:
         msg = (
             "results can be compared if they are scored on the same halves, but their designs draw halves "
@@ -547,17 +563,20 @@ def comparison_of(
     names = first.rule, second.rule
     if first.rule == second.rule and a.design != b.design:
         names = f"{first.rule} over {a.design}", f"{second.rule} over {b.design}"
-    halves = of_a.scores - of_b.scores
-    error = math.sqrt(mean_squared_difference(halves) / 4)
+    n_runs = min(len(of_a.runs), len(of_b.runs))
+    runs = of_a.runs[:n_runs] - of_b.runs[:n_runs]
+    halves = runs.mean(axis=0) if n_runs else of_a.scores - of_b.scores
+    error = math.sqrt(mean_squared_difference(halves, runs) / 4)
+    error = error if error > of_a.resolution + of_b.resolution else 0.0
     return Comparison(
         difference=a.score - b.score,
-        _standard_error=error if error > of_a.resolution + of_b.resolution else 0.0,
+        _standard_error=math.hypot(error, math.sqrt(of_a.noise + of_b.noise)),
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
         names=names,
         scores=(a.score, b.score),
         measure=a.measure,
         is_loss=bool(first.is_loss),
-        half_difference=math.fsum(halves.ravel()) / halves.size,
+        half_difference=mean_of_defined(halves),
         half_scores=halves,
         error_bound=first.error_bound + second.error_bound,
     )

@@ -127,12 +127,12 @@ class InferenceWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class HalfScores:
-    """Complete scores of random pairs of disjoint halves; of one score, or of all cells of a surface.
+    """Scores of random pairs of disjoint halves; of one score, or of all cells of a surface.
 
     Attributes
     ----------
     scores : ndarray of shape (n_halvings, 2), or (n_halvings, 2, ...) for a surface
-        The exact score of each half.
+        The exact score of each half, or the mean of its runs.
     n_units : int
         The number of samples, or of groups if halves of groups were drawn.
     of_groups : bool
@@ -155,7 +155,16 @@ class HalfScores:
     floors : ndarray of shape (n_classes, 3), or (n_K, n_sizes, n_classes, 3)
         Where classes do not count by their samples: the score if all answers for the samples of one class
         were the worst, that if they were the best, and the number of these samples, or of groups with such
-        samples. Else no rows.
+        samples; or the same of a constant answer and of the smallest class. Else no rows.
+    runs : ndarray of shape (n_runs, n_halvings, 2)
+        The scores of each half in random runs, at least two, NaN where they are undefined; empty for exact
+        scores.
+    noise : float
+        What random runs add to the variance of the score of all samples.
+    scale : str
+        The scale of the interval: "log" of one minus the score, "root" for its square, or "".
+    floor : float
+        The score of a constant answer; NaN if halves that score nearer to it scatter as all others.
     """
 
     scores: Array
@@ -169,6 +178,10 @@ class HalfScores:
     deviations: Array = field(default_factory=lambda: np.empty(0))
     growth: Any = 1.0
     floors: Array = field(default_factory=lambda: np.empty((0, 3)))
+    runs: Array = field(default_factory=lambda: np.empty((0, 0, 2)))
+    noise: float = 0.0
+    scale: str = ""
+    floor: float = math.nan
 
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):
@@ -178,6 +191,8 @@ class HalfScores:
     @property
     def mean(self) -> Any:
         """The mean score of the halves."""
+        if len(self.runs):
+            return mean_of_defined(self.scores)
         return _sum(self.scores.reshape(-1, *self.scores.shape[2:])) / (2 * len(self.scores))
 
     @property
@@ -188,8 +203,8 @@ class HalfScores:
         score of all samples has about half the variance of that of a half. The standard deviation of an
         error without an upper bound is in proportion to the error: it is divided by `growth`.
         """
-        found = mean_squared_difference(self.scores) / 4 / self.growth**2
-        kept = np.where(np.sqrt(found) <= self.resolution, 0.0, found)
+        found = mean_squared_difference(self.scores, self.runs) / 4 / self.growth**2
+        kept = np.where(np.sqrt(found) <= self.resolution, 0.0, found) + self.noise
         return kept if kept.ndim else float(kept)
 
     @property
@@ -198,9 +213,24 @@ class HalfScores:
         return degrees_of_freedom(self.n_units, len(self.scores))
 
 
-def mean_squared_difference(scores: Array) -> Any:
-    """The mean of (first - second)^2 over the rows."""
-    return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
+def mean_squared_difference(scores: Array, runs: Array) -> Any:
+    """The mean of (first - second)^2 over the rows; without the noise of the `runs`, if there are any.
+
+    Of each row it is then the mean product of the differences in two different runs, at least 0 on average
+    over the rows.
+    """
+    if not len(runs):
+        return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
+    gaps = runs[:, :, 0] - runs[:, :, 1]
+    gaps = gaps[:, np.isfinite(gaps).all(axis=0)]
+    products = np.square(gaps.mean(axis=0)) - gaps.var(axis=0, ddof=1) / len(gaps)
+    return max(math.fsum(products) / products.size, 0.0)
+
+
+def mean_of_defined(scores: Array) -> float:
+    """The mean of the scores that are not NaN."""
+    defined = scores[np.isfinite(scores)]
+    return math.fsum(defined) / defined.size
 
 
 def _sum(values: Array) -> Any:

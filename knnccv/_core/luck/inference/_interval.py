@@ -123,8 +123,8 @@ class ConfidenceInterval(Result, Described, _Bounds):
     confidence_level : float
         The share of data sets for which such an interval should contain the target.
     method : str
-        "wilson" for scores of a known range, "hall" for those with one bound (squared errors), "wald" for
-        others.
+        "wilson" for scores of a known range, "hall" for those with one bound (squared errors, and their
+        roots), "log" for R², "wald" for others.
     n_eff : float
         The number of independent answers that would be as uncertain; NaN unless the method is "wilson".
     half_score, half_train_size : float
@@ -218,7 +218,11 @@ def confidence_interval(
     level = check_level(confidence_level)
     z = float(stdtrit(halves.degrees_of_freedom, (1 + level) / 2))
     n_eff = math.nan
-    if score_range is None or score_range == (-math.inf, math.inf):
+    if halves.scale == "log":  # of the unexplained share of the variance
+        method, rest = "log", 1 - score
+        factor = math.exp(z * math.sqrt(halves.variance) / rest) if rest > 0 else 1.0
+        low, high = 1 - rest * factor, 1 - rest / factor
+    elif score_range is None or score_range == (-math.inf, math.inf):
         method, margin = "wald", z * math.sqrt(halves.variance)
         low, high = score - margin, score + margin
     elif has_one_bound(score_range):
@@ -228,8 +232,8 @@ def confidence_interval(
         method = "wilson"
         low, high, n_eff = _wilson(score, halves, z, *score_range)
     return ConfidenceInterval(
-        low,
-        high,
+        float(low),
+        float(high),
         confidence_level=level,
         method=method,
         n_eff=n_eff,
@@ -256,9 +260,9 @@ def _wilson(
     if width == 0:
         return score, score, n_answers
     share = min(max((score - least) / width, 0.0), 1.0)
-    variance = halves.variance / width**2
+    variance = halves.variance * _shrunk(score, halves.mean, halves.floor, most) / width**2
     fewest = min(n_answers, halves.n_units)
-    if variance == 0:
+    if halves.variance <= halves.noise:
         n_eff = fewest
     elif n_answers * min(share, 1 - share) < FEW:
         n_eff = min(max(share * (1 - share) / variance, fewest / 5), 2 * n_answers)
@@ -268,16 +272,23 @@ def _wilson(
     for worst, best, number in halves.floors.tolist():
         if worst == best:
             continue
-        above, of_half = ((each - worst) / (best - worst) for each in (score, halves.mean))
-        share = min(max(above, 0.0), 1.0)
-        # Halves that score nearer to the worst answers scatter less.
-        shrunk = min(max(share * (1 - share) / max(of_half * (1 - of_half), 1e-300), 1.0), MOST_SHRUNK)
-        spread = share * (1 - share) * ((best - worst) / width) ** 2
-        answers = max(spread / (variance * shrunk) if variance else 0.0, number / 2)
+        share = min(max((score - worst) / (best - worst), 0.0), 1.0)
+        scatter = halves.variance * _shrunk(score, halves.mean, worst, best)
+        spread = share * (1 - share) * (best - worst) ** 2
+        answers = max(spread / scatter if scatter else 0.0, number / 2)
         end = worst + (best - worst) * _wilson_ends(share, answers, z)[1]
         low, high = min(low, end), max(high, end)
     # At the ends of the range rounding could exclude the score itself.
     return max(least, min(low, score)), min(most, max(high, score)), n_eff
+
+
+def _shrunk(score: float, of_half: float, worst: float, best: float) -> float:
+    """How much less halves scatter that score nearer to the worst answers; 1 if these are unknown (NaN)."""
+    if math.isnan(worst):
+        return 1.0
+    of_all, of_half = ((each - worst) / (best - worst) for each in (score, of_half))
+    share = min(max(of_all, 0.0), 1.0)
+    return min(max(share * (1 - share) / max(of_half * (1 - of_half), 1e-300), 1.0), MOST_SHRUNK)
 
 
 def _wilson_ends(share: float, n_answers: float, z: float) -> tuple[float, float]:
@@ -337,6 +348,8 @@ def hall_interval(
     freedom = 1 / (max(excess / 2, 1 / (halves.n_units - 1)) + 1 / len(halves.scores))
     z = float(stdtrit(freedom, (1 + level) / 2))
     error = math.sqrt(halves.variance)
+    if halves.scale == "root":
+        error, score = 2 * abs(score) * error, math.copysign(score * score, score)
 
     def back(t: float) -> float:
         """The t statistic that Hall's cubic takes to t."""
@@ -345,7 +358,10 @@ def hall_interval(
 
     low, high = score - back(z) * error, score - back(-z) * error
     # At a low level, or where the error exceeds the score, the ends could pass the score or the bound.
-    return max(score_range[0], min(low, score)), min(score_range[1], max(high, score))
+    low, high = max(score_range[0], min(low, score)), min(score_range[1], max(high, score))
+    if halves.scale == "root":
+        return math.copysign(math.sqrt(abs(low)), low), math.copysign(math.sqrt(abs(high)), high)
+    return low, high
 
 
 def _shape(deviations: Array) -> tuple[float, float]:

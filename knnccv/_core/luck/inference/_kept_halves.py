@@ -43,9 +43,17 @@ class KeptHalves(ABC):
         self.__dict__["_has_data"] = True
         return self
 
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfScores:
-        """The exact scores of random pairs of disjoint halves; arguments as for `standard_error`."""
+    def usual_halvings(self) -> int:
+        """How many halvings there are if nobody says so."""
+        return 200
+
+    def half_scores(
+        self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
+    ) -> HalfScores:
+        """The scores of random pairs of disjoint halves; arguments as for `standard_error`."""
         kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
+        if n_halvings is None:
+            n_halvings = self.usual_halvings()
         request = None
         if self._evaluation is not None:
             request = self._halves_request(n_halvings, groups, random_state)
@@ -83,7 +91,7 @@ class KeptHalves(ABC):
         without = () if self.__dict__.get("_has_data") else ("_evaluation",)
         return {name: value for name, value in self.__dict__.items() if name not in without}
 
-    def _halves_with_warnings(self, n_halvings: int, groups: Any, random_state: Any) -> Any:
+    def _halves_with_warnings(self, n_halvings: int | None, groups: Any, random_state: Any) -> Any:
         halves = self.half_scores(n_halvings, groups, random_state)
         for text in halves.warnings:
             warnings.warn(text, InferenceWarning, stacklevel=3)
@@ -101,6 +109,25 @@ class ScoredHalves(KeptHalves):
         def measure(self) -> str:
             """The name of the score."""
 
+    @property
+    def is_in_closed_form(self) -> bool:
+        """Whether halves are scored exactly."""
+        return True
+
+    def by_runs(self) -> ScoredHalves:
+        """The same result, whose halves are scored by random runs.
+
+        Raises
+        ------
+        TypeError
+            If they cannot be.
+        """
+        msg = (
+            "take knnccv.sklearn.expected_score for both: the other score is that of random runs, so both "
+            f"are to be scored by the same runs, got {self!r}"
+        )
+        raise TypeError(msg)
+
     @abstractmethod
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `compare`."""
@@ -114,9 +141,9 @@ class ScoredHalves(KeptHalves):
         return self.inference_terms().limits
 
     def standard_error(
-        self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0
+        self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
     ) -> StandardError:
-        """The standard deviation of the exact score over samples of the population: the luck of the data.
+        """The standard deviation of the score over samples of the population: the luck of the data.
 
         The target is the expected score of the rule if it is trained on as many samples, drawn at random
         from the population. It is not the score of one trained classifier. The luck of the split, which an
@@ -124,11 +151,13 @@ class ScoredHalves(KeptHalves):
 
         Random pairs of disjoint halves of the samples are scored completely, with the same share of
         training samples (training sets of at most a tenth of the samples keep their size). The variance is
-        a quarter of the mean squared difference.
+        a quarter of the mean squared difference. Scores without closed form are scored by two random runs
+        of each half, and the mean product of the differences in different runs has no noise of the runs;
+        that of the score itself is added.
 
         Parameters
         ----------
-        n_halvings : int, default 200
+        n_halvings : int, default 200, or 25 if scikit-learn has to fit an estimator
             Number of random pairs, at least 2. From 25 to 400 coverage moves by at most 1.3 points.
         groups : array of shape (n_items,), optional
             Groups of samples that depend on each other (patients, speakers): whole groups are drawn into
@@ -169,7 +198,7 @@ class ScoredHalves(KeptHalves):
         self,
         confidence_level: float = 0.95,
         *,
-        n_halvings: int = 200,
+        n_halvings: int | None = None,
         groups: Any = None,
         random_state: Any = 0,
     ) -> ConfidenceInterval:

@@ -12,6 +12,7 @@ from ...._base.formatting import Result, data_frame
 from ...._base.typing import Array
 from ._comparison import (
     Comparison,
+    alike,
     comparable_terms,
     comparison_of,
     halves_of_all,
@@ -126,7 +127,7 @@ def compare_all(
     results: Sequence[ScoredHalves] | Mapping[str, ScoredHalves],
     *,
     names: Sequence[str] | None = None,
-    n_halvings: int = 200,
+    n_halvings: int | None = None,
     groups: Any = None,
     random_state: Any = 0,
 ) -> Comparisons:
@@ -187,7 +188,8 @@ def compare_all(
     if len(given) < 2:
         msg = f"compare_all needs at least two results, got {len(given)}"
         raise ValueError(msg)
-    terms = comparable_terms(given, "compare_all")
+    given = alike(given, "compare_all")
+    terms = comparable_terms(given)
     names = _distinct([each.rule for each in terms] if names is None else list(names), len(given))
     halves = halves_of_all(given, n_halvings, groups, random_state)
     scores = np.array([result.score for result in given])

@@ -34,9 +34,10 @@ from ._planes import (
     from_pool,
     given_runs,
     pack,
+    single_splits,
     unpack,
 )
 from ._random_runs import RandomSplits, ScoredRuns, SplitSpread
 from ._rescaled import RescaledSearch
-from ._scalers import SCALERS, read_scaling, refitted, scaled, scaling_of
+from ._scalers import SCALERS, read_scaling, refitted, scaled, scaling_of, train_sizes
 from ._trials import item_shares, nearest_in_runs, score_runs

@@ -362,6 +362,14 @@ def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
     return Runs(runs.n_runs, kinds, planes, runs.seed)
 
 
+def single_splits(folds: Array, seed: int) -> Runs:
+    """Runs of one split each, from their folds (n_runs, n_items), see `Runs.folds`."""
+    codes = np.where(folds == NEITHER, 2, folds + 1)
+    return Runs(
+        len(codes), np.zeros(1, np.int64), lambda block: pack(codes[BITS * block :][:BITS], False), seed
+    )
+
+
 def given_runs(drawn: list[tuple[Array, Array]]) -> Runs:
     """Runs that are listed as `Design.draw` returns them."""
     fold = np.array([fold for fold, _ in drawn], dtype=np.int32)

@@ -102,7 +102,9 @@ class HalvedSurface(KeptHalves):
         evaluation: SurfaceEvaluation = self._reference()
         return evaluation.half_scores(self, request)
 
-    def half_scores(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> HalfSurface:
+    def half_scores(
+        self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
+    ) -> HalfSurface:
         """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.
 
         Returns

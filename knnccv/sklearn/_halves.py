@@ -1,0 +1,440 @@
+"""The luck of the data of any score: halves of the samples, each scored by two random runs, `halves_of`.
+
+Nearest-neighbor rules and searches of them predict by the engines of random runs; for all else scikit-learn
+fits the estimator. F1, AUC, R² and others are no means over samples, so folds of a half are scored in
+pairs: two of them test as many samples as a fold of all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base.compat import at_rows, read_scorer
+from .._base.typing import Array
+from .._base.validation import check_integer, check_random_state
+from .._core.driver import InexactError, callers_level
+from .._core.luck.halves import (
+    FEWEST_GROUPS,
+    LEAST_TRAIN_PER_NEIGHBOR,
+    Draw,
+    draw_by,
+    half_folds,
+    pool_draw,
+)
+from .._core.luck.inference import (
+    HalfScores,
+    Halvings,
+    InferenceWarning,
+    Terms,
+    draw_halvings,
+    mean_squared_difference,
+    unequal_errors,
+)
+from .._core.luck.runs import NEITHER, train_sizes
+from ..designs import encode_groups
+from ._by_runs import errors_of, folds_of, nearest_of, outputs_of, score_outputs, weights_of
+from ._request import ExpectedScore, Request
+from ._scoring import ACCURACIES
+from ._searches import outputs_of_search, search_to_repeat
+from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
+
+USUAL_FITS = 25
+"""Halvings if scikit-learn fits the estimator."""
+FEWEST_RUNS = 2
+MOST_RUNS = 16
+"""Runs of a half: more where their noise is larger than the differences of halves."""
+AT_ONCE = 2**22
+"""Runs times samples times outputs that are scored at once."""
+MOST_FOLDS = 20
+"""Folds that are scored in pairs; more have few samples each, which nobody scores so."""
+MOST_UNDEFINED = 0.1
+"""The share of the halvings whose scores may be undefined."""
+FEWEST = 20
+"""Halvings below which there is a warning."""
+FEWEST_OF_CLASS = 10
+"""Samples of a class below which there is a warning."""
+LONG = 10.0
+"""Seconds of fits that are announced."""
+NEAR_FLOOR = 0.6
+"""How far from a constant answer halves are to score, relative to all samples."""
+BY_SAMPLE = {*ACCURACIES, "mean_squared_error", "mean_absolute_error", "log_loss", "brier_score_loss"}
+"""Functions that are means over the tested samples, or nearly: pairs of folds change nothing."""
+OF_ONE_CLASS = {"f1_score", "fbeta_score", "precision_score", "recall_score", "jaccard_score"}
+SHARES = {*OF_ONE_CLASS, "accuracy_score", "mean_accuracy", "balanced_accuracy_score", "roc_auc_score"} | {
+    "average_precision_score",
+    "top_k_accuracy_score",
+}
+"""Functions from 0 to 1."""
+LOSSES = {"zero_one_loss", "hamming_loss", "brier_score_loss"}
+"""The same, where 0 is best."""
+CORRELATIONS = {"matthews_corrcoef", "cohen_kappa_score"}
+"""Functions from -1 to 1, which are 0 for a constant answer."""
+EXPLAINED = {"r2_score", "explained_variance_score"}
+ERRORS = {"mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "log_loss"}
+"""Functions from 0 on, without upper bound."""
+
+
+class Scale(NamedTuple):
+    """How a score is bounded: the range of one classification, and fields of `HalfScores`."""
+
+    limits: tuple[float, float] | None = None
+    scale: str = ""
+    floor: float = math.nan
+    floors: Any = ()
+
+
+def scale_of(request: Request) -> Scale:
+    """The scale of a scoring; that of a callable of users has no bounds."""
+    made = read_scorer(request.sklearn_scorer)
+    if made is None:
+        return Scale()
+    name, sign, options = made.metric or made.name, made.sign, made.options
+    if name in EXPLAINED:
+        return Scale((-math.inf, 1.0), "log")
+    if name in ERRORS:
+        limits = (0.0, math.inf) if sign > 0 else (-math.inf, 0.0)
+        return Scale(limits, "root" if name == "root_mean_squared_error" else "")
+    if name in LOSSES:
+        return Scale((0.0, 1.0) if sign > 0 else (-1.0, 0.0))
+    if name not in SHARES | CORRELATIONS or sign < 0 or request.by_output:
+        return Scale()
+    limits = (-1.0 if name in CORRELATIONS else 0.0, 1.0)
+    counts = request.all_labels.counts
+    counts, largest = counts[counts > 0], counts.max() / counts.sum()
+    average = options.get("average", "binary" if name in OF_ONE_CLASS else None)
+    if name == "average_precision_score":
+        return Scale(limits, floor=_share_of_positive(request, options))
+    if name in OF_ONE_CLASS and average == "binary":
+        return Scale(limits, floor=0.0)
+    if name in CORRELATIONS:
+        floor = 0.0
+    elif name == "balanced_accuracy_score":
+        floor = 0.0 if options.get("adjusted") else 1 / len(counts)
+    elif name in OF_ONE_CLASS and average in ("macro", "weighted"):
+        of_largest = {"recall_score": 1.0, "precision_score": largest, "jaccard_score": largest}
+        # F-beta of a constant answer, whose recall is 1 and whose precision is the share.
+        beta = options.get("beta", 1.0) ** 2
+        one = of_largest.get(name, (1 + beta) * largest / (beta * largest + 1))
+        floor = one / len(counts) if average == "macro" else one * largest
+    else:
+        return Scale(limits)
+    return Scale(limits, floor=floor, floors=[[floor, 1.0, counts.min()]])
+
+
+def _share_of_positive(request: Request, options: dict[str, Any]) -> float:
+    labels = request.all_labels
+    positive = labels.classes == options.get("pos_label", labels.classes[-1])
+    return float(labels.counts[positive].sum() / labels.counts.sum())
+
+
+class HalvesAsked(NamedTuple):
+    """The checked arguments of `ExpectedScore.standard_error`; ``groups`` int64 (n_items,) or None."""
+
+    n_halvings: int
+    groups: Array | None
+    rng: np.random.Generator
+
+
+def halves_asked(request: Request, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
+    """Check the arguments of `ExpectedScore.standard_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not allowed, or there are too few samples or groups.
+    """
+    if groups is None and request.groups is not None and _by_groups(request):
+        groups = request.groups
+    n_items = len(request.y) - request.n_tested
+    if groups is not None and request.n_tested:
+        msg = "leave out groups: with a test set, halves are drawn from single samples"
+        raise ValueError(msg)
+    codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
+    n_units = min(n_items, request.n_tested or n_items) if codes is None else int(codes.max()) + 1
+    if n_units < 4:
+        units = "samples" if codes is None else "groups"
+        msg = f"a standard error needs at least 4 {units}, two for each half, got {n_units}"
+        raise ValueError(msg)
+    number = check_integer("n_halvings", n_halvings, 2)
+    return HalvesAsked(number, codes, check_random_state(random_state))
+
+
+def _by_groups(request: Request) -> bool:
+    """Whether the splitter keeps groups together."""
+    try:
+        return request.leaves_groups
+    except InexactError:
+        return "Group" in type(request.cv).__name__
+
+
+Predict = Callable[[Request, Array, int], Array]
+"""From a request, folds (n_runs, n_items) and a seed to shares or means (n_runs, n_items, ...)."""
+
+
+def predicts(request: Request) -> Predict:
+    """How the predictions of runs are found."""
+    try:
+        search = search_to_repeat(request)
+        if search is not None:
+            return partial(outputs_of_search, search)
+        law, made = request.law, read_scorer(request.sklearn_scorer)
+        if request.rule.radius is None and not isinstance(law, tuple) and made is not None:
+            return listed_outputs
+    except InexactError:
+        pass
+    return fitted_outputs
+
+
+def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
+    """The predictions of the nearest training samples."""
+    items, distances = nearest_of(request, folds, seed)
+    return outputs_of(request, items, weights_of(request.rule, distances))
+
+
+def fitted_outputs(request: Request, folds: Array, _seed: int) -> Array:
+    """The predictions of scikit-learn, fit by fit."""
+    from sklearn.base import clone
+    from sklearn.utils.parallel import Parallel, delayed
+
+    estimator, X, y = request.prepared.estimator, request.prepared.X, request.y
+    width = request.targets.shape[1] if request.by_output else len(request.all_labels.classes)
+    outputs = np.zeros((*folds[:, : request.n_tested or len(y)].shape, width))
+    pieces = [(run, fold) for run in range(len(folds)) for fold in range(folds[run].max() + 1)]
+
+    def predicted(run: int, fold: int) -> Array:
+        tested = np.flatnonzero(folds[run] == fold)
+        train = np.flatnonzero((folds[run] != fold) & (folds[run] != NEITHER))
+        model = clone(estimator).fit(at_rows(X, train), y[train])
+        if request.by_output:
+            return np.reshape(model.predict(at_rows(X, tested)), (len(tested), -1))
+        shares = np.zeros((len(tested), width))
+        if hasattr(model, "predict_proba"):
+            found = model.predict_proba(at_rows(X, tested))
+            shares[:, np.searchsorted(request.all_labels.classes, model.classes_)] = found
+        else:
+            at = np.searchsorted(request.all_labels.classes, model.predict(at_rows(X, tested)))
+            shares[np.arange(len(tested)), at] = 1
+        return shares
+
+    for (run, fold), found in zip(
+        pieces, Parallel(n_jobs=request.n_jobs)(delayed(predicted)(*piece) for piece in pieces), strict=True
+    ):
+        outputs[run, folds[run, : outputs.shape[1]] == fold] = found
+    return outputs
+
+
+def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsked) -> HalfScores:
+    """Score random halves of the samples by some runs each, see `ExpectedScore.standard_error`.
+
+    Raises
+    ------
+    ValueError
+        If the halves are too small for the rule, or the score is undefined in too many of them.
+    """
+    halvings = _halvings(request, asked)
+    draw, k, scale = _draw(request), _largest_k(request), scale_of(request)
+    runs, errors, sizes = np.empty((0, asked.n_halvings, 2)), [], np.empty(0)
+    while len(runs) == 0 or (len(runs) < MOST_RUNS and is_noisy(runs)):
+        number = max(len(runs), FEWEST_RUNS)
+        folds = half_folds(draw, halvings, number, asked.rng)
+        sizes = train_sizes(folds)
+        if k > sizes.min():
+            msg = (
+                f"take fewer neighbors, or more samples: a standard error needs scores of halves, whose "
+                f"training sets have {sizes.min()} samples, got n_neighbors={k}"
+            )
+            raise ValueError(msg)
+        scores, of_samples = _scores(request, folds, request.seed + len(runs))
+        runs = np.concatenate([runs, scores.reshape(number, -1, 2)])
+        errors.append(of_samples)
+        undefined = np.isnan(runs).any(axis=(0, 2))
+        if undefined.mean() > MOST_UNDEFINED:
+            msg = (
+                f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
+                f"{undefined.mean():.0%} of the halvings of the samples, and at most {MOST_UNDEFINED:.0%} "
+                "may be left out of a standard error"
+            )
+            raise ValueError(msg)
+        runs[:, undefined] = np.nan
+    one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
+    deviations, texts = np.empty(0), list[str]()
+    if one_bound and request.regression:
+        each = np.nanmean(errors, axis=0)
+        deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
+        texts += unequal_errors(float(each.mean()), np.abs(deviations))
+    found = HalfScores(
+        runs.mean(axis=0), halvings.n_units, halvings.of_groups, float(sizes.mean()), drawn=halvings.digest,
+        deviations=deviations, runs=runs, noise=std_error**2 if math.isfinite(std_error) else 0.0,
+        scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
+    )  # fmt: skip
+    texts += _doubts(request, score, found, k, sizes)
+    growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
+    return replace(found, warnings=tuple(texts), growth=growth)
+
+
+def is_noisy(runs: Array) -> bool:
+    """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
+    gaps = runs[:, :, 0] - runs[:, :, 1]
+    return bool(np.nanmean(gaps.var(axis=0, ddof=1)) / len(runs) > mean_squared_difference(runs[0], runs))
+
+
+def _scores(request: Request, folds: Array, seed: int) -> tuple[Array, Array]:
+    """The scores of runs, and of a regression the mean errors of the samples, NaN where none is tested."""
+    predict = predicts(request)
+    width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
+    step = 1 if predict is fitted_outputs else max(1, AT_ONCE // (folds.shape[1] * width))
+    scores, started = np.empty(len(folds)), time.perf_counter()
+    errors, tested = np.zeros((2, request.n_tested or len(request.y)))
+    power = 1 if request.formula == "mean_absolute_error" else 2
+    for start in range(0, len(folds), step):
+        some = folds[start : start + step]
+        outputs = predict(request, some, seed + start)
+        some = some[:, : outputs.shape[1]]
+        scores[start : start + step] = score_pairs(request, some, outputs)
+        if request.regression:
+            missed = (np.abs(errors_of(request, outputs)) ** power).sum(axis=2)
+            errors += np.where(some >= 0, missed, 0.0).sum(axis=0)
+            tested += (some >= 0).sum(axis=0)
+        if start == 0:
+            _announce((time.perf_counter() - started) * len(folds) / step)
+    with np.errstate(invalid="ignore"):
+        return scores, errors / tested
+
+
+def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
+    """The mean score (n_runs,) of all pairs of adjacent folds; of single folds for means over samples."""
+    made, n_folds = read_scorer(request.sklearn_scorer), int(folds.max()) + 1
+    name = "" if made is None else made.metric or made.name
+    if name in BY_SAMPLE or not 2 < n_folds <= MOST_FOLDS:
+        return score_outputs(request, folds, outputs, n_folds)
+    pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
+    scores = [score_outputs(request, np.where(pair, 0, NEITHER), outputs, 1) for pair in pairs]
+    return np.mean(scores, axis=0)
+
+
+def _halvings(request: Request, asked: HalvesAsked) -> Halvings:
+    """Random halvings; with a test set, of its samples and of those of the pool."""
+    n_tested, rng, n = request.n_tested, asked.rng, asked.n_halvings
+    pool = draw_halvings(n, len(request.y) - n_tested, rng, groups=asked.groups)
+    if not n_tested:
+        return pool
+    tested = draw_halvings(n, n_tested, rng)
+    half_of = np.concatenate([tested.half_of, pool.half_of], axis=1)
+    return Halvings(half_of, min(tested.n_units, pool.n_units), of_groups=False)
+
+
+def _draw(request: Request) -> Draw:
+    """How the runs of a half are drawn: as the splitter, with the same shares."""
+    n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
+    y, groups = request.y[n:], None if request.groups is None else np.asarray(request.groups)
+    try:
+        law = request.law
+    except InexactError:
+        law = None
+    if isinstance(law, FoldLaw) and not isinstance(law.design, SplitterDesign):
+        size = 0
+        if not law.tests_rest:
+            size = len(next(reseeded(cv, 0).split(np.zeros(len(y)), y, groups))[1])
+        draw = draw_by(law.design, request.labels, size)
+    else:
+        draw = partial(_drawn_by, _in_shares(cv, len(y)), y, groups)
+    return pool_draw(draw, n) if n else draw
+
+
+def _in_shares(cv: Any, n_items: int) -> Any:
+    """A splitter that draws the same shares of other samples."""
+    cv = reseeded(cv, 0)
+    for name in ("train_size", "test_size"):
+        if isinstance(getattr(cv, name, None), (int, np.integer)):
+            setattr(cv, name, getattr(cv, name) / n_items)
+    return cv
+
+
+def _drawn_by(cv: Any, y: Array, groups: Any, rows: Array, rng: np.random.Generator) -> Array:
+    """The folds of a run of a splitter of some samples; its first split if a sample is tested twice."""
+    from sklearn.model_selection import BaseShuffleSplit
+
+    args = np.zeros(len(rows)), y[rows], None if groups is None else groups[rows]
+    with warnings.catch_warnings(action="ignore"):  # of small classes
+        n_splits = cv.get_n_splits(*args) // getattr(cv, "n_repeats", 1)
+        n_splits = 1 if isinstance(cv, BaseShuffleSplit) else n_splits
+        splits = list(islice(reseeded(cv, int(rng.integers(2**31 - 1))).split(*args), n_splits))
+    each = folds_of(splits, len(rows))
+    is_run = n_splits > 1 and ((each == 0).sum(axis=0) <= 1).all() and (each != NEITHER).all()
+    found: Array = np.where((each == 0).any(axis=0), (each == 0).argmax(axis=0), -1) if is_run else each[0]
+    return found
+
+
+def _largest_k(request: Request) -> int:
+    """The number of neighbors; 1 where it is unknown."""
+    last = getattr(request.prepared.estimator, "steps", [(0, request.prepared.estimator)])[-1][1]
+    return int(getattr(last, "n_neighbors", None) or 1)
+
+
+def _announce(seconds: float) -> None:
+    """Say how long it will take, if that is long."""
+    if seconds > LONG:
+        msg = f"the scores of the halves will take about {seconds:.0f} s; fewer n_halvings take less"
+        warnings.warn(msg, InferenceWarning, stacklevel=callers_level())
+
+
+def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: Array) -> list[str]:
+    """Warnings where intervals were found to be unreliable."""
+    texts, counts = [], request.all_labels.counts
+    if not request.by_output:
+        made, smallest = read_scorer(request.sklearn_scorer), int(counts[counts > 0].min())
+        few = max(FEWEST_OF_CLASS, 2 * sizes.shape[1])
+        if smallest < few and (made is None or made.metric not in BY_SAMPLE):
+            texts.append(
+                f"the smallest class has {smallest} samples, fewer than {few}: 95% intervals were found to "
+                "contain the true score in 92 to 99% of the data sets"
+            )
+    n_train = float(sizes.mean())
+    if n_train < LEAST_TRAIN_PER_NEIGHBOR * k:
+        texts.append(
+            f"the halves train on {n_train:.4g} samples, fewer than 4 K = {4 * k}: 95% intervals were "
+            "found to contain the true score in 86 to 97% of the data sets"
+        )
+    if halves.mean - halves.floor < NEAR_FLOOR * (score - halves.floor):
+        texts.append(
+            f"halves of the samples score {halves.mean:.4g}, all of them {score:.4g}, and a constant "
+            f"answer {halves.floor:.4g}: the standard error is probably too small"
+        )
+    if halves.of_groups and halves.n_units < FEWEST_GROUPS:
+        texts.append(
+            f"there are {halves.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
+            "uncertain"
+        )
+    if halves.of_groups and not _by_groups(request):
+        texts.append(
+            f"{in_words(request.cv)} trains samples of the groups that it tests: the score is not that of "
+            "other groups; take a splitter by groups, such as GroupKFold"
+        )
+    if len(halves.scores) < FEWEST:
+        texts.append(
+            f"{len(halves.scores)} halvings are fewer than {FEWEST}: the standard error is uncertain"
+        )
+    return texts
+
+
+def terms_of_runs(request: Request, found: ExpectedScore) -> Terms:
+    """What two scores of random runs must share to be compared."""
+    n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
+    y, rule = request.y, " ".join(repr(request.prepared.estimator).split())
+    if request.prepared.steps and not hasattr(request.prepared.estimator, "steps"):
+        rule = " ".join(repr(request.prepared.steps).split())
+    made = read_scorer(request.sklearn_scorer)
+    target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
+    return Terms(
+        y, np.ones(n or len(y)), type(cv).__name__, False, rule, (n, repr(made and made.options)),
+        target=target, limits=scale_of(request).limits,
+    )  # fmt: skip
