@@ -406,7 +406,8 @@ def _exact_or_drawn(
         drawn = partial(score, n_draws=request.n_draws, random_state=request.seed + number)
         if not request.searched:
             return drawn()
-        k, known = rule.n_neighbors, request.drawn.setdefault((number, repr(design)), {})
+        k = rule.n_neighbors
+        known: dict[int, CompleteCV] = request.drawn.setdefault((number, repr(design)), {})
         if k not in known:
             found = known[k] = drawn()
             others = sorted({one for one in request.searched if one > k}, reverse=True)  # the deepest first

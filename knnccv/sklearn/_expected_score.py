@@ -284,6 +284,7 @@ def expected_score(
     with one_bar(progress):
         named = {None: scoring} if scorings is None else scorings
         asked = [replace(request, scoring=one) for one in named.values()]
+        request.family.extend(asked)
         scores = first_scores(asked, WAYS[method], "method='sampled' was requested")
     every: dict[Any, ExpectedScore] = {}
     for name, found in zip(named, scores, strict=True):

@@ -180,18 +180,17 @@ Predict = Callable[[Request, Array, int], Array]
 """From a request, folds (n_runs, n_items) and a seed to shares or means (n_runs, n_items, ...)."""
 
 
-def predicts(request: Request) -> Predict:
-    """How the predictions of runs are found."""
+def predicts(request: Request) -> tuple[Predict, Request]:
+    """How the predictions of runs are found, and the request by which they are scored."""
     try:
         search = search_to_repeat(request)
         if search is not None:
-            return partial(outputs_of_search, search)
-        law, made = request.law, read_scorer(request.sklearn_scorer)
-        if request.rule.radius is None and not isinstance(law, tuple) and made is not None:
-            return listed_outputs
+            return partial(outputs_of_search, search), search.asking(request)
+        if request.rule.radius is None and not isinstance(request.law, tuple):
+            return listed_outputs, request
     except InexactError:
         pass
-    return fitted_outputs
+    return fitted_outputs, request
 
 
 def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
@@ -241,34 +240,12 @@ def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsk
         If the halves are too small for the rule, or the score is undefined in too many of them.
     """
     halvings = _halvings(request, asked)
-    draw, k, scale = _draw(request), _largest_k(request), scale_of(request)
-    runs, errors, sizes = np.empty((0, asked.n_halvings, 2)), [], np.empty(0)
-    while len(runs) == 0 or (len(runs) < MOST_RUNS and is_noisy(runs)):
-        number = max(len(runs), FEWEST_RUNS)
-        folds = half_folds(draw, halvings, number, asked.rng)
-        sizes = train_sizes(folds)
-        if k > sizes.min():
-            msg = (
-                f"take fewer neighbors, or more samples: a standard error needs scores of halves, whose "
-                f"training sets have {sizes.min()} samples, got n_neighbors={k}"
-            )
-            raise ValueError(msg)
-        scores, of_samples = _scores(request, folds, request.seed + len(runs))
-        runs = np.concatenate([runs, scores.reshape(number, -1, 2)])
-        errors.append(of_samples)
-        undefined = np.isnan(runs).any(axis=(0, 2))
-        if undefined.mean() > MOST_UNDEFINED:
-            msg = (
-                f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
-                f"{undefined.mean():.0%} of the halvings of the samples, and at most {MOST_UNDEFINED:.0%} "
-                "may be left out of a standard error"
-            )
-            raise ValueError(msg)
-        runs[:, undefined] = np.nan
+    k, scale = _largest_k(request), scale_of(request)
+    runs, errors, sizes = _runs(request, asked, halvings)
     one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
     deviations, texts = np.empty(0), list[str]()
     if one_bound and request.regression:
-        each = np.nanmean(errors, axis=0)
+        each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
         deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
         texts += unequal_errors(float(each.mean()), np.abs(deviations))
     found = HalfScores(
@@ -281,29 +258,78 @@ def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsk
     return replace(found, warnings=tuple(texts), growth=growth)
 
 
+def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Array, list[Array], Array]:
+    """The scores of halves in random runs, (n_runs, n_halvings, 2), errors of samples, and training sizes.
+
+    Scorings that were asked together are computed at once.
+    """
+    family = [one for one in request.family if read_scorer(one.sklearn_scorer) is not None]
+    at = [one.scoring is request.scoring for one in family]
+    family, place = (family, at.index(True)) if any(at) else ([request], 0)
+    key, kept = (halvings.digest, str(asked.rng.bit_generator.state)), request.drawn if any(at) else {}
+    if key not in kept:
+        runs, errors = np.empty((len(family), 0, asked.n_halvings, 2)), list[Array]()
+        draw, k = _draw(request), _largest_k(request)
+        while not runs.shape[1] or (runs.shape[1] < MOST_RUNS and any(map(is_noisy, runs))):
+            number = max(runs.shape[1], FEWEST_RUNS)
+            folds = half_folds(draw, halvings, number, asked.rng)
+            sizes = train_sizes(folds)
+            if k > sizes.min():
+                msg = (
+                    "take fewer neighbors, or more samples: a standard error needs scores of halves, whose "
+                    f"training sets have {sizes.min()} samples, got n_neighbors={k}"
+                )
+                raise ValueError(msg)
+            scores, of_samples = _scores(family, folds, request.seed + runs.shape[1])
+            runs = np.concatenate([runs, scores.reshape(len(family), number, -1, 2)], axis=1)
+            errors.append(of_samples)
+        kept[key] = runs, errors, sizes
+    found, errors, sizes = kept[key]
+    runs, n_runs = found[place], FEWEST_RUNS
+    while n_runs < len(runs) and is_noisy(runs[:n_runs]):
+        n_runs *= 2
+    runs = runs[:n_runs].copy()  # as many as if it had been asked alone
+    undefined = np.isnan(runs).any(axis=(0, 2))
+    if undefined.mean() > MOST_UNDEFINED:
+        msg = (
+            f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
+            f"{undefined.mean():.0%} of the halvings of the samples, and at most {MOST_UNDEFINED:.0%} may "
+            "be left out of a standard error"
+        )
+        raise ValueError(msg)
+    runs[:, undefined] = np.nan
+    return runs, errors, sizes
+
+
 def is_noisy(runs: Array) -> bool:
     """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
     gaps = runs[:, :, 0] - runs[:, :, 1]
-    return bool(np.nanmean(gaps.var(axis=0, ddof=1)) / len(runs) > mean_squared_difference(runs[0], runs))
+    gaps = gaps[:, np.isfinite(gaps).all(axis=0)]
+    noise = float(gaps.var(axis=0, ddof=1).mean()) / len(runs) if gaps.size else 0.0
+    return noise > 0 and noise > mean_squared_difference(runs[0], runs)
 
 
-def _scores(request: Request, folds: Array, seed: int) -> tuple[Array, Array]:
-    """The scores of runs, and of a regression the mean errors of the samples, NaN where none is tested."""
-    predict = predicts(request)
+def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array]:
+    """The scores (n_asked, n_runs) of runs, and of a regression the errors of the samples.
+
+    These are means of absolute errors and of squares, (2, n_items), NaN where none is tested.
+    """
+    request, (predict, _) = asked[0], predicts(asked[0])
+    scored = [predicts(one)[1] for one in asked]
     width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
     step = 1 if predict is fitted_outputs else max(1, AT_ONCE // (folds.shape[1] * width))
-    scores, started = np.empty(len(folds)), time.perf_counter()
-    errors, tested = np.zeros((2, request.n_tested or len(request.y)))
-    power = 1 if request.formula == "mean_absolute_error" else 2
+    scores, started = np.empty((len(asked), len(folds))), time.perf_counter()
+    errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
         some = folds[start : start + step]
         outputs = predict(request, some, seed + start)
         some = some[:, : outputs.shape[1]]
-        scores[start : start + step] = score_pairs(request, some, outputs)
+        for at, one in enumerate(scored):
+            scores[at, start : start + step] = score_pairs(one, some, outputs)
         if request.regression:
-            missed = (np.abs(errors_of(request, outputs)) ** power).sum(axis=2)
-            errors += np.where(some >= 0, missed, 0.0).sum(axis=0)
-            tested += (some >= 0).sum(axis=0)
+            missed = np.where(some[..., None] >= 0, errors_of(request, outputs), 0.0)
+            errors += np.abs(missed).sum(axis=(0, 2)), np.square(missed).sum(axis=(0, 2))
+            tested = tested + (some >= 0).sum(axis=0)
         if start == 0:
             _announce((time.perf_counter() - started) * len(folds) / step)
     with np.errstate(invalid="ignore"):
@@ -318,7 +344,7 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
         return score_outputs(request, folds, outputs, n_folds)
     pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
     scores = [score_outputs(request, np.where(pair, 0, NEITHER), outputs, 1) for pair in pairs]
-    return np.mean(scores, axis=0)
+    return np.asarray(np.mean(scores, axis=0))
 
 
 def _halvings(request: Request, asked: HalvesAsked) -> Halvings:

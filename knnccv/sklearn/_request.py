@@ -160,7 +160,7 @@ class ExpectedScore(Numeric, ScoredHalves):
         """How many halvings there are if nobody says so."""
         from ._halves import USUAL_FITS, fitted_outputs, predicts
 
-        if self._measure is None and predicts(self._reference()) is fitted_outputs:
+        if self._measure is None and predicts(self._reference())[0] is fitted_outputs:
             return USUAL_FITS
         return super().usual_halvings()
 
@@ -304,7 +304,9 @@ class Request:
     searched : tuple of int
         The K of a search, whose requests differ in nothing else and share `drawn`; () of a single K.
     drawn : dict
-        The results of a search from drawn training sets.
+        The results of a search from drawn training sets; and scores of halves.
+    family : list of Request
+        All that were asked at once. They differ in the scoring.
     """
 
     prepared: Prepared
@@ -322,7 +324,8 @@ class Request:
     n_draws: int = 0
     ties: str | None = None
     searched: tuple[int, ...] = ()
-    drawn: dict[Any, dict[int, CompleteCV]] = field(default_factory=dict)
+    drawn: dict[Any, Any] = field(default_factory=dict)
+    family: list[Request] = field(default_factory=list)
 
     @property
     def regression(self) -> bool:
