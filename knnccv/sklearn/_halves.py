@@ -47,8 +47,8 @@ from ._scoring import ACCURACIES
 from ._searches import outputs_of_search, search_to_repeat
 from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
 
-USUAL_FITS = 25
-"""Halvings if scikit-learn fits the estimator."""
+USUAL, USUAL_FITS = 200, 25
+"""Halvings; and if scikit-learn fits the estimator."""
 FEWEST_RUNS = 2
 MOST_RUNS = 16
 """Runs of a half: more where their noise is larger than the differences of halves."""
@@ -316,8 +316,7 @@ def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array
     """
     request, (predict, _) = asked[0], predicts(asked[0])
     scored = [predicts(one)[1] for one in asked]
-    width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
-    step = 1 if predict is fitted_outputs else max(1, AT_ONCE // (folds.shape[1] * width))
+    step = 1 if predict is fitted_outputs else _at_once(request, folds.shape[1])
     scores, started = np.empty((len(asked), len(folds))), time.perf_counter()
     errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
@@ -334,6 +333,12 @@ def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array
             _announce((time.perf_counter() - started) * len(folds) / step)
     with np.errstate(invalid="ignore"):
         return scores, errors / tested
+
+
+def _at_once(request: Request, n_items: int) -> int:
+    """How many runs of so many samples are scored at once."""
+    width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
+    return int(max(1, AT_ONCE // (n_items * width)))
 
 
 def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
@@ -452,15 +457,36 @@ def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: A
     return texts
 
 
-def terms_of_runs(request: Request, found: ExpectedScore) -> Terms:
-    """What two scores of random runs must share to be compared."""
+class RunTerms(NamedTuple):
+    """What two scores of random runs must share to be compared, and the usual number of halvings."""
+
+    terms: Terms
+    usual_halvings: int
+
+
+def terms_of_runs(request: Request, found: ExpectedScore) -> RunTerms:
+    """What a score of random runs tells of itself."""
     n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
-    y, rule = request.y, " ".join(repr(request.prepared.estimator).split())
-    if request.prepared.steps and not hasattr(request.prepared.estimator, "steps"):
-        rule = " ".join(repr(request.prepared.steps).split())
+    estimator, steps = request.prepared.estimator, request.prepared.steps
+    rule = in_words(steps if steps and not hasattr(estimator, "steps") else estimator)
     made = read_scorer(request.sklearn_scorer)
     target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
-    return Terms(
-        y, np.ones(n or len(y)), type(cv).__name__, False, rule, (n, repr(made and made.options)),
-        target=target, limits=scale_of(request).limits,
+    terms = Terms(
+        request.y, np.ones(n or len(request.y)), type(cv).__name__, False, rule,
+        (n, repr(made and made.options)), target=target, limits=scale_of(request).limits,
     )  # fmt: skip
+    return RunTerms(terms, USUAL_FITS if predicts(request)[0] is fitted_outputs else USUAL)
+
+
+def scores_of_runs(request: Request, n_runs: int, seed: int) -> Array:
+    """The scores (n_runs,) of random runs of all samples."""
+    n, rng, draw = len(request.y), np.random.default_rng(seed), _draw(request)
+    predict, scored = predicts(request)
+    step, scores = 1 if predict is fitted_outputs else _at_once(request, n), np.empty(n_runs)
+    for start in range(0, n_runs, step):
+        number = min(step, n_runs - start)
+        folds = np.stack([draw(np.arange(n), rng) for _ in range(number)])
+        outputs = predict(request, folds, seed + start)
+        folds = folds[:, : outputs.shape[1]]
+        scores[start : start + number] = score_outputs(scored, folds, outputs, int(folds.max()) + 1)
+    return scores

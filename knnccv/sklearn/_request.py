@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,7 +35,7 @@ from ._scoring import ACCURACIES, Measure, as_scorer, for_sklearn, metric_name, 
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
 
 if TYPE_CHECKING:
-    from ._halves import HalvesAsked
+    from ._halves import HalvesAsked, RunTerms
 
 INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}
 """Fields of estimates."""
@@ -158,17 +158,12 @@ class ExpectedScore(Numeric, ScoredHalves):
 
     def usual_halvings(self) -> int:
         """How many halvings there are if nobody says so."""
-        from ._halves import USUAL_FITS, fitted_outputs, predicts
-
-        if self._measure is None and predicts(self._reference())[0] is fitted_outputs:
-            return USUAL_FITS
-        return super().usual_halvings()
+        return super().usual_halvings() if self._measure is not None else self._told.usual_halvings
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
         if self._measure is None:
-            told: Terms = self._told
-            return told
+            return self._told.terms
         parts = self._parts
         weights = np.array([weight for weight, _ in parts])
         terms = [result.inference_terms() for _, result in parts]
@@ -222,21 +217,26 @@ class ExpectedScore(Numeric, ScoredHalves):
 
         return halves_of(self._reference(), self.score, self.std_error, request)
 
+    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+        """The scores of random runs, which are on the same splits for other rules."""
+        from ._halves import scores_of_runs
+
+        return scores_of_runs(self._reference(), n_runs, seed)
+
     @property
-    def _told(self) -> Any:
-        """What two scores of random runs must share to be compared; None in closed form."""
-        if self._measure is not None:
-            return None
-        if "_terms" not in self.__dict__:
+    def _told(self) -> RunTerms:
+        """What two scores of random runs must share to be compared, and more that copies know."""
+        if "_known" not in self.__dict__:
             from ._halves import terms_of_runs
 
-            self.__dict__["_terms"] = terms_of_runs(self._reference(), self)
-        return self.__dict__["_terms"]
+            self.__dict__["_known"] = terms_of_runs(self._reference(), self)
+        found: RunTerms = self.__dict__["_known"]
+        return found
 
     def target_in_words(self) -> str:
         """What the score estimates."""
         if self._measure is None:
-            return str(self._told.target)
+            return self._told.terms.target
         first, *more = self._results
         name = "" if self.measure == first.measure else f"{self.measure}, from the "
         return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
@@ -244,8 +244,7 @@ class ExpectedScore(Numeric, ScoredHalves):
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
         if self._measure is None:
-            limits: tuple[float, float] | None = self._told.limits
-            return limits
+            return self._told.terms.limits
         offset, parts = self._measure.offset, self._parts
         ranges = [(weight, result.score_range()) for weight, result in parts]
         if any(limits is None for _, limits in ranges):
@@ -326,6 +325,10 @@ class Request:
     searched: tuple[int, ...] = ()
     drawn: dict[Any, Any] = field(default_factory=dict)
     family: list[Request] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what was asked, not what can be found again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def regression(self) -> bool:

@@ -270,7 +270,7 @@ class Comparison(Result):
             self.difference, error, self.degrees_of_freedom, confidence_level, target, self.half_difference
         )
 
-    def misranked(self, n_runs: int = 10_000, random_state: Any = 0) -> float:
+    def misranked(self, n_runs: int = 1_000, random_state: Any = 0) -> float:
         """How often one random run, on the same splits for both, ranks the two wrongly.
 
         The share of runs in which the rule with the worse exact score has the better score; runs in which
@@ -278,7 +278,7 @@ class Comparison(Result):
 
         Parameters
         ----------
-        n_runs : int, default 10_000
+        n_runs : int, default 1_000
             Number of random runs.
         random_state : int, numpy Generator or None, default 0
             Seed of the runs; the same for both.
@@ -292,11 +292,11 @@ class Comparison(Result):
         ValueError
             If a result has no runs, or the comparison was pickled or copied.
         """
-        if self._results is None or not all(hasattr(result, "runs") for result in self._results):
-            msg = "misranked() needs results of complete_cv, in a comparison that was not pickled or copied"
+        if self._results is None:
+            msg = "misranked() needs the results, in a comparison that was not pickled or copied"
             raise ValueError(msg)
         seed = fixed_seed(random_state)
-        a, b = (result.runs(n_runs, seed).scores for result in self._results)
+        a, b = (result.scores_of_runs(n_runs, seed) for result in self._results)
         gaps = np.sign(a - b) * np.sign(self.difference)
         return float(np.mean((1 - gaps) / 2))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ...._base.typing import Array
 from ...._base.validation import check_integer
 from ._halvings import HalfScores, InferenceWarning
 from ._interval import ConfidenceInterval, StandardError, Terms, check_level, confidence_interval
@@ -113,6 +114,14 @@ class ScoredHalves(KeptHalves):
     def is_in_closed_form(self) -> bool:
         """Whether halves are scored exactly."""
         return True
+
+    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+        """The scores of random runs, which are on the same splits for other rules."""
+        if not hasattr(self, "runs"):
+            msg = f"misranked() needs results of complete_cv or expected_score, got {self!r}"
+            raise ValueError(msg)
+        scores: Array = self.runs(n_runs, seed).scores
+        return scores
 
     def by_runs(self) -> ScoredHalves:
         """The same result, whose halves are scored by random runs.
