@@ -35,7 +35,7 @@ from .._base.compat import fitted_samples, fitted_targets
 from .._base.typing import Array
 from .._base.validation import as_reals, check_choice, check_integer
 from .._core.driver import InexactError
-from .._core.luck.inference import HalfScores, InferenceWarning
+from .._core.luck.inference import InferenceWarning, difference_of
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
@@ -194,7 +194,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
                 halves = candidate.half_scores(groups=units)
             except ValueError:
                 continue
-            if scores[best] - scores[at] <= _error_of_difference(of_best, halves) + slack:
+            if scores[best] - scores[at] <= difference_of(of_best, halves)[1] + slack:
                 return at
         return best
 
@@ -495,13 +495,6 @@ def _column(values: list[Any]) -> Any:
     column = np.ma.empty(len(values), dtype=int if isinstance(values[0], int) else object)
     column[:] = values
     return column
-
-
-def _error_of_difference(one: HalfScores, other: HalfScores) -> float:
-    """The standard error of the difference of two scores of the same halves."""
-    resolution = one.resolution + other.resolution
-    halves = replace(one, scores=one.scores - other.scores, resolution=resolution, growth=1.0)
-    return float(np.sqrt(halves.variance))
 
 
 def _answer(scorer: ccv_scorer, request: Request) -> ExpectedScore:

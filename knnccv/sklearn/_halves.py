@@ -36,7 +36,8 @@ from .._core.luck.inference import (
     InferenceWarning,
     Terms,
     draw_halvings,
-    mean_squared_difference,
+    mean_of_runs,
+    means_of_runs,
     unequal_errors,
 )
 from .._core.luck.runs import NEITHER, train_sizes
@@ -249,7 +250,7 @@ def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsk
         deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
         texts += unequal_errors(float(each.mean()), np.abs(deviations))
     found = HalfScores(
-        runs.mean(axis=0), halvings.n_units, halvings.of_groups, float(sizes.mean()), drawn=halvings.digest,
+        mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()), drawn=halvings.digest,
         deviations=deviations, runs=runs, noise=std_error**2 if math.isfinite(std_error) else 0.0,
         scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
     )  # fmt: skip
@@ -289,7 +290,7 @@ def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Arr
     while n_runs < len(runs) and is_noisy(runs[:n_runs]):
         n_runs *= 2
     runs = runs[:n_runs].copy()  # as many as if it had been asked alone
-    undefined = np.isnan(runs).any(axis=(0, 2))
+    undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < FEWEST_RUNS
     if undefined.mean() > MOST_UNDEFINED:
         msg = (
             f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
@@ -297,16 +298,13 @@ def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Arr
             "be left out of a standard error"
         )
         raise ValueError(msg)
-    runs[:, undefined] = np.nan
     return runs, errors, sizes
 
 
 def is_noisy(runs: Array) -> bool:
     """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
-    gaps = runs[:, :, 0] - runs[:, :, 1]
-    gaps = gaps[:, np.isfinite(gaps).all(axis=0)]
-    noise = float(gaps.var(axis=0, ddof=1).mean()) / len(runs) if gaps.size else 0.0
-    return noise > 0 and noise > mean_squared_difference(runs[0], runs)
+    means, noise = means_of_runs(runs)
+    return bool(np.square(means).sum() < 2 * noise.sum())
 
 
 def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array]:

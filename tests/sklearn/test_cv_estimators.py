@@ -221,7 +221,11 @@ def test_the_rule_of_one_standard_error_and_the_interval():
     assert again.best_score_interval_ == pytest.approx(tuple(exact[0].confidence_interval()))
     assert not hasattr(clone(best), "best_score_interval_")
     unknown = KNeighborsClassifierCV([1, 3], scoring="f1_macro").fit(X, y)
-    with pytest.warns(InferenceWarning, match="best_score_interval_ is nan: .* needs an exact score"):
+    assert 0 < unknown.best_score_interval_[0] < unknown.best_score_ < unknown.best_score_interval_[1] < 1
+    simple = KNeighborsClassifierCV(ks, scoring="f1_macro", choose="one-standard-error").fit(X, y)
+    assert simple.n_neighbors_ >= KNeighborsClassifierCV(ks, scoring="f1_macro").fit(X, y).n_neighbors_
+    unknown = KNeighborsClassifierCV([9], scoring="f1_macro", cv=2).fit(X[:20], y[:20])
+    with pytest.warns(InferenceWarning, match="best_score_interval_ is nan: take fewer neighbors"):
         assert np.isnan(unknown.best_score_interval_).all()
 
 

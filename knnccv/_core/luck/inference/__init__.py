@@ -16,14 +16,15 @@ and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
 
 from __future__ import annotations
 
-from ._comparison import Comparison, PredictionScores, compare, predictions_on
+from ._comparison import Comparison, PredictionScores, compare, difference_of, predictions_on
 from ._halvings import (
     HalfScores,
     Halvings,
     InferenceWarning,
     degrees_of_freedom,
     draw_halvings,
-    mean_squared_difference,
+    mean_of_runs,
+    means_of_runs,
 )
 from ._interval import (
     ConfidenceInterval,

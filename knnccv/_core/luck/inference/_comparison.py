@@ -23,6 +23,7 @@ from ._halvings import (
     InferenceWarning,
     degrees_of_freedom,
     mean_of_defined,
+    mean_of_runs,
     mean_squared_difference,
 )
 from ._interval import ConfidenceInterval, Terms, student_interval, unit_deviations
@@ -555,6 +556,16 @@ def halves_of_all(
     return halves
 
 
+def difference_of(one: HalfScores, other: HalfScores) -> tuple[Array, float]:
+    """The differences of two scores of the same halves, (n_halvings, 2), and their standard error."""
+    n_runs = min(len(one.runs), len(other.runs))
+    runs = one.runs[:n_runs] - other.runs[:n_runs]
+    halves = mean_of_runs(runs) if n_runs else one.scores - other.scores
+    error = math.sqrt(mean_squared_difference(halves, runs) / 4)
+    error = error if error > one.resolution + other.resolution else 0.0
+    return halves, math.hypot(error, math.sqrt(one.noise + other.noise))
+
+
 def comparison_of(
     results: Sequence[ScoredHalves], terms: Sequence[Terms], halves_of: Sequence[HalfScores]
 ) -> Comparison:
@@ -563,14 +574,10 @@ def comparison_of(
     names = first.rule, second.rule
     if first.rule == second.rule and a.design != b.design:
         names = f"{first.rule} over {a.design}", f"{second.rule} over {b.design}"
-    n_runs = min(len(of_a.runs), len(of_b.runs))
-    runs = of_a.runs[:n_runs] - of_b.runs[:n_runs]
-    halves = runs.mean(axis=0) if n_runs else of_a.scores - of_b.scores
-    error = math.sqrt(mean_squared_difference(halves, runs) / 4)
-    error = error if error > of_a.resolution + of_b.resolution else 0.0
+    halves, error = difference_of(of_a, of_b)
     return Comparison(
         difference=a.score - b.score,
-        _standard_error=math.hypot(error, math.sqrt(of_a.noise + of_b.noise)),
+        _standard_error=error,
         degrees_of_freedom=degrees_of_freedom(of_a.n_units, len(halves)),
         names=names,
         scores=(a.score, b.score),

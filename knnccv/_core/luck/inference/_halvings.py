@@ -221,10 +221,30 @@ def mean_squared_difference(scores: Array, runs: Array) -> Any:
     """
     if not len(runs):
         return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
-    gaps = runs[:, :, 0] - runs[:, :, 1]
-    gaps = gaps[:, np.isfinite(gaps).all(axis=0)]
-    products = np.square(gaps.mean(axis=0)) - gaps.var(axis=0, ddof=1) / len(gaps)
+    means, noise = means_of_runs(runs)
+    products = np.square(means) - noise
     return max(math.fsum(products) / products.size, 0.0)
+
+
+def mean_of_runs(runs: Array) -> Array:
+    """The mean scores of halves (n_halvings, 2), NaN where no run is defined."""
+    number = np.isfinite(runs).sum(axis=0)
+    return np.asarray(np.nansum(runs, axis=0) / np.where(number, number, np.nan))
+
+
+def means_of_runs(runs: Array) -> tuple[Array, Array]:
+    """The mean differences of halves over their runs, and the variances of these means by the runs.
+
+    Of halvings in which two runs or more are defined.
+    """
+    gaps = runs[:, :, 0] - runs[:, :, 1]
+    defined = np.isfinite(gaps)
+    known = defined.sum(axis=0) > 1
+    gaps, defined = gaps[:, known], defined[:, known]
+    number = defined.sum(axis=0)
+    means = np.where(defined, gaps, 0.0).sum(axis=0) / number
+    squares = np.square(np.where(defined, gaps - means, 0.0)).sum(axis=0)
+    return means, squares / (number - 1) / number
 
 
 def mean_of_defined(scores: Array) -> float:

@@ -1,0 +1,244 @@
+"""Scores of halves by random runs, against scikit-learn's fits, formulas by hand and exact halves."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import fbeta_score, get_scorer, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from knnccv import InferenceWarning, compare, compare_all, complete_cv
+from knnccv._core.luck.halves import half_folds
+from knnccv.sklearn import _halves, expected_score
+
+X, y = make_classification(60, 5, weights=[0.6], flip_y=0.2, random_state=3)
+X *= [1, 5, 0.2, 1, 3]
+VALUES = X[:, 0] + np.sin(X[:, 2] * 9) + np.random.default_rng(0).normal(scale=0.3, size=60)
+GROUPS = np.arange(60) % 20
+FOLDS, UNSTRATIFIED = StratifiedKFold(5, shuffle=True), KFold(4, shuffle=True)
+WITHIN = KFold(3)
+RULES = {
+    "votes": (KNeighborsClassifier(3), FOLDS),
+    "weights": (KNeighborsClassifier(4, weights="distance"), UNSTRATIFIED),
+    "scaler": (make_pipeline(StandardScaler(), KNeighborsClassifier(3)), FOLDS),
+    "search": (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7]}, cv=WITHIN), UNSTRATIFIED),
+    "scaled search": (
+        GridSearchCV(
+            make_pipeline(StandardScaler(), KNeighborsClassifier()),
+            {"kneighborsclassifier__n_neighbors": [1, 5]},
+            cv=WITHIN,
+            scoring="f1",
+        ),
+        UNSTRATIFIED,
+    ),
+    "fits": (make_pipeline(PCA(2), KNeighborsClassifier(3)), FOLDS),
+    "radius": (RadiusNeighborsClassifier(3.0, outlier_label=0), FOLDS),
+    "single splits": (KNeighborsClassifier(3), ShuffleSplit(test_size=0.3, train_size=0.5)),
+    "given numbers": (KNeighborsClassifier(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
+    "groups": (KNeighborsClassifier(3), GroupKFold(4, shuffle=True)),
+    "strata of groups": (KNeighborsClassifier(3), StratifiedGroupKFold(3, shuffle=True)),
+    "means": (KNeighborsRegressor(3), UNSTRATIFIED),
+    "scaled means": (
+        make_pipeline(StandardScaler(), KNeighborsRegressor(3, weights="distance")),
+        UNSTRATIFIED,
+    ),
+}
+SCORINGS = {True: ["r2", "neg_root_mean_squared_error"], False: ["f1", "roc_auc", "accuracy"]}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_runs_of_halves_are_those_of_scikit_learn(name):
+    rule, cv = RULES[name]
+    is_regression, groups = "means" in name, GROUPS if "groups" in name else None
+    targets = VALUES if is_regression else y
+    found = expected_score(
+        rule, X, targets, cv=cv, groups=groups, scoring=SCORINGS[is_regression], n_runs=20
+    )
+    for scoring, score in found.items():
+        with warnings.catch_warnings(action="ignore", category=InferenceWarning):
+            runs = score.by_runs().half_scores(2, random_state=1).runs
+        request = score._evaluation
+        asked = _halves.halves_asked(request, 2, None, 1)
+        halvings = _halves._halvings(request, asked)
+        folds = half_folds(_halves._draw(request), halvings, 2, asked.rng).reshape(2, 2, 2, -1)
+        for at in np.ndindex(2, 2, 2):
+            inside = halvings.half_of[at[1]] == at[2]
+            assert (folds[at][~inside] == -2).all()
+            with warnings.catch_warnings(action="ignore"):  # of inner folds that lack a class
+                expected = _score(rule, targets, folds[at], scoring)
+            assert runs[at] == pytest.approx(expected, abs=1e-12)
+
+
+def _score(rule, targets, folds, scoring):
+    """The mean score of scikit-learn over pairs of adjacent folds, or over single folds for accuracy."""
+    n_folds, parts = folds.max() + 1, []
+    for fold in range(n_folds):
+        train, tested = np.flatnonzero((folds != fold) & (folds != -2)), np.flatnonzero(folds == fold)
+        parts.append((tested, clone(rule).fit(X[train], targets[train])))
+    if n_folds < 3 or scoring == "accuracy":
+        return np.mean([get_scorer(scoring)(fit, X[rows], targets[rows]) for rows, fit in parts])
+    return np.mean(
+        [_joint(scoring, targets, parts[at], parts[(at + 1) % n_folds]) for at in range(n_folds)]
+    )
+
+
+def _joint(scoring, targets, *parts):
+    """The score of the predictions of several fits together."""
+    scorer = get_scorer(scoring)
+    method = "predict_proba" if scoring == "roc_auc" else "predict"
+    rows = np.concatenate([rows for rows, _ in parts])
+    answers = np.concatenate([getattr(fit, method)(X[some]) for some, fit in parts])
+    answers = answers[:, 1] if answers.ndim == 2 else answers
+    return scorer._sign * scorer._score_func(targets[rows], answers, **scorer._kwargs)
+
+
+def test_two_runs_show_the_luck_that_exact_halves_show():
+    exact = expected_score(KNeighborsClassifier(5), X, y, cv=FOLDS)
+    by_runs = [float(exact.by_runs().standard_error(400, random_state=seed)) for seed in range(4)]
+    assert (exact.is_in_closed_form, exact.by_runs().is_in_closed_form) == (True, False)
+    assert np.mean(by_runs) == pytest.approx(float(exact.standard_error(400)), rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_the_variance_is_the_mean_product_of_two_runs():
+    score = expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS, scoring="f1", n_runs=100)
+    halves = score.half_scores(50)
+    first, second = halves.runs[:, :, 0] - halves.runs[:, :, 1]
+    assert halves.variance == pytest.approx(np.mean(first * second) / 4 + score.std_error**2)
+    assert float(score.standard_error(50)) == math.sqrt(halves.variance)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_noisy_runs_of_single_splits_are_more():
+    cv = ShuffleSplit(test_size=6)
+    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, scoring="accuracy").by_runs()
+    assert len(score.half_scores(50).runs) == 16
+    assert 0.03 < float(score.standard_error(50)) < 0.12
+
+
+def test_floors_are_the_scores_of_a_constant_answer():
+    three = np.digitize(X[:, 0], [-0.5, 1.0])
+    constant = DummyClassifier(strategy="most_frequent").fit(X, three)
+    f2 = make_scorer(fbeta_score, beta=2, average="macro")
+    names = "f1_macro f1_weighted precision_macro recall_macro jaccard_weighted balanced_accuracy"
+    for scoring in (*names.split(), "matthews_corrcoef", f2):
+        score = expected_score(KNeighborsClassifier(3), X, three, cv=FOLDS, scoring=scoring, n_runs=9)
+        with warnings.catch_warnings(action="ignore"):
+            expected = get_scorer(scoring)(constant, X, three)
+        assert _halves.scale_of(score._evaluation).floor == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_intervals_by_hand():
+    def found(rule, targets, cv, scoring):
+        score = expected_score(rule, X, targets, cv=cv, scoring=scoring, n_runs=100)
+        return score.score, score.half_scores(), score.confidence_interval()
+
+    z = 2.0134  # of 1 / (1 / 59 + 1 / 200) = 45.6 degrees of freedom
+    score, halves, interval = found(KNeighborsRegressor(3), VALUES, UNSTRATIFIED, "r2")
+    factor = math.exp(z * math.sqrt(halves.variance) / (1 - score))
+    assert interval.method == "log"
+    assert interval == pytest.approx((1 - (1 - score) * factor, 1 - (1 - score) / factor), rel=1e-4)
+    score, halves, interval = found(KNeighborsClassifier(3), y, FOLDS, "roc_auc")
+    n = score * (1 - score) / halves.variance
+    center, margin = score + z * z / 2 / n, z * math.sqrt(score * (1 - score) / n + (z / 2 / n) ** 2)
+    assert interval == pytest.approx(
+        [(center + sign * margin) / (1 + z * z / n) for sign in (-1, 1)], rel=1e-4
+    )
+    score, halves, interval = found(
+        KNeighborsRegressor(3), VALUES, UNSTRATIFIED, "neg_root_mean_squared_error"
+    )
+    assert interval.method == "hall"
+    assert interval.low < score < interval.high < 0
+    assert interval.high - interval.low == pytest.approx(2 * z * math.sqrt(halves.variance), rel=0.4)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_comparisons_share_halves_and_splits():
+    scaled, plain = (
+        expected_score(RULES[name][0], X, y, cv=FOLDS, scoring="f1", n_runs=100)
+        for name in ("scaler", "votes")
+    )
+    found = compare(scaled, plain, n_halvings=50)
+    gaps = scaled.half_scores(50).runs - plain.half_scores(50).runs
+    first, second = gaps[:, :, 0] - gaps[:, :, 1]
+    variance = np.mean(first * second) / 4 + scaled.std_error**2 + plain.std_error**2
+    assert found.difference == scaled.score - plain.score
+    assert found.standard_error() == pytest.approx(math.sqrt(variance))
+    assert found.measure == "F1"
+    assert compare(plain, plain, n_halvings=50).pvalue == 1
+    assert 0 <= found.misranked(50) <= 1
+    assert found.misranked(50) == found.misranked(50)
+    every = compare_all({"scaled": scaled, "plain": plain}, n_halvings=50)
+    assert every.pvalues[0, 1] == found.pvalue
+    # An exact score beside one of runs is scored by the same runs.
+    accuracies = [expected_score(RULES[name][0], X, y, cv=FOLDS) for name in ("scaler", "votes")]
+    assert [one.is_exact for one in accuracies] == [False, True]
+    mixed = compare(*accuracies, n_halvings=50)
+    gaps = np.subtract(*(one.by_runs().half_scores(50).runs for one in accuracies))
+    assert np.array_equal(mixed.half_scores, gaps.mean(axis=0))
+    with pytest.raises(TypeError, match="for both: the other score is that of random runs"):
+        compare(accuracies[0], complete_cv(X, y, "knn"))
+    with pytest.raises(ValueError, match="scores are of one kind, got F1 and accuracy"):
+        compare(scaled, accuracies[1])
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_threads_copies_and_company_change_nothing():
+    asked = {"cv": FOLDS, "n_runs": 64}
+    one = expected_score(RULES["scaler"][0], X, y, scoring="f1", n_jobs=1, **asked)
+    several = expected_score(RULES["scaler"][0], X, y, scoring=["roc_auc", "f1"], n_jobs=4, **asked)["f1"]
+    assert np.array_equal(one.half_scores(30).runs, several.half_scores(30).runs)
+    interval = one.confidence_interval(n_halvings=30)
+    copy = pickle.loads(pickle.dumps(one))
+    assert copy.confidence_interval(n_halvings=30) == interval
+    assert compare(copy, several, n_halvings=30).pvalue == 1
+    with pytest.raises(ValueError, match="a copy does not have the data"):
+        copy.standard_error(31)
+    whole = pickle.loads(pickle.dumps(one.with_data()))
+    assert whole.standard_error(31) == one.standard_error(31)
+
+
+def test_what_has_no_halves_says_why():
+    def score(rule=KNeighborsClassifier(3), cv=FOLDS, scoring="f1", **more):  # noqa: B008
+        return expected_score(rule, X, y, cv=cv, scoring=scoring, n_runs=20, **more)
+
+    with pytest.raises(ValueError, match=r"take a splitter with shuffle=True"):
+        score(cv=5).standard_error()
+    with pytest.raises(ValueError, match="take fewer neighbors, or more samples"):
+        score(KNeighborsClassifier(30)).standard_error()
+    with pytest.raises(ValueError, match="at least 4 groups, two for each half, got 3"):
+        score().standard_error(groups=np.arange(60) % 3)
+    with pytest.warns(InferenceWarning, match="trains samples of the groups that it tests"):
+        score().standard_error(groups=GROUPS)
+    with pytest.warns(InferenceWarning, match="fewer than 4 K = 36"):
+        score(KNeighborsClassifier(9)).standard_error()
+    rare = np.arange(60) < 7
+    with pytest.warns(InferenceWarning, match="the smallest class has 7 samples, fewer than 10"):
+        expected_score(KNeighborsClassifier(1), X, rare, cv=FOLDS, scoring="f1", n_runs=20).standard_error()
+
+
+def test_a_test_set_and_a_pool_are_halved_together():
+    score = expected_score(
+        KNeighborsClassifier(3), X[20:], y[20:], cv=FOLDS, scoring="f1", test=(X[:20], y[:20]), n_runs=50
+    )
+    halves = score.half_scores(25)
+    assert (halves.n_units, halves.train_size) == (20, 16)
+    assert 0 < float(score.standard_error(25)) < 0.3
