@@ -23,6 +23,7 @@ from ..neighbors import Neighbors, warn_of_rows
 from ._by_runs import outputs_of, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
+from ._halves import HalfRuns
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
 from ._runs import every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
@@ -337,7 +338,7 @@ def first_scores(asked: Sequence[Request], ways: Sequence[Attempt], why: str) ->
         for at, one in zip(
             left, _attempt(way, [asked[at] for at in left], [str(found[at]) for at in left]), strict=True
         ):
-            found[at] = one
+            found[at] = one if isinstance(one, str) else replace(one, _evaluation=HalfRuns(asked[at]))
     return found
 
 

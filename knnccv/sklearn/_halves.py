@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,25 +22,18 @@ from .._base.compat import at_rows, read_scorer
 from .._base.typing import Array
 from .._base.validation import check_integer, check_random_state
 from .._core.driver import InexactError, callers_level
-from .._core.luck.halves import (
-    FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
-    Draw,
-    draw_by,
-    half_folds,
-    pool_draw,
-)
+from .._core.luck.halves import FEWEST_GROUPS
 from .._core.luck.inference import (
     HalfScores,
     Halvings,
     InferenceWarning,
     Terms,
     draw_halvings,
+    few_neighbors,
     mean_of_runs,
-    means_of_runs,
     unequal_errors,
 )
-from .._core.luck.runs import NEITHER, train_sizes
+from .._core.luck.runs import NEITHER, Draw, draw_by, is_noisy, pool_draw, runs_of_halves, train_sizes
 from ..designs import encode_groups
 from ._by_runs import errors_of, folds_of, nearest_of, outputs_of, score_outputs, weights_of
 from ._request import ExpectedScore, Request
@@ -50,9 +43,6 @@ from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
 
 USUAL, USUAL_FITS = 200, 25
 """Halvings; and if scikit-learn fits the estimator."""
-FEWEST_RUNS = 2
-MOST_RUNS = 16
-"""Runs of a half: more where their noise is larger than the differences of halves."""
 AT_ONCE = 2**22
 """Runs times samples times outputs that are scored at once."""
 MOST_FOLDS = 20
@@ -250,8 +240,8 @@ def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsk
         deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
         texts += unequal_errors(float(each.mean()), np.abs(deviations))
     found = HalfScores(
-        mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()), drawn=halvings.digest,
-        deviations=deviations, runs=runs, noise=std_error**2 if math.isfinite(std_error) else 0.0,
+        mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()),
+        drawn=halvings.digest, deviations=deviations, runs=runs, noise=np.nan_to_num(std_error) ** 2,
         scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
     )  # fmt: skip
     texts += _doubts(request, score, found, k, sizes)
@@ -269,28 +259,28 @@ def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Arr
     family, place = (family, at.index(True)) if any(at) else ([request], 0)
     key, kept = (halvings.digest, str(asked.rng.bit_generator.state)), request.drawn if any(at) else {}
     if key not in kept:
-        runs, errors = np.empty((len(family), 0, asked.n_halvings, 2)), list[Array]()
-        draw, k = _draw(request), _largest_k(request)
-        while not runs.shape[1] or (runs.shape[1] < MOST_RUNS and any(map(is_noisy, runs))):
-            number = max(runs.shape[1], FEWEST_RUNS)
-            folds = half_folds(draw, halvings, number, asked.rng)
-            sizes = train_sizes(folds)
-            if k > sizes.min():
+        errors = list[Array]()
+
+        def score(folds: Array, n_before: int) -> Array:
+            least, k = int(train_sizes(folds).min()), _largest_k(request)
+            if k > least:
                 msg = (
                     "take fewer neighbors, or more samples: a standard error needs scores of halves, whose "
-                    f"training sets have {sizes.min()} samples, got n_neighbors={k}"
+                    f"training sets have {least} samples, got n_neighbors={k}"
                 )
                 raise ValueError(msg)
-            scores, of_samples = _scores(family, folds, request.seed + runs.shape[1])
-            runs = np.concatenate([runs, scores.reshape(len(family), number, -1, 2)], axis=1)
+            scores, of_samples = _scores(family, folds, request.seed + n_before)
             errors.append(of_samples)
+            return scores
+
+        runs, sizes = runs_of_halves(_draw(request), halvings, score, asked.rng)
         kept[key] = runs, errors, sizes
     found, errors, sizes = kept[key]
-    runs, n_runs = found[place], FEWEST_RUNS
+    runs, n_runs = found[place], 2
     while n_runs < len(runs) and is_noisy(runs[:n_runs]):
         n_runs *= 2
     runs = runs[:n_runs].copy()  # as many as if it had been asked alone
-    undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < FEWEST_RUNS
+    undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < 2
     if undefined.mean() > MOST_UNDEFINED:
         msg = (
             f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
@@ -299,12 +289,6 @@ def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Arr
         )
         raise ValueError(msg)
     return runs, errors, sizes
-
-
-def is_noisy(runs: Array) -> bool:
-    """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
-    means, noise = means_of_runs(runs)
-    return bool(np.square(means).sum() < 2 * noise.sum())
 
 
 def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array]:
@@ -427,12 +411,7 @@ def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: A
                 f"the smallest class has {smallest} samples, fewer than {few}: 95% intervals were found to "
                 "contain the true score in 92 to 99% of the data sets"
             )
-    n_train = float(sizes.mean())
-    if n_train < LEAST_TRAIN_PER_NEIGHBOR * k:
-        texts.append(
-            f"the halves train on {n_train:.4g} samples, fewer than 4 K = {4 * k}: 95% intervals were "
-            "found to contain the true score in 86 to 97% of the data sets"
-        )
+    texts += few_neighbors(float(sizes.mean()), k)
     if halves.mean - halves.floor < NEAR_FLOOR * (score - halves.floor):
         texts.append(
             f"halves of the samples score {halves.mean:.4g}, all of them {score:.4g}, and a constant "
@@ -462,29 +441,45 @@ class RunTerms(NamedTuple):
     usual_halvings: int
 
 
-def terms_of_runs(request: Request, found: ExpectedScore) -> RunTerms:
-    """What a score of random runs tells of itself."""
-    n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
-    estimator, steps = request.prepared.estimator, request.prepared.steps
-    rule = in_words(steps if steps and not hasattr(estimator, "steps") else estimator)
-    made = read_scorer(request.sklearn_scorer)
-    target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
-    terms = Terms(
-        request.y, np.ones(n or len(request.y)), type(cv).__name__, False, rule,
-        (n, repr(made and made.options)), target=target, limits=scale_of(request).limits,
-    )  # fmt: skip
-    return RunTerms(terms, USUAL_FITS if predicts(request)[0] is fitted_outputs else USUAL)
+@dataclass(frozen=True, eq=False)
+class HalfRuns:
+    """A request whose halves can be scored."""
 
+    request: Request
 
-def scores_of_runs(request: Request, n_runs: int, seed: int) -> Array:
-    """The scores (n_runs,) of random runs of all samples."""
-    n, rng, draw = len(request.y), np.random.default_rng(seed), _draw(request)
-    predict, scored = predicts(request)
-    step, scores = 1 if predict is fitted_outputs else _at_once(request, n), np.empty(n_runs)
-    for start in range(0, n_runs, step):
-        number = min(step, n_runs - start)
-        folds = np.stack([draw(np.arange(n), rng) for _ in range(number)])
-        outputs = predict(request, folds, seed + start)
-        folds = folds[:, : outputs.shape[1]]
-        scores[start : start + number] = score_outputs(scored, folds, outputs, int(folds.max()) + 1)
-    return scores
+    def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
+        """The checked arguments."""
+        return halves_asked(self.request, n_halvings, groups, random_state)
+
+    def half_scores(self, score: float, std_error: float, asked: HalvesAsked) -> HalfScores:
+        """The scores of random halves, of an answer with this score."""
+        return halves_of(self.request, score, std_error, asked)
+
+    def terms(self, found: ExpectedScore) -> RunTerms:
+        """What an answer tells of itself."""
+        request = self.request
+        n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
+        estimator, steps = request.prepared.estimator, request.prepared.steps
+        rule = in_words(steps if steps and not hasattr(estimator, "steps") else estimator)
+        made = read_scorer(request.sklearn_scorer)
+        options = sorted(made.options.items()) if made else ()
+        target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
+        terms = Terms(
+            request.y, np.ones(n or len(request.y)), type(cv).__name__, False, rule,
+            (n, *map(repr, options)), target=target, limits=scale_of(request).limits,
+        )  # fmt: skip
+        return RunTerms(terms, USUAL_FITS if predicts(request)[0] is fitted_outputs else USUAL)
+
+    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+        """The scores (n_runs,) of random runs of all samples."""
+        request, n = self.request, len(self.request.y)
+        rng, draw = np.random.default_rng(seed), _draw(request)
+        predict, scored = predicts(request)
+        step, scores = 1 if predict is fitted_outputs else _at_once(request, n), np.empty(n_runs)
+        for start in range(0, n_runs, step):
+            number = min(step, n_runs - start)
+            folds = np.stack([draw(np.arange(n), rng) for _ in range(number)])
+            outputs = predict(request, folds, seed + start)
+            folds = folds[:, : outputs.shape[1]]
+            scores[start : start + number] = score_outputs(scored, folds, outputs, int(folds.max()) + 1)
+        return scores

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from ..designs import Design
 from ._estimators import Prepared, Rule
 from ._scoring import ACCURACIES, Measure, as_scorer, for_sklearn, metric_name, name_of
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
-
-if TYPE_CHECKING:
-    from ._halves import HalvesAsked, RunTerms
 
 INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}
 """Fields of estimates."""
@@ -116,7 +113,7 @@ class ExpectedScore(Numeric, ScoredHalves):
     _shares: tuple[float, ...] = ()
     _n_tied: int = 0  # of runs
     _name: str = "score"
-    _evaluation: Any = None  # the request; copies have none
+    _evaluation: Any = None  # scores halves, see `_halves`; copies have none
     _missing: ClassVar[str] = (
         "ask the score that was computed, or pickle it after with_data(): a copy does not have the data"
     )
@@ -158,12 +155,13 @@ class ExpectedScore(Numeric, ScoredHalves):
 
     def usual_halvings(self) -> int:
         """How many halvings there are if nobody says so."""
-        return super().usual_halvings() if self._measure is not None else self._told.usual_halvings
+        return super().usual_halvings() if self._measure is not None else int(self._told.usual_halvings)
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
         if self._measure is None:
-            return self._told.terms
+            told: Terms = self._told.terms
+            return told
         parts = self._parts
         weights = np.array([weight for weight, _ in parts])
         terms = [result.inference_terms() for _, result in parts]
@@ -200,9 +198,7 @@ class ExpectedScore(Numeric, ScoredHalves):
             floors=np.sum(floors, axis=0) + np.array([offset, offset, 0.0]),
         )
 
-    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
-        from ._halves import halves_asked
-
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:
         if self.deterministic:
             instead = "a splitter with shuffle=True, or knnccv.complete_cv"
             msg = (
@@ -210,33 +206,28 @@ class ExpectedScore(Numeric, ScoredHalves):
                 f"splits, but this score is {self.explanation}: take {instead}"
             )
             raise ValueError(msg)
-        return halves_asked(self._reference(), n_halvings, groups, random_state)
+        return self._reference().asked(n_halvings, groups, random_state)
 
     def _score_halves(self, request: Any) -> HalfScores:
-        from ._halves import halves_of
-
-        return halves_of(self._reference(), self.score, self.std_error, request)
+        found: HalfScores = self._reference().half_scores(self.score, self.std_error, request)
+        return found
 
     def scores_of_runs(self, n_runs: int, seed: int) -> Array:
         """The scores of random runs, which are on the same splits for other rules."""
-        from ._halves import scores_of_runs
-
-        return scores_of_runs(self._reference(), n_runs, seed)
+        scores: Array = self._reference().scores_of_runs(n_runs, seed)
+        return scores
 
     @property
-    def _told(self) -> RunTerms:
+    def _told(self) -> Any:
         """What two scores of random runs must share to be compared, and more that copies know."""
         if "_known" not in self.__dict__:
-            from ._halves import terms_of_runs
-
-            self.__dict__["_known"] = terms_of_runs(self._reference(), self)
-        found: RunTerms = self.__dict__["_known"]
-        return found
+            self.__dict__["_known"] = self._reference().terms(self)
+        return self.__dict__["_known"]
 
     def target_in_words(self) -> str:
         """What the score estimates."""
         if self._measure is None:
-            return self._told.terms.target
+            return str(self._told.terms.target)
         first, *more = self._results
         name = "" if self.measure == first.measure else f"{self.measure}, from the "
         return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
@@ -244,7 +235,8 @@ class ExpectedScore(Numeric, ScoredHalves):
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
         if self._measure is None:
-            return self._told.terms.limits
+            limits: tuple[float, float] | None = self._told.terms.limits
+            return limits
         offset, parts = self._measure.offset, self._parts
         ranges = [(weight, result.score_range()) for weight, result in parts]
         if any(limits is None for _, limits in ranges):
@@ -303,7 +295,7 @@ class Request:
     searched : tuple of int
         The K of a search, whose requests differ in nothing else and share `drawn`; () of a single K.
     drawn : dict
-        The results of a search from drawn training sets; and scores of halves.
+        The results of a search from drawn training sets; or scores of halves.
     family : list of Request
         All that were asked at once. They differ in the scoring.
     """
@@ -549,7 +541,7 @@ class Request:
             note += f"training sets within X, scored on the test set of {self.n_tested} samples; "
         fields |= {"average": self.average, "design": in_words(self.cv), "explanation": note + how}
         name = name_of(self.sklearn_scorer)
-        return ExpectedScore(score=float(score), _name=name, _evaluation=self, **fields)
+        return ExpectedScore(score=float(score), _name=name, **fields)
 
 
 def warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:

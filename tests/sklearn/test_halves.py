@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from knnccv import InferenceWarning, compare, compare_all, complete_cv
-from knnccv._core.luck.halves import half_folds
+from knnccv._core.luck.runs._half_runs import half_folds
 from knnccv.sklearn import _halves, expected_score
 
 X, y = make_classification(60, 5, weights=[0.6], flip_y=0.2, random_state=3)
@@ -74,7 +74,7 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
     for scoring, score in found.items():
         with warnings.catch_warnings(action="ignore", category=InferenceWarning):
             runs = score.by_runs().half_scores(2, random_state=1).runs
-        request = score._evaluation
+        request = score._evaluation.request
         asked = _halves.halves_asked(request, 2, None, 1)
         halvings = _halves._halvings(request, asked)
         folds = half_folds(_halves._draw(request), halvings, 2, asked.rng).reshape(2, 2, 2, -1)
@@ -142,7 +142,7 @@ def test_floors_are_the_scores_of_a_constant_answer():
         score = expected_score(KNeighborsClassifier(3), X, three, cv=FOLDS, scoring=scoring, n_runs=9)
         with warnings.catch_warnings(action="ignore"):
             expected = get_scorer(scoring)(constant, X, three)
-        assert _halves.scale_of(score._evaluation).floor == pytest.approx(expected)
+        assert _halves.scale_of(score._evaluation.request).floor == pytest.approx(expected)
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")

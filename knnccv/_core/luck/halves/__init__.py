@@ -1,14 +1,12 @@
 """Halves of the samples, scored completely, for standard errors and intervals.
 
 - `_half_scores` scores them, by the rule's own kernels or by the profiles of `knnccv._core.scores.curves`.
-- `_half_runs` draws the random runs of halves whose score has no closed form.
 - `_request` goes from a result to the scores of its halves: checks, halvings, warnings. It says what a
   score estimates, and what two scores must share to be compared.
 """
 
 from __future__ import annotations
 
-from ._half_runs import Draw, draw_by, half_folds, pool_draw
 from ._half_scores import (
     TOLERANCE,
     Half,
@@ -21,7 +19,6 @@ from ._half_scores import (
 )
 from ._request import (
     FEWEST_GROUPS,
-    LEAST_TRAIN_PER_NEIGHBOR,
     HalvesRequest,
     check_finite,
     check_request,

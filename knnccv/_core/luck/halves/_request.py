@@ -17,6 +17,7 @@ from ....designs import LeaveGroupsOut, encode_groups
 from ....neighbors import Neighbors
 from ...driver import Scored, ScoringProblem, class_shares
 from ..inference import (
+    LEAST_TRAIN_PER_NEIGHBOR,
     HalfScores,
     Halvings,
     Terms,
@@ -36,7 +37,6 @@ NOTEWORTHY = 1e-4
 """Undecided share of a half's score from which a warning is given."""
 MOST_UNDECIDED = 0.01
 """Undecided share of a half's score from which there is no standard error: it would be too small."""
-LEAST_TRAIN_PER_NEIGHBOR = 4
 LARGEST_GROWTH = 1.5
 """A warning is given if one answer varies by this factor more in the halves than in all samples."""
 

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from ._comparison import Comparison, PredictionScores, compare, difference_of, predictions_on
 from ._halvings import (
+    LEAST_TRAIN_PER_NEIGHBOR,
     HalfScores,
     Halvings,
     InferenceWarning,
     degrees_of_freedom,
     draw_halvings,
+    few_neighbors,
     mean_of_runs,
     means_of_runs,
 )

@@ -7,6 +7,7 @@
 - `_random_runs` has what single runs would have said, `CompleteCV.runs`, and their spread.
 - `_scalers` scales columns, and has the weights of those that are scaled within the folds; `_rescaled` the
   nearest training samples under them.
+- `_half_runs` draws runs of halves of the samples, whose score has no closed form.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ._counts import (
     deepened,
     unpack_table,
 )
+from ._half_runs import Draw, draw_by, is_noisy, pool_draw, runs_of_halves
 from ._planes import (
     NEITHER,
     Planes,

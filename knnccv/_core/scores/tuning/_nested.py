@@ -300,11 +300,13 @@ def nested_scores(
     runs: Runs,
     by_class: bool,
     n_jobs: int | None,
+    weights: Array | None = None,
 ) -> NestedScores:
     """Score all candidates inside and outside of every training set of the runs.
 
     ``problem`` has the largest K. Every source of neighbors with every K is a candidate. Inner scores are
-    means over the classes of a fold if `by_class`.
+    means over the classes of a fold if `by_class`. The weights (n_kinds, n_parts) of a right answer, by the
+    kinds of the runs and its class, are those of the problem if none are given.
 
     Raises
     ------
@@ -323,7 +325,8 @@ def nested_scores(
     codes, n_k = problem.labels.codes, len(n_neighbors)
     part_of = codes if by_class else np.zeros_like(codes)
     parts = [np.flatnonzero(part_of == part) for part in range(part_of.max() + 1)]
-    weights = item_shares(problem, runs.n_folds)[:, : len(parts), None]  # without classes all are equal
+    if weights is None:
+        weights = item_shares(problem, runs.n_folds)[:, : len(parts)]  # without classes all are equal
     kinds = np.broadcast_to(runs.kinds, (runs.n_runs, runs.n_folds))
     inside, outside = np.empty((2, runs.n_runs, runs.n_folds, len(sources) * n_k))
 
@@ -361,7 +364,7 @@ def nested_scores(
         with np.errstate(invalid="ignore"):
             shares = np.nanmean(found[:, :, :-1, :-1] / found[:, :, :-1, -1:], axis=1)
         inside[mine] = shares.swapaxes(1, 2).copy().mean(axis=2)  # as scikit-learn, digit by digit
-        outside[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold]]).sum(axis=1)
+        outside[mine] = (found[:, :, -1, :-1] * weights[kinds[rows, fold], :, None]).sum(axis=1)
 
     pieces = list(np.ndindex(runs.n_blocks, runs.n_folds, len(sources)))
     one(pieces[0])  # compiles

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,13 @@ from ...._base.typing import Array
 from ...._base.validation import as_reals, check_bool, check_choice, check_integer, check_random_state
 from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
+from ...luck.halves import HalvesRequest, check_request
+from ...luck.inference import HalfScores, ScoredHalves, Terms
 from ...luck.runs import RescaledSearch, Runs, draw_runs, given_runs, read_scaling, scaled, scaling_of
 from ...luck.scorings import Budget, ControlledMean, Wish, check_precision, controlled_mean, enough_runs
 from ..results import CompleteCV, complete_cv
 from ._nested import Inner, NestedScores, nested_scores
+from ._tuned_halves import NestedHalves
 
 RUNS_A_CONTROL = 20
 MOST_CONTROLS = 16
@@ -48,8 +51,11 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TunedScore(Numeric):
+class TunedScore(Numeric, ScoredHalves):
     """The score of a rule that is chosen within each training set.
+
+    It has `standard_error` and `confidence_interval` for the population (the luck of the data): halves of
+    the samples are scored by random runs. `knnccv.compare` compares it with other scores of such runs.
 
     Attributes
     ----------
@@ -99,6 +105,44 @@ class TunedScore(Numeric):
     inner_cv: str
     design: str
     seconds: float = field(default=0.0)
+    measure: str = "accuracy"
+    _rule: str = ""
+    _evaluation: NestedHalves | None = None  # copies have none
+    _missing: ClassVar[str] = "ask the score that was computed: a copy does not have the data"
+
+    @property
+    def is_in_closed_form(self) -> bool:
+        """Whether halves are scored exactly."""
+        return False
+
+    def by_runs(self) -> TunedScore:
+        """Return this score, whose halves are scored by random runs."""
+        return self
+
+    def inference_terms(self) -> Terms:
+        """What two scores must share to be compared; for `knnccv.compare`."""
+        return self._told
+
+    @property
+    def _told(self) -> Terms:
+        if "_known" not in self.__dict__:
+            self.__dict__["_known"] = self._reference().terms(self.measure, self._rule)
+        found: Terms = self.__dict__["_known"]
+        return found
+
+    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+        """The scores of random runs, which are on the same splits for other rules."""
+        scores: Array = self._reference().scores_of_runs(n_runs, seed)
+        return scores
+
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
+        return check_request(self._reference().problem, n_halvings, groups, random_state)
+
+    def _score_halves(self, request: Any) -> HalfScores:
+        found: HalfScores = self._reference().half_scores(
+            self.std_error, self.most_chosen.n_neighbors, request
+        )
+        return found
 
     @property
     def n_runs(self) -> int:
@@ -268,10 +312,15 @@ def tuned_score(
         named = [[f"{name} ({at})", kind] for at, (name, kind) in enumerate(named, 1)]
     candidates = [Candidate(k, *kind) for kind in named for k in ks]
     score, optimism = means.score, means.optimism
+    within = [searches.get(at, near) for at, near in enumerate(sources)]
+    tried_ks = f"{min(ks)} to {max(ks)}" if len(ks) > 1 else str(ks[0])
+    rule = f"votes of K = {tried_ks} tuned by {split.in_words()}"
     return TunedScore(
         score.mean, score.std_error, found.scores, dict(zip(candidates, shares.tolist(), strict=True)),
         score.mean + optimism.mean, optimism.mean, optimism.std_error,
         split.in_words(), repr(problem.design), time.perf_counter() - started,
+        "balanced accuracy" if by_class else "accuracy", rule,
+        NestedHalves(problem, within, ks, split, by_class, n_jobs),
     )  # fmt: skip
 
 

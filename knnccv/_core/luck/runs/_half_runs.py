@@ -14,11 +14,38 @@ import numpy as np
 from ...._base.labels import EncodedLabels, labels_of
 from ...._base.typing import Array
 from ....designs import Design
-from ..inference import Halvings
-from ..runs import NEITHER
+from ..inference import Halvings, means_of_runs
+from ._planes import NEITHER
+from ._scalers import train_sizes
 
+FEWEST, MOST = 2, 16
+"""Runs of a half: more where their noise is larger than the differences of halves."""
 Draw = Callable[[Array, np.random.Generator], Array]
 """From the samples of a half to the folds that test them in a run: -1 for one that trains in all folds."""
+
+
+def runs_of_halves(
+    draw: Draw, halvings: Halvings, score: Callable[[Array, int], Array], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """The scores of all halves in random runs, (n_scorings, n_runs, n_halvings, 2), and training sizes.
+
+    ``score(folds, n_before)`` returns the scores (n_scorings, n_folds) of further runs.
+    """
+    shape, parts, number = (-1, len(halvings.half_of), 2), list[Array](), 0
+    while True:
+        folds = half_folds(draw, halvings, max(number, FEWEST), rng)
+        found = score(folds, number)
+        parts.append(found.reshape(len(found), *shape))
+        runs = np.concatenate(parts, axis=1)
+        number = runs.shape[1]
+        if number >= MOST or not any(map(is_noisy, runs)):
+            return runs, train_sizes(folds)
+
+
+def is_noisy(runs: Array) -> bool:
+    """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
+    means, noise = means_of_runs(runs)
+    return bool(np.square(means).sum() < 2 * noise.sum())
 
 
 def half_folds(draw: Draw, halvings: Halvings, n_runs: int, rng: np.random.Generator) -> Array:
@@ -39,7 +66,8 @@ def draw_by(design: Design, labels: EncodedLabels, n_tested: int = 0) -> Draw:
     """Runs of the halved design, which test a share `n_tested` of all samples, or all that do not train."""
 
     def draw(rows: Array, rng: np.random.Generator) -> Array:
-        fold, _ = design.halved(labels, rows).draw(labels_of(labels, rows), rng)
+        half, of_half = design.halved(labels, rows), labels_of(labels, rows)
+        fold, _ = half.every_split(of_half) or half.draw(of_half, rng)
         tested = np.flatnonzero(fold >= 0)
         if n_tested:
             size = min(max(1, round(n_tested * len(rows) / len(labels.codes))), len(tested))
