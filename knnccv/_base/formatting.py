@@ -157,7 +157,7 @@ class Numeric(Result):
         return float(getattr(self, self._value))
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else repr(self)
+        return format(float(self), spec) if spec else str(self)
 
 
 def _bound_words(result: Any) -> str:

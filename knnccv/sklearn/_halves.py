@@ -53,6 +53,8 @@ FEWEST = 20
 """Halvings below which there is a warning."""
 FEWEST_OF_CLASS = 10
 """Samples of a class below which there is a warning."""
+FEW_ITEMS = 300
+"""Samples whose halves take no time."""
 LONG = 10.0
 """Seconds of fits that are announced."""
 NEAR_FLOOR = 0.6
@@ -446,6 +448,13 @@ class HalfRuns:
     """A request whose halves can be scored."""
 
     request: Request
+
+    @property
+    def takes_no_time(self) -> bool:
+        """Whether the halves are scored in less than a third of a second."""
+        request = self.request
+        has_formula = request.scorer is not None or request.formula is not None
+        return len(request.y) <= FEW_ITEMS and has_formula and predicts(request)[0] is listed_outputs
 
     def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
         """The checked arguments."""

@@ -118,6 +118,11 @@ class ExpectedScore(Numeric, ScoredHalves):
         "ask the score that was computed, or pickle it after with_data(): a copy does not have the data"
     )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers in types that JSON has, with the 95 % interval if it was asked for before."""
+        interval = self.confidence_interval().to_dict() if self._has_usual_halves else None
+        return {**super().to_dict(), "interval": interval}
+
     def with_data(self) -> ExpectedScore:
         """Return this score, whose pickles and copies from now on take the data along."""
         for result in self._results if self._measure else ():
@@ -138,6 +143,19 @@ class ExpectedScore(Numeric, ScoredHalves):
     @property
     def _results(self) -> tuple[CompleteCV, ...]:
         return self.result if isinstance(self.result, tuple) else (self.result,)
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    @property
+    def _has_usual_halves(self) -> bool:
+        if self._measure is None:
+            return self._evaluation is not None and super()._has_usual_halves
+        return all(result._has_usual_halves for result in self._results)
+
+    @property
+    def _takes_no_time(self) -> bool:
+        return self._evaluation is not None and not self.deterministic and self._evaluation.takes_no_time
 
     @property
     def is_in_closed_form(self) -> bool:

@@ -104,11 +104,27 @@ class ScoredHalves(KeptHalves):
 
     score: float
     design: str
+    _takes_no_time: ClassVar[Any] = False  # to score the halves
     if TYPE_CHECKING:
 
         @property
         def measure(self) -> str:
             """The name of the score."""
+
+    @property
+    def _has_usual_halves(self) -> bool:
+        """Whether an interval was asked for, with the usual arguments."""
+        return (self.usual_halvings(), 0, ()) in self.__dict__.get("_halves", {})
+
+    def in_words(self) -> str:
+        """The score with its luck of the runs and, if it is known or takes no time, that of the data."""
+        error, interval = getattr(self, "std_error", 0.0), ""
+        if self._takes_no_time or self._has_usual_halves:
+            with contextlib.suppress(ValueError), warnings.catch_warnings(action="ignore"):
+                low, high = self.confidence_interval()
+                interval = f"; 95 % interval {low:.4g} to {high:.4g} (of the data)"
+        runs = f" ± {error:.1g} (of the runs)" if error else ""
+        return f"{self.measure} {self.score:.4g}{runs}{interval}"
 
     @property
     def is_in_closed_form(self) -> bool:

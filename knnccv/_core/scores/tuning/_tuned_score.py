@@ -110,6 +110,9 @@ class TunedScore(Numeric, ScoredHalves):
     _evaluation: NestedHalves | None = None  # copies have none
     _missing: ClassVar[str] = "ask the score that was computed: a copy does not have the data"
 
+    def __str__(self) -> str:
+        return self.in_words()
+
     @property
     def is_in_closed_form(self) -> bool:
         """Whether halves are scored exactly."""
