@@ -12,7 +12,7 @@ import re
 import reprlib
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,9 @@ def compute(args: argparse.Namespace, problem: Problem) -> Answer:
             error = answer.found.standard_error(random_state=args.seed)
             spread = None if by_distance else answer.found.split_std(random_state=args.seed)
             answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
+            for name, one in (answer.scorings or {}).items():
+                if not is_pooled(args, cv):
+                    answer.intervals[name] = one.confidence_interval(args.interval, random_state=args.seed)
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
 
@@ -174,6 +177,7 @@ class Answer:
     comparison: Comparison | None = None
     luck: Any = None
     scorings: Any = None
+    intervals: dict[str, Any] = field(default_factory=dict)
     is_optimistic: bool = False
 
     @property
@@ -224,7 +228,11 @@ class Answer:
             "comparison": self.comparison
             and self.comparison.to_dict(self.args.interval or LEVEL, self.rope),
             "baseline": self.baseline,
-            "scorings": self.scorings and {name: one.to_dict() for name, one in self.scorings.items()},
+            "scorings": self.scorings
+            and {
+                name: one.to_dict() | {"interval": self.intervals.get(name)}
+                for name, one in self.scorings.items()
+            },
             "per_class": self.confusion and self.found.per_class(),
             "confusion": self.confusion,
             "per_item": self.args.per_item,
@@ -273,6 +281,9 @@ class Answer:
             elif self.table.groups is not None:
                 certified = f"the mean over the test sets, {certified}"
             yield "Scoring", f"{name} {one.score:.10g}  ({certified})"
+            if name in self.intervals:
+                low, high = self.intervals[name]
+                yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.n_tied:

@@ -15,7 +15,7 @@ from .._base.formatting import magnitude, magnitude_of_log10, plain_fields
 from .._base.labels import majority_class
 from .._base.refusals import need
 from .._base.typing import Array
-from .._core.luck.inference import InferenceWarning, compare
+from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
 from .._core.scores.curves import loo_curve
 from .._core.scores.results import CompleteCV
 from ..neighbors import Neighbors
@@ -74,7 +74,8 @@ def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[lis
             undefined.append({"name": name, "reason": one.rstrip(".")})
         else:
             fields = "score", "is_exact", "std_error", "error_bound", "n_runs"
-            rows.append({"name": name} | plain_fields(one, *fields))
+            _, interval, _ = _luck_of_the_data(study, one)
+            rows.append({"name": name} | plain_fields(one, *fields) | {"interval": interval})
     return rows, undefined
 
 
@@ -137,7 +138,7 @@ def number_of_training_sets(found: CompleteCV) -> str:
     return magnitude(found.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
 
-def _luck_of_the_data(study: Study, found: CompleteCV) -> tuple[float | None, Any, str | None]:
+def _luck_of_the_data(study: Study, found: ScoredHalves) -> tuple[float | None, Any, str | None]:
     """Standard error, interval, and the reason why there is none."""
     try:
         with warnings.catch_warnings(record=True) as caught:
