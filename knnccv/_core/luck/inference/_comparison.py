@@ -372,16 +372,18 @@ def compare(
     groups: Any = None,
     random_state: Any = 0,
 ) -> Comparison:
-    """Compare two exact scores of the same samples, or an exact score with another classifier's.
+    """Compare two scores of the same samples, or an exact score with another classifier's.
 
-    The same random halves are scored for both rules, so what the samples do to both cancels. Predictions
-    of another classifier (`predictions_on`) cannot be made again for halves: see the notes.
+    The same random halves are scored for both rules, so what the samples do to both cancels. If one of them
+    is a mean of random runs, both are scored on the same splits of the halves. Predictions of another
+    classifier (`predictions_on`) cannot be made again for halves: see the notes.
 
     Parameters
     ----------
-    a, b : CompleteCV or ExpectedScore
-        Results for the same samples, with the same weights and the same kind of design. Rules, parameters,
-        metrics and training sizes may differ. One of them may be `predictions_on` beside a `CompleteCV`;
+    a, b : CompleteCV, ExpectedScore or TunedScore
+        Results for the same samples and scoring, with the same weights and the same kind of design. Rules,
+        parameters, pipelines, metrics and training sizes may differ. Beside a mean of random runs a
+        `CompleteCV` has to be an exact `ExpectedScore`. One of them may be `predictions_on` beside a `CompleteCV`;
         its splits should train on as many samples.
     n_halvings, groups, random_state
         As for `CompleteCV.standard_error`.
