@@ -145,7 +145,7 @@ class ExpectedScore(Numeric, ScoredHalves):
         return self.result if isinstance(self.result, tuple) else (self.result,)
 
     def __str__(self) -> str:
-        return self.in_words()
+        return self._in_words()
 
     @property
     def _has_usual_halves(self) -> bool:
@@ -158,22 +158,22 @@ class ExpectedScore(Numeric, ScoredHalves):
         return self._evaluation is not None and not self.deterministic and self._evaluation.takes_no_time
 
     @property
-    def is_in_closed_form(self) -> bool:
+    def _is_in_closed_form(self) -> bool:
         """Whether halves are scored exactly."""
         return self._measure is not None
 
-    def by_runs(self) -> ExpectedScore:
+    def _by_runs(self) -> ExpectedScore:
         """Return this score, whose halves are scored by random runs, to compare it with others."""
         if self._measure is None:
             return self
-        if "_by_runs" not in self.__dict__:
-            self.__dict__["_by_runs"] = replace(self, _measure=None, result=None)
-        found: ExpectedScore = self.__dict__["_by_runs"]
+        if "_scored_by_runs" not in self.__dict__:
+            self.__dict__["_scored_by_runs"] = replace(self, _measure=None, result=None)
+        found: ExpectedScore = self.__dict__["_scored_by_runs"]
         return found
 
-    def usual_halvings(self) -> int:
+    def _usual_halvings(self) -> int:
         """How many halvings there are if nobody says so."""
-        return super().usual_halvings() if self._measure is not None else int(self._told.usual_halvings)
+        return super()._usual_halvings() if self._measure is not None else int(self._told.usual_halvings)
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
@@ -230,7 +230,7 @@ class ExpectedScore(Numeric, ScoredHalves):
         found: HalfScores = self._reference().half_scores(self.score, self.std_error, request)
         return found
 
-    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
         """The scores of random runs, which are on the same splits for other rules."""
         scores: Array = self._reference().scores_of_runs(n_runs, seed)
         return scores

@@ -73,7 +73,7 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
     )
     for scoring, score in found.items():
         with warnings.catch_warnings(action="ignore", category=InferenceWarning):
-            runs = score.by_runs().half_scores(2, random_state=1).runs
+            runs = score._by_runs().half_scores(2, random_state=1).runs
         request = score._evaluation.request
         asked = _halves.halves_asked(request, 2, None, 1)
         halvings = _halves._halvings(request, asked)
@@ -111,8 +111,8 @@ def _joint(scoring, targets, *parts):
 
 def test_two_runs_show_the_luck_that_exact_halves_show():
     exact = expected_score(KNeighborsClassifier(5), X, y, cv=FOLDS)
-    by_runs = [float(exact.by_runs().standard_error(400, random_state=seed)) for seed in range(4)]
-    assert (exact.is_in_closed_form, exact.by_runs().is_in_closed_form) == (True, False)
+    by_runs = [float(exact._by_runs().standard_error(400, random_state=seed)) for seed in range(4)]
+    assert (exact._is_in_closed_form, exact._by_runs()._is_in_closed_form) == (True, False)
     assert np.mean(by_runs) == pytest.approx(float(exact.standard_error(400)), rel=0.05)
 
 
@@ -128,7 +128,7 @@ def test_the_variance_is_the_mean_product_of_two_runs():
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_noisy_runs_of_single_splits_are_more():
     cv = ShuffleSplit(test_size=6)
-    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, scoring="accuracy").by_runs()
+    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, scoring="accuracy")._by_runs()
     assert len(score.half_scores(50).runs) == 16
     assert 0.03 < float(score.standard_error(50)) < 0.12
 
@@ -192,7 +192,7 @@ def test_comparisons_share_halves_and_splits():
     accuracies = [expected_score(RULES[name][0], X, y, cv=FOLDS) for name in ("scaler", "votes")]
     assert [one.is_exact for one in accuracies] == [False, True]
     mixed = compare(*accuracies, n_halvings=50)
-    gaps = np.subtract(*(one.by_runs().half_scores(50).runs for one in accuracies))
+    gaps = np.subtract(*(one._by_runs().half_scores(50).runs for one in accuracies))
     assert np.array_equal(mixed.half_scores, gaps.mean(axis=0))
     with pytest.raises(TypeError, match="for both: the other score is that of random runs"):
         compare(accuracies[0], complete_cv(X, y, "knn"))

@@ -297,7 +297,7 @@ class Comparison(Result):
             msg = "misranked() needs the results, in a comparison that was not pickled or copied"
             raise ValueError(msg)
         seed = fixed_seed(random_state)
-        a, b = (result.scores_of_runs(n_runs, seed) for result in self._results)
+        a, b = (result._scores_of_runs(n_runs, seed) for result in self._results)
         gaps = np.sign(a - b) * np.sign(self.difference)
         return float(np.mean((1 - gaps) / 2))
 
@@ -382,8 +382,8 @@ def compare(
     ----------
     a, b : CompleteCV, ExpectedScore or TunedScore
         Results for the same samples and scoring, with the same weights and the same kind of design. Rules,
-        parameters, pipelines, metrics and training sizes may differ. Beside a mean of random runs a
-        `CompleteCV` has to be an exact `ExpectedScore`. One of them may be `predictions_on` beside a `CompleteCV`;
+        parameters, pipelines, metrics and training sizes may differ. Beside a mean of random runs take an
+        exact `ExpectedScore` for a `CompleteCV`. One of them may be `predictions_on` beside a `CompleteCV`;
         its splits should train on as many samples.
     n_halvings, groups, random_state
         As for `CompleteCV.standard_error`.
@@ -513,9 +513,9 @@ def alike(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
             if hasattr(result, "paired_by"):
                 msg = f'x.difference(y, "ap") compares retrieval scores, not {caller}, got {type(result)}'
             raise TypeError(msg)
-    if all(result.is_in_closed_form for result in results):
+    if all(result._is_in_closed_form for result in results):
         return list(results)
-    return [result.by_runs() for result in results]
+    return [result._by_runs() for result in results]
 
 
 def comparable_terms(results: Sequence[ScoredHalves]) -> list[Terms]:
@@ -547,7 +547,7 @@ def halves_of_all(
     """
     seed, number = fixed_seed(random_state), n_halvings
     if number is None:
-        number = min(result.usual_halvings() for result in results)
+        number = min(result._usual_halvings() for result in results)
     halves = [result.half_scores(number, groups, seed) for result in results]
     if len({each.drawn for each in halves}) > 1:
         msg = (

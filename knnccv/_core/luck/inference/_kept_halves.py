@@ -44,7 +44,7 @@ class KeptHalves(ABC):
         self.__dict__["_has_data"] = True
         return self
 
-    def usual_halvings(self) -> int:
+    def _usual_halvings(self) -> int:
         """How many halvings there are if nobody says so."""
         return 200
 
@@ -54,7 +54,7 @@ class KeptHalves(ABC):
         """The scores of random pairs of disjoint halves; arguments as for `standard_error`."""
         kept: dict[Any, HalfScores] = self.__dict__.setdefault("_halves", {})
         if n_halvings is None:
-            n_halvings = self.usual_halvings()
+            n_halvings = self._usual_halvings()
         request = None
         if self._evaluation is not None:
             request = self._halves_request(n_halvings, groups, random_state)
@@ -114,9 +114,9 @@ class ScoredHalves(KeptHalves):
     @property
     def _has_usual_halves(self) -> bool:
         """Whether an interval was asked for, with the usual arguments."""
-        return (self.usual_halvings(), 0, ()) in self.__dict__.get("_halves", {})
+        return (self._usual_halvings(), 0, ()) in self.__dict__.get("_halves", {})
 
-    def in_words(self) -> str:
+    def _in_words(self) -> str:
         """The score with its luck of the runs and, if it is known or takes no time, that of the data."""
         error, interval = getattr(self, "std_error", 0.0), ""
         if self._takes_no_time or self._has_usual_halves:
@@ -127,11 +127,11 @@ class ScoredHalves(KeptHalves):
         return f"{self.measure} {self.score:.4g}{runs}{interval}"
 
     @property
-    def is_in_closed_form(self) -> bool:
+    def _is_in_closed_form(self) -> bool:
         """Whether halves are scored exactly."""
         return True
 
-    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
         """The scores of random runs, which are on the same splits for other rules."""
         if not hasattr(self, "runs"):
             msg = f"misranked() needs results of complete_cv or expected_score, got {self!r}"
@@ -139,7 +139,7 @@ class ScoredHalves(KeptHalves):
         scores: Array = self.runs(n_runs, seed).scores
         return scores
 
-    def by_runs(self) -> ScoredHalves:
+    def _by_runs(self) -> ScoredHalves:
         """The same result, whose halves are scored by random runs.
 
         Raises

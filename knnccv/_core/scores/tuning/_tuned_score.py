@@ -111,14 +111,14 @@ class TunedScore(Numeric, ScoredHalves):
     _missing: ClassVar[str] = "ask the score that was computed: a copy does not have the data"
 
     def __str__(self) -> str:
-        return self.in_words()
+        return self._in_words()
 
     @property
-    def is_in_closed_form(self) -> bool:
+    def _is_in_closed_form(self) -> bool:
         """Whether halves are scored exactly."""
         return False
 
-    def by_runs(self) -> TunedScore:
+    def _by_runs(self) -> TunedScore:
         """Return this score, whose halves are scored by random runs."""
         return self
 
@@ -133,7 +133,7 @@ class TunedScore(Numeric, ScoredHalves):
         found: Terms = self.__dict__["_known"]
         return found
 
-    def scores_of_runs(self, n_runs: int, seed: int) -> Array:
+    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
         """The scores of random runs, which are on the same splits for other rules."""
         scores: Array = self._reference().scores_of_runs(n_runs, seed)
         return scores
