@@ -10,8 +10,8 @@ A transcript ``tests/*/*.txt`` is a list of pieces of Python that run in one nam
     = Subsample(train_size=6)
 
 ``!`` is the error that the piece above must raise, type and message; ``=`` is what its last expression
-gives, as `print` shows it. A piece with neither is a preparation, and ends at a blank line. ``...``
-stands for anything; a line that begins with ``#`` is a comment. ``KNNCCV_RECORD=1 pytest
+gives, as `print` shows it, or the repr of a score. A piece with neither is a preparation, and ends at a
+blank line. ``...`` stands for anything; a line that begins with ``#`` is a comment. ``KNNCCV_RECORD=1 pytest
 tests/test_transcripts.py`` writes today's answers in place of those that differ: read what it changed
 before you commit it.
 """
@@ -22,6 +22,8 @@ import ast
 import re
 from pathlib import Path
 from typing import NamedTuple
+
+from knnccv._base.formatting import Numeric
 
 
 class Piece(NamedTuple):
@@ -62,7 +64,10 @@ def answer(code: str, names: dict) -> list[str]:
         if not isinstance(last, ast.Expr):
             return []
         value = eval(compile(ast.Expression(last.value), "<transcript>", "eval"), names)
-        mark, words = "=", "" if value is None else str(value)
+        mark, words = (
+            "=",
+            "" if value is None else repr(value) if isinstance(value, Numeric) else str(value),
+        )
     except Exception as error:
         mark, words = "!", f"{type(error).__name__}: {error}"
     words = re.sub(r"\b0x[0-9A-Fa-f]+", "0x...", words)
