@@ -1,4 +1,4 @@
-"""The luck of the data of any score: halves of the samples, each scored by two random runs, `halves_of`.
+"""The luck of the data of any score: halves of the samples, each scored by two random runs, `HalfRuns`.
 
 Nearest-neighbor rules and searches of them predict by the engines of random runs; for all else scikit-learn
 fits the estimator. F1, AUC, R² and others are no means over samples, so folds of a half are scored in
@@ -20,9 +20,8 @@ import numpy as np
 
 from .._base.compat import at_rows, read_scorer
 from .._base.typing import Array
-from .._base.validation import check_integer, check_random_state
 from .._core.driver import InexactError, callers_level
-from .._core.luck.halves import FEWEST_GROUPS
+from .._core.luck.halves import FEWEST_GROUPS, HalvesRequest, halves_request
 from .._core.luck.inference import (
     HalfScores,
     Halvings,
@@ -100,65 +99,19 @@ def scale_of(request: Request) -> Scale:
         return Scale((0.0, 1.0) if sign > 0 else (-1.0, 0.0))
     if name not in SHARES | CORRELATIONS or sign < 0 or request.by_output:
         return Scale()
-    limits = (-1.0 if name in CORRELATIONS else 0.0, 1.0)
-    counts = request.all_labels.counts
-    counts, largest = counts[counts > 0], counts.max() / counts.sum()
-    average = options.get("average", "binary" if name in OF_ONE_CLASS else None)
-    if name == "average_precision_score":
-        return Scale(limits, floor=_share_of_positive(request, options))
+    limits, labels = (-1.0 if name in CORRELATIONS else 0.0, 1.0), request.all_labels
+    average = options.get("average", "binary")
+    if name == "average_precision_score":  # the share of the positive class
+        positive = labels.classes == options.get("pos_label", labels.classes[-1])
+        return Scale(limits, floor=float(labels.counts[positive].sum() / labels.counts.sum()))
     if name in OF_ONE_CLASS and average == "binary":
         return Scale(limits, floor=0.0)
-    if name in CORRELATIONS:
-        floor = 0.0
-    elif name == "balanced_accuracy_score":
-        floor = 0.0 if options.get("adjusted") else 1 / len(counts)
-    elif name in OF_ONE_CLASS and average in ("macro", "weighted"):
-        of_largest = {"recall_score": 1.0, "precision_score": largest, "jaccard_score": largest}
-        # F-beta of a constant answer, whose recall is 1 and whose precision is the share.
-        beta = options.get("beta", 1.0) ** 2
-        one = of_largest.get(name, (1 + beta) * largest / (beta * largest + 1))
-        floor = one / len(counts) if average == "macro" else one * largest
-    else:
+    if name in ("accuracy_score", "roc_auc_score", "top_k_accuracy_score") or average == "micro":
         return Scale(limits)
-    return Scale(limits, floor=floor, floors=[[floor, 1.0, counts.min()]])
-
-
-def _share_of_positive(request: Request, options: dict[str, Any]) -> float:
-    labels = request.all_labels
-    positive = labels.classes == options.get("pos_label", labels.classes[-1])
-    return float(labels.counts[positive].sum() / labels.counts.sum())
-
-
-class HalvesAsked(NamedTuple):
-    """The checked arguments of `ExpectedScore.standard_error`; ``groups`` int64 (n_items,) or None."""
-
-    n_halvings: int
-    groups: Array | None
-    rng: np.random.Generator
-
-
-def halves_asked(request: Request, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
-    """Check the arguments of `ExpectedScore.standard_error`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not allowed, or there are too few samples or groups.
-    """
-    if groups is None and request.groups is not None and _by_groups(request):
-        groups = request.groups
-    n_items = len(request.y) - request.n_tested
-    if groups is not None and request.n_tested:
-        msg = "leave out groups: with a test set, halves are drawn from single samples"
-        raise ValueError(msg)
-    codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
-    n_units = min(n_items, request.n_tested or n_items) if codes is None else int(codes.max()) + 1
-    if n_units < 4:
-        units = "samples" if codes is None else "groups"
-        msg = f"a standard error needs at least 4 {units}, two for each half, got {n_units}"
-        raise ValueError(msg)
-    number = check_integer("n_halvings", n_halvings, 2)
-    return HalvesAsked(number, codes, check_random_state(random_state))
+    constant = np.zeros((1, 1, len(labels.counts), len(labels.counts)), np.int64)
+    constant[..., labels.counts.argmax()] = labels.counts
+    floor = float(request.scorer(constant)[0, 0]) if request.scorer else math.nan
+    return Scale(limits, floor=floor, floors=[[floor, 1.0, labels.counts[labels.counts > 0].min()]])
 
 
 def _by_groups(request: Request) -> bool:
@@ -224,34 +177,7 @@ def fitted_outputs(request: Request, folds: Array, _seed: int) -> Array:
     return outputs
 
 
-def halves_of(request: Request, score: float, std_error: float, asked: HalvesAsked) -> HalfScores:
-    """Score random halves of the samples by some runs each, see `ExpectedScore.standard_error`.
-
-    Raises
-    ------
-    ValueError
-        If the halves are too small for the rule, or the score is undefined in too many of them.
-    """
-    halvings = _halvings(request, asked)
-    k, scale = _largest_k(request), scale_of(request)
-    runs, errors, sizes = _runs(request, asked, halvings)
-    one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
-    deviations, texts = np.empty(0), list[str]()
-    if one_bound and request.regression:
-        each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
-        deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
-        texts += unequal_errors(float(each.mean()), np.abs(deviations))
-    found = HalfScores(
-        mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()),
-        drawn=halvings.digest, deviations=deviations, runs=runs, noise=np.nan_to_num(std_error) ** 2,
-        scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
-    )  # fmt: skip
-    texts += _doubts(request, score, found, k, sizes)
-    growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
-    return replace(found, warnings=tuple(texts), growth=growth)
-
-
-def _runs(request: Request, asked: HalvesAsked, halvings: Halvings) -> tuple[Array, list[Array], Array]:
+def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[Array, list[Array], Array]:
     """The scores of halves in random runs, (n_runs, n_halvings, 2), errors of samples, and training sizes.
 
     Scorings that were asked together are computed at once.
@@ -336,7 +262,7 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
     return np.asarray(np.mean(scores, axis=0))
 
 
-def _halvings(request: Request, asked: HalvesAsked) -> Halvings:
+def _halvings(request: Request, asked: HalvesRequest) -> Halvings:
     """Random halvings; with a test set, of its samples and of those of the pool."""
     n_tested, rng, n = request.n_tested, asked.rng, asked.n_halvings
     pool = draw_halvings(n, len(request.y) - n_tested, rng, groups=asked.groups)
@@ -456,13 +382,49 @@ class HalfRuns:
         has_formula = request.scorer is not None or request.formula is not None
         return len(request.y) <= FEW_ITEMS and has_formula and predicts(request)[0] is listed_outputs
 
-    def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesAsked:
-        """The checked arguments."""
-        return halves_asked(self.request, n_halvings, groups, random_state)
+    def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
+        """The checked arguments of `ExpectedScore.standard_error`.
 
-    def half_scores(self, score: float, std_error: float, asked: HalvesAsked) -> HalfScores:
-        """The scores of random halves, of an answer with this score."""
-        return halves_of(self.request, score, std_error, asked)
+        Raises
+        ------
+        TypeError, ValueError
+            If one is not allowed, or there are too few samples or groups.
+        """
+        request, n_tested = self.request, self.request.n_tested
+        if groups is None and request.groups is not None and _by_groups(request):
+            groups = request.groups
+        if groups is not None and n_tested:
+            msg = "leave out groups: with a test set, halves are drawn from single samples"
+            raise ValueError(msg)
+        n_items = len(request.y) - n_tested
+        codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
+        return halves_request(min(n_items, n_tested or n_items), codes, n_halvings, random_state)
+
+    def half_scores(self, score: float, std_error: float, asked: HalvesRequest) -> HalfScores:
+        """The scores of random halves, of an answer with this score.
+
+        Raises
+        ------
+        ValueError
+            If the halves are too small for the rule, or the score is undefined in too many of them.
+        """
+        request, halvings = self.request, _halvings(self.request, asked)
+        k, scale = _largest_k(request), scale_of(request)
+        runs, errors, sizes = _runs(request, asked, halvings)
+        one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
+        deviations, texts = np.empty(0), list[str]()
+        if one_bound and request.regression:
+            each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
+            deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
+            texts += unequal_errors(float(each.mean()), np.abs(deviations))
+        found = HalfScores(
+            mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()),
+            drawn=halvings.digest, deviations=deviations, runs=runs, noise=np.nan_to_num(std_error) ** 2,
+            scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
+        )  # fmt: skip
+        growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
+        texts += _doubts(request, score, found, k, sizes)
+        return replace(found, warnings=tuple(texts), growth=growth)
 
     def terms(self, found: ExpectedScore) -> RunTerms:
         """What an answer tells of itself."""

@@ -11,7 +11,8 @@ A transcript ``tests/*/*.txt`` is a list of pieces of Python that run in one nam
 
 ``!`` is the error that the piece above must raise, type and message; ``=`` is what its last expression
 gives, as `print` shows it, or the repr of a score. A piece with neither is a preparation, and ends at a
-blank line. ``...`` stands for anything; a line that begins with ``#`` is a comment. ``KNNCCV_RECORD=1 pytest
+blank line. ``...`` stands for anything; a line that begins with ``#`` is a comment.
+``KNNCCV_RECORD=1 pytest
 tests/test_transcripts.py`` writes today's answers in place of those that differ: read what it changed
 before you commit it.
 """

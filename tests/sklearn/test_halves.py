@@ -75,7 +75,7 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
         with warnings.catch_warnings(action="ignore", category=InferenceWarning):
             runs = score._by_runs().half_scores(2, random_state=1).runs
         request = score._evaluation.request
-        asked = _halves.halves_asked(request, 2, None, 1)
+        asked = score._evaluation.asked(2, None, 1)
         halvings = _halves._halvings(request, asked)
         folds = half_folds(_halves._draw(request), halvings, 2, asked.rng).reshape(2, 2, 2, -1)
         for at in np.ndindex(2, 2, 2):

@@ -24,6 +24,7 @@ from ._request import (
     check_request,
     floors_of,
     halves_of,
+    halves_request,
     halves_with_warnings,
     halvings_of,
     has_floors,

@@ -66,10 +66,15 @@ def check_request(
     if problem.pool is not None and (groups is not None or problem.leaves_groups):
         msg = "groups and a test set have no standard error: halves are drawn from single samples"
         raise ValueError(msg)
-    codes = _groups(problem, groups)
-    n_units = len(problem.labels.codes) if codes is None else int(codes.max()) + 1
+    n_items = len(problem.labels.codes)
     if problem.pool is not None:
-        n_units = min(n_units, len(problem.pool.codes))
+        n_items = min(n_items, len(problem.pool.codes))
+    return halves_request(n_items, _groups(problem, groups), n_halvings, random_state)
+
+
+def halves_request(n_items: int, codes: Array | None, n_halvings: Any, random_state: Any) -> HalvesRequest:
+    """The same for so many samples, or for groups with these codes."""
+    n_units = n_items if codes is None else int(codes.max()) + 1
     number = check_integer("n_halvings", n_halvings, 2)
     if n_units < 4:
         units = "samples" if codes is None else "groups"
