@@ -263,3 +263,17 @@ class TestCoverage:
         monkeypatch.setattr(Block, "run", lambda _: pytest.fail("computed again"))
         assert main([*arguments, "--stored", "--jobs", "1"]) == 0
         assert capsys.readouterr().out == out
+
+
+def test_coverage_of_scorings(tmp_path):
+    asked = ["--scorings", "four classes", "Friedman", "votes", "--samples", "3", "--more", "4"]
+    assert main(["coverage", "--out", str(tmp_path), *asked]) == 0
+    lines = (tmp_path / "scorings.csv").read_text().splitlines()
+    assert [line.split(",")[:4] for line in lines[1:3]] == [
+        ["four classes", "250", "f1_macro", "3.0"],
+        ["four classes", "250", "f1_weighted", "3.0"],
+    ]
+    assert len(lines) == 1 + 5 + 3
+    header, row = (tmp_path / "levels.csv").read_text().splitlines()
+    assert header.startswith("pair,samples,accuracy,f1,")
+    assert row.startswith("votes,100,")

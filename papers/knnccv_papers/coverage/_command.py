@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._combined import write_files
+from . import _scorings
 from ._blocks import run_all
 from ._populations import DESIGNS, POPULATIONS
 from ._report import by_rule, cell_summaries, full_blocks, report
@@ -29,11 +30,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-nested", action="store_const", dest="nested_at", const=None, help="no nested cross-validation"
     )
+    add(
+        "--scorings",
+        nargs="*",
+        choices=_scorings.EVERY,
+        help="F1, AUC, R2, … of these cells instead (default: all)",
+    )
     add("--stored", action="store_true", default=False, help="only the blocks that are there")
 
 
 def run(out: Path, jobs: int | None, stored: bool, **asked: Any) -> int:
     """Run the blocks, write and print their report; return the exit status."""
+    if (cells := asked.pop("scorings", None)) is not None:
+        _scorings.study(out, cells or _scorings.EVERY, asked.get("samples", 400), asked.get("more", 1000))
+        return 0
     blocks, folder = full_blocks(**asked), out / "blocks"
     if stored:
         blocks = (block for block in blocks if (folder / block.file).exists())
