@@ -27,23 +27,15 @@ from .._work import Array
 
 Rng = np.random.Generator
 SEED, TRUE = 2, 1
-OF_TWO = [
-    "accuracy",
-    "f1",
-    "f1_macro",
-    "balanced_accuracy",
-    "matthews_corrcoef",
-    "roc_auc",
-    "average_precision",
-]
+OF_TWO = ("accuracy", "f1", "f1_macro", "balanced_accuracy", "matthews_corrcoef")
+OF_TWO += ("roc_auc", "average_precision")
 OF_MANY: dict[str, Any] = {
     **{name: name for name in ("f1_macro", "f1_weighted", "balanced_accuracy", "matthews_corrcoef")},
     "kappa": make_scorer(cohen_kappa_score),
 }
 OF_VALUES = ["r2", "neg_root_mean_squared_error", "neg_mean_absolute_error"]
-FIELDS = (
-    "cell,samples,scoring,data sets,true,coverage,too low,too high,width,variance,warned,coverage unwarned"
-)
+FIELDS = ("cell", "samples", "scoring", "data sets", "true", "coverage", "too low", "too high")
+FIELDS += ("width", "variance", "warned", "coverage unwarned")
 
 
 def moons(rng: Rng, n: int) -> tuple[Array, Array]:
@@ -138,11 +130,8 @@ def _scaled(rule: Any) -> Any:
     return make_pipeline(StandardScaler(), rule)
 
 
-FIVE, TEN, PLAIN = (
-    StratifiedKFold(5, shuffle=True),
-    StratifiedKFold(10, shuffle=True),
-    KFold(5, shuffle=True),
-)
+FIVE, TEN = (StratifiedKFold(n_folds, shuffle=True) for n_folds in (5, 10))
+PLAIN = KFold(5, shuffle=True)
 CELLS = {
     "moons": Cell(moons, 60, Votes(5), FIVE, OF_TWO),
     "signs": Cell(signs, 100, Votes(5), FIVE, OF_TWO),
@@ -167,6 +156,7 @@ PAIRS = {
     "weighted votes": (150, Votes(9, weights="distance")),
 }
 """Equally good pipelines: of two noisy versions of the same features."""
+EVERY = [*CELLS, *PAIRS]
 
 
 def coverage_of(cell: Cell, n_sets: int, n_true: int) -> dict[str, dict[str, Any]]:
@@ -224,10 +214,10 @@ def level_of(n: int, rule: Any, n_sets: int) -> dict[str, float]:
 
 
 def study(folder: Path, names: Sequence[str], n_sets: int, n_true: int) -> None:
-    """Write ``scorings.csv``, the coverage of some cells, and ``levels.csv``, of the pairs among the names."""
+    """Write ``scorings.csv``, the coverage of the named cells, and ``levels.csv``, of the pairs."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "scorings.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS.split(","))
+        writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
         for name in (name for name in names if name in CELLS):
             for scoring, row in coverage_of(CELLS[name], n_sets, n_true).items():
