@@ -27,15 +27,15 @@ from .._work import Array
 
 Rng = np.random.Generator
 SEED, TRUE = 2, 1
-OF_TWO = ("accuracy", "f1", "f1_macro", "balanced_accuracy", "matthews_corrcoef")
-OF_TWO += ("roc_auc", "average_precision")
+OF_TWO = ["accuracy", "f1", "f1_macro", "balanced_accuracy", "matthews_corrcoef"]
+OF_TWO += ["roc_auc", "average_precision"]
 OF_MANY: dict[str, Any] = {
     **{name: name for name in ("f1_macro", "f1_weighted", "balanced_accuracy", "matthews_corrcoef")},
     "kappa": make_scorer(cohen_kappa_score),
 }
 OF_VALUES = ["r2", "neg_root_mean_squared_error", "neg_mean_absolute_error"]
-FIELDS = ("cell", "samples", "scoring", "data sets", "true", "coverage", "too low", "too high")
-FIELDS += ("width", "variance", "warned", "coverage unwarned")
+FIELDS = ["cell", "samples", "scoring", "data sets", "true", "coverage", "too low", "too high"]
+FIELDS += ["width", "variance", "warned", "coverage unwarned"]
 
 
 def moons(rng: Rng, n: int) -> tuple[Array, Array]:
