@@ -15,6 +15,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    LeaveOneOut,
     ShuffleSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -24,7 +25,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, RadiusN
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from knnccv import InferenceWarning, compare, compare_all, complete_cv
+import knnccv
+from knnccv import InferenceWarning, compare, compare_all, complete_cv, tuned_score
 from knnccv._core.luck.runs._half_runs import half_folds
 from knnccv.sklearn import _halves, expected_score
 
@@ -242,3 +244,37 @@ def test_a_test_set_and_a_pool_are_halved_together():
     halves = score.half_scores(25)
     assert (halves.n_units, halves.train_size) == (20, 16)
     assert 0 < float(score.standard_error(25)) < 0.3
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+@pytest.mark.parametrize("scaling", [None, "standard"])
+def test_tuned_halves_are_those_of_the_search(scaling):
+    """The halves have 30 samples, so that all folds have the same size."""
+    found = tuned_score(X, y, [1, 3, 9], knnccv.KFold(5), scaling=scaling, n_runs=64)
+    rule, grid = KNeighborsClassifier(), {"n_neighbors": [1, 3, 9]}
+    if scaling:
+        rule = make_pipeline(StandardScaler(), rule)
+        grid = {"kneighborsclassifier__n_neighbors": [1, 3, 9]}
+    search = GridSearchCV(rule, grid, cv=LeaveOneOut())
+    same = expected_score(search, X, y, cv=KFold(5, shuffle=True), n_runs=64)
+    assert found.half_scores(20).runs == pytest.approx(same.half_scores(20).runs)
+    assert compare(found, same, n_halvings=20).half_scores == pytest.approx(0, abs=1e-12)
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy.confidence_interval(n_halvings=20) == found.confidence_interval(n_halvings=20)
+    assert compare(found, same, n_halvings=20).misranked(20) == 0.5
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_tuned_halves_leave_out_what_is_too_large_for_them():
+    found = tuned_score(X, y, [1, 3, 40], n_runs=512)
+    assert "1 of 3 K are too large for halves, and left out there" in found.half_scores(20).warnings
+    assert 0.02 < float(found.standard_error(50)) < 0.15
+    balanced = tuned_score(X, y, [1, 3], average="class", n_runs=512)
+    assert balanced.measure == "balanced accuracy"
+    assert balanced.half_scores(20).floors.tolist() == [[0.5, 1.0, min(np.bincount(y))]]
+    groups = tuned_score(X, y, [1, 3], knnccv.LeaveGroupsOut(GROUPS))
+    assert groups.half_scores(20).of_groups
+    with pytest.raises(ValueError, match="take more samples, or fewer neighbors"):
+        tuned_score(X, y, [40], n_runs=512).standard_error()
+    assert str(found).startswith("accuracy 0.")
+    assert found.to_dict()["interval"] is None
