@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,6 +32,8 @@ from ._text import SCALED, of_a_part, percentage, section
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
 LEVEL = 0.95
+FEWEST_HALVINGS, RUNS_A_HALVING = 25, 8
+"""For the interval of the choice: a quarter of its time."""
 HVDM_NOTE = (
     "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
     "can be optimistic, and it is never chosen as the best."
@@ -384,7 +387,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
     mixed = part.table.is_mixed
-    found = tuned_score(
+    score = tuned_score(
         [part.neighbors(None, metric) for metric in metrics] if mixed else part.table.X,
         part.y,
         ks,
@@ -396,8 +399,16 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         n_runs=n_runs,
         random_state=study.random_state,
         n_jobs=study.n_jobs,
-    ).to_dict()
+    )
+    found = score.to_dict()
     found.pop("seconds")
+    if OPTIMISTIC not in metrics:  # its distances would be fitted anew in every half
+        n_halvings = max(FEWEST_HALVINGS, min(study.effort.n_halvings, n_runs // RUNS_A_HALVING))
+        with suppress(ValueError), warnings.catch_warnings(action="ignore"):
+            interval = score.confidence_interval(
+                LEVEL, n_halvings=n_halvings, random_state=study.random_state
+            )
+            found["interval"] = interval.to_dict()
     choices = [one for one in sorted(found["choices"], key=lambda one: -one["share"]) if one["share"]]
     found |= {
         "n_settings": n_settings,
