@@ -232,6 +232,7 @@ class RandomSplits(Scored):
                 std = 0.0
             fourth = math.fsum((deviations**4).tolist()) / number
             error = math.sqrt(max(fourth - std**4, 0.0) / number) / (2 * std) if std else 0.0
+            error = error if number > 1 else math.nan  # one run shows no spread
             spread = SplitSpread(std, error + math.sqrt(missed * problem.largest), number)
             return error
 

@@ -264,7 +264,9 @@ class Inner:
             return cls()
         design = None if isinstance(inner, str) else as_design(inner)
         if type(design) not in (KFold, StratifiedKFold):
-            msg = f"inner must be 'loo', a number of folds, KFold(k) or StratifiedKFold(k), got {inner!r}"
+            msg = (
+                f"inner_cv must be 'loo', a number of folds, KFold(k) or StratifiedKFold(k), got {inner!r}"
+            )
             raise ValueError(msg)
         assert isinstance(design, KFold | StratifiedKFold)
         return cls(design.n_splits, design.stratifies)

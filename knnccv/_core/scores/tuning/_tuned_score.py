@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ...._base.formatting import Numeric, plain
 from ...._base.parallel import check_pool
@@ -398,20 +399,21 @@ def rescaled_searches(kinds: list[tuple[Any, Any, Any]]) -> dict[int, RescaledSe
     for at, (X, metric, scaling) in enumerate(kinds):
         if scaling is None:
             continue
-        if isinstance(scaling, str):
+        if isinstance(scaling, str) and not issparse(X):
             X = as_reals("X", X, "X must hold real numbers, (n_items, n_features)")
             exponents = np.frexp(np.abs(X).max(axis=0))[1]
             # Columns whose squares leave the range; others keep their unit, which counts without spread.
             X = np.ldexp(X, np.where(np.abs(exponents) > EXTREME, -exponents, 0))
-        elif isinstance(X, np.ndarray) and X.dtype == np.float32:
+        elif not issparse(X) and np.asarray(X).dtype == np.float32:
             X = X.astype(float)
         power = POWERS.get(ALIASES.get(metric, metric)) if isinstance(metric, str) else None
-        columns = scaling_of([scaling], X) if power else None
+        columns = None if power is None or issparse(X) else scaling_of([scaling], X)
         if power is None or columns is None:
-            what = "is no scaler of dense columns" if power else f"needs a metric of {', '.join(POWERS)}"
             msg = (
                 "pass transductive=True, by which a scaling is fitted once to all samples without labels: "
-                f"within the training sets scaling={scaling!r} {what}, got metric={metric!r}"
+                "within the training sets dense columns are scaled as by scikit-learn's scalers, for "
+                f"Euclidean or Manhattan distances; got scaling={scaling!r}, metric={metric!r}"
+                f"{', sparse X' if issparse(X) else ''}"
             )
             raise ValueError(msg)
         found[at] = RescaledSearch(columns, power)
