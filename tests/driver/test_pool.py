@@ -191,12 +191,12 @@ def test_the_runs_of_a_pool_are_its_training_sets(seeds):
 
 def test_features_lists_and_distances_give_one_answer():
     rng = np.random.default_rng(0)
-    y, t = rng.integers(0, 3, 1500), rng.integers(0, 3, 40)
-    X, Z = rng.normal(size=(1500, 12)) + y[:, None], rng.normal(size=(40, 12)) + t[:, None]
+    y, t = rng.integers(0, 3, 240), rng.integers(0, 3, 20)
+    X, Z = rng.normal(size=(240, 12)) + y[:, None], rng.normal(size=(20, 12)) + t[:, None]
     D = np.sqrt(((Z[:, None] - X) ** 2).sum(axis=-1))
-    nearest = np.argsort(D, axis=1)[:, :200]
-    lists = Neighbors.between_lists(nearest, np.take_along_axis(D, nearest, axis=1), 1500)
-    for cv in (Subsample(300), StratifiedSubsample(per_class=100)):
+    nearest = np.argsort(D, axis=1)[:, :120]
+    lists = Neighbors.between_lists(nearest, np.take_along_axis(D, nearest, axis=1), 240)
+    for cv in (Subsample(120), StratifiedSubsample(per_class=40)):
         asked = {"variant": "knn", "cv": cv, "n_neighbors": 5}
         wanted = complete_cv(D, y, metric="precomputed", test=t, **asked)
         for found in (
@@ -204,12 +204,12 @@ def test_features_lists_and_distances_give_one_answer():
             complete_cv(csr_array(X), y, test=(csr_array(Z), t), **asked),
             complete_cv(lists, y, test=t, **asked),
             complete_cv(Neighbors.between(Z, X), y, test=t, **asked),
-            complete_cv(Neighbors.between(Z, X, n_neighbors=400), y, test=t, **asked),
+            complete_cv(Neighbors.between(Z, X, n_neighbors=150), y, test=t, **asked),
         ):
             np.testing.assert_allclose(found.per_item, wanted.per_item, atol=1e-12)
             assert found.n_train_sets == wanted.n_train_sets
         assert np.trace(wanted.confusion()) == pytest.approx(wanted.score, abs=1e-12)
-        assert wanted.confusion().sum(axis=1) == pytest.approx(np.bincount(t) / 40, abs=1e-12)
+        assert wanted.confusion().sum(axis=1) == pytest.approx(np.bincount(t) / 20, abs=1e-12)
         weighted = complete_cv(X, y, "weighted", cv, n_neighbors=5, weights="inverse", test=(Z, t))
         of_distances = complete_cv(
             D, y, "weighted", cv, n_neighbors=5, weights="inverse", metric="precomputed", test=t
