@@ -157,8 +157,10 @@ def compute(args: argparse.Namespace, problem: Problem) -> Answer:
             spread = None if by_distance else answer.found.split_std(random_state=args.seed)
             answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
             for name, one in (answer.scorings or {}).items():
-                if not is_pooled(args, cv):
+                try:
                     answer.intervals[name] = one.confidence_interval(args.interval, random_state=args.seed)
+                except ValueError as reason:
+                    answer.without[name] = str(reason)
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
 
@@ -178,6 +180,7 @@ class Answer:
     luck: Any = None
     scorings: Any = None
     intervals: dict[str, Any] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=dict)
     is_optimistic: bool = False
 
     @property
@@ -284,6 +287,8 @@ class Answer:
             if name in self.intervals:
                 low, high = self.intervals[name]
                 yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
+            elif name in self.without:
+                yield "", "\n".join(textwrap.wrap(f"no interval: {self.without[name]}", WIDTH))
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.n_tied:

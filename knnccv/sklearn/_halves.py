@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -18,11 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.compat import at_rows, read_scorer
+from .._base.compat import read_scorer
 from .._base.typing import Array
 from .._core.driver import InexactError, callers_level
 from .._core.luck.halves import FEWEST_GROUPS, HalvesRequest, halves_request
 from .._core.luck.inference import (
+    USUAL,
     HalfScores,
     Halvings,
     InferenceWarning,
@@ -36,12 +38,13 @@ from .._core.luck.runs import NEITHER, Draw, draw_by, is_noisy, pool_draw, runs_
 from ..designs import encode_groups
 from ._by_runs import errors_of, folds_of, nearest_of, outputs_of, score_outputs, weights_of
 from ._request import ExpectedScore, Request
-from ._scoring import ACCURACIES
+from ._runs import score_splits
+from ._scoring import ACCURACIES, is_costs, metric_name
 from ._searches import outputs_of_search, search_to_repeat
 from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
 
-USUAL, USUAL_FITS = 200, 25
-"""Halvings; and if scikit-learn fits the estimator."""
+USUAL_FITS = 25
+"""Halvings if scikit-learn fits the estimator."""
 AT_ONCE = 2**22
 """Runs times samples times outputs that are scored at once."""
 MOST_FOLDS = 20
@@ -60,19 +63,20 @@ NEAR_FLOOR = 0.6
 """How far from a constant answer halves are to score, relative to all samples."""
 BY_SAMPLE = {*ACCURACIES, "mean_squared_error", "mean_absolute_error", "log_loss", "brier_score_loss"}
 """Functions that are means over the tested samples, or nearly: pairs of folds change nothing."""
-OF_ONE_CLASS = {"f1_score", "fbeta_score", "precision_score", "recall_score", "jaccard_score"}
-SHARES = {*OF_ONE_CLASS, "accuracy_score", "mean_accuracy", "balanced_accuracy_score", "roc_auc_score"} | {
-    "average_precision_score",
-    "top_k_accuracy_score",
-}
-"""Functions from 0 to 1."""
-LOSSES = {"zero_one_loss", "hamming_loss", "brier_score_loss"}
-"""The same, where 0 is best."""
-CORRELATIONS = {"matthews_corrcoef", "cohen_kappa_score"}
-"""Functions from -1 to 1, which are 0 for a constant answer."""
-EXPLAINED = {"r2_score", "explained_variance_score"}
-ERRORS = {"mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "log_loss"}
+ERRORS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "log_loss")
 """Functions from 0 on, without upper bound."""
+OF_ONE_CLASS = {"f1_score", "fbeta_score", "precision_score", "recall_score", "jaccard_score"}
+RANGES = {
+    **dict.fromkeys((*OF_ONE_CLASS, *ACCURACIES, "balanced_accuracy_score", "roc_auc_score"), (0.0, 1.0)),
+    **dict.fromkeys(("average_precision_score", "top_k_accuracy_score"), (0.0, 1.0)),
+    **dict.fromkeys(("matthews_corrcoef", "cohen_kappa_score"), (-1.0, 1.0)),
+    **dict.fromkeys(("r2_score", "explained_variance_score"), (-math.inf, 1.0)),
+    **dict.fromkeys(ERRORS, (0.0, math.inf)),
+}
+"""Of scikit-learn's functions, with no other options than these."""
+OPTIONS = {"average", "pos_label", "beta", "labels", "multi_class", "zero_division", "k"}
+PLAIN = {*ACCURACIES, "roc_auc_score", "top_k_accuracy_score"}
+"""Functions whose halves scatter alike, however near to a constant answer they are."""
 
 
 class Scale(NamedTuple):
@@ -81,37 +85,38 @@ class Scale(NamedTuple):
     limits: tuple[float, float] | None = None
     scale: str = ""
     floor: float = math.nan
-    floors: Any = ()
+    floors: tuple[tuple[float, float, int], ...] = ()
+    n_answers: float = 0.0
 
 
 def scale_of(request: Request) -> Scale:
-    """The scale of a scoring; that of a callable of users has no bounds."""
+    """The scale of a scoring; that of a callable of users, or with other options, has no bounds."""
     made = read_scorer(request.sklearn_scorer)
-    if made is None:
+    name, options = metric_name(made), {} if made is None else made.options
+    limits = RANGES.get(name)
+    if name == "brier_score_loss":
+        limits = (0.0, 1.0 if len(request.all_labels.classes) == 2 else 2.0)
+    if made is None or limits is None or not options.keys() <= OPTIONS:
         return Scale()
-    name, sign, options = made.metric or made.name, made.sign, made.options
-    if name in EXPLAINED:
-        return Scale((-math.inf, 1.0), "log")
+    if made.sign < 0:
+        limits = (-limits[1], -limits[0])
+    if name in ("r2_score", "explained_variance_score"):
+        return Scale(limits, "log") if made.sign > 0 else Scale()
     if name in ERRORS:
-        limits = (0.0, math.inf) if sign > 0 else (-math.inf, 0.0)
         return Scale(limits, "root" if name == "root_mean_squared_error" else "")
-    if name in LOSSES:
-        return Scale((0.0, 1.0) if sign > 0 else (-1.0, 0.0))
-    if name not in SHARES | CORRELATIONS or sign < 0 or request.by_output:
-        return Scale()
-    limits, labels = (-1.0 if name in CORRELATIONS else 0.0, 1.0), request.all_labels
-    average = options.get("average", "binary")
-    if name == "average_precision_score":  # the share of the positive class
-        positive = labels.classes == options.get("pos_label", labels.classes[-1])
-        return Scale(limits, floor=float(labels.counts[positive].sum() / labels.counts.sum()))
-    if name in OF_ONE_CLASS and average == "binary":
-        return Scale(limits, floor=0.0)
-    if name in ("accuracy_score", "roc_auc_score", "top_k_accuracy_score") or average == "micro":
+    if name in PLAIN or name.endswith("_loss") or request.by_output or made.sign < 0:
+        return Scale(limits)
+    labels, average = request.all_labels, options.get("average", "binary")
+    if name == "average_precision_score" or (name in OF_ONE_CLASS and average == "binary"):
+        positive = int(labels.counts[labels.classes == options.get("pos_label", labels.classes[-1])].sum())
+        share = positive / labels.counts.sum() if name == "average_precision_score" else 0.0
+        return Scale(limits, floor=float(share), n_answers=float(positive))
+    if average == "micro" or request.scorer is None:
         return Scale(limits)
     constant = np.zeros((1, 1, len(labels.counts), len(labels.counts)), np.int64)
     constant[..., labels.counts.argmax()] = labels.counts
-    floor = float(request.scorer(constant)[0, 0]) if request.scorer else math.nan
-    return Scale(limits, floor=floor, floors=[[floor, 1.0, labels.counts[labels.counts > 0].min()]])
+    floor = float(request.scorer(constant)[0, 0])
+    return Scale(limits, floor=floor, floors=((floor, 1.0, int(labels.counts[labels.counts > 0].min())),))
 
 
 def _by_groups(request: Request) -> bool:
@@ -126,17 +131,20 @@ Predict = Callable[[Request, Array, int], Array]
 """From a request, folds (n_runs, n_items) and a seed to shares or means (n_runs, n_items, ...)."""
 
 
-def predicts(request: Request) -> tuple[Predict, Request]:
-    """How the predictions of runs are found, and the request by which they are scored."""
-    try:
-        search = search_to_repeat(request)
+def predicts(request: Request) -> tuple[Predict | None, Request]:
+    """How the predictions of runs are found, and the request by which they are scored.
+
+    None: scikit-learn has to fit the estimator, and to score it.
+    """
+    with suppress(InexactError):
+        if read_scorer(request.sklearn_scorer) is None or isinstance(request.law, tuple):
+            return None, request
+        search = None if request.n_tested else search_to_repeat(request)
         if search is not None:
             return partial(outputs_of_search, search), search.asking(request)
-        if request.rule.radius is None and not isinstance(request.law, tuple):
+        if request.rule.radius is None:
             return listed_outputs, request
-    except InexactError:
-        pass
-    return fitted_outputs, request
+    return None, request
 
 
 def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
@@ -145,36 +153,26 @@ def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
     return outputs_of(request, items, weights_of(request.rule, distances))
 
 
-def fitted_outputs(request: Request, folds: Array, _seed: int) -> Array:
-    """The predictions of scikit-learn, fit by fit."""
-    from sklearn.base import clone
-    from sklearn.utils.parallel import Parallel, delayed
+def fitted_scores(asked: Sequence[Request], folds: Array) -> Array:
+    """The mean scores (n_asked, n_runs) of the folds of runs that scikit-learn fits.
 
-    estimator, X, y = request.prepared.estimator, request.prepared.X, request.y
-    width = request.targets.shape[1] if request.by_output else len(request.all_labels.classes)
-    outputs = np.zeros((*folds[:, : request.n_tested or len(y)].shape, width))
-    pieces = [(run, fold) for run in range(len(folds)) for fold in range(folds[run].max() + 1)]
-
-    def predicted(run: int, fold: int) -> Array:
-        tested = np.flatnonzero(folds[run] == fold)
-        train = np.flatnonzero((folds[run] != fold) & (folds[run] != NEITHER))
-        model = clone(estimator).fit(at_rows(X, train), y[train])
-        if request.by_output:
-            return np.reshape(model.predict(at_rows(X, tested)), (len(tested), -1))
-        shares = np.zeros((len(tested), width))
-        if hasattr(model, "predict_proba"):
-            found = model.predict_proba(at_rows(X, tested))
-            shares[:, np.searchsorted(request.all_labels.classes, model.classes_)] = found
-        else:
-            at = np.searchsorted(request.all_labels.classes, model.predict(at_rows(X, tested)))
-            shares[np.arange(len(tested)), at] = 1
-        return shares
-
-    for (run, fold), found in zip(
-        pieces, Parallel(n_jobs=request.n_jobs)(delayed(predicted)(*piece) for piece in pieces), strict=True
-    ):
-        outputs[run, folds[run, : outputs.shape[1]] == fold] = found
-    return outputs
+    Raises
+    ------
+    ValueError
+        If scikit-learn has no score of a fold.
+    """
+    n_folds = int(folds.max()) + 1
+    splits = [
+        (np.flatnonzero((of_run != fold) & (of_run != NEITHER)), np.flatnonzero(of_run == fold))
+        for of_run in folds
+        for fold in range(n_folds)
+    ]
+    try:
+        scores, _ = score_splits(asked, splits)
+    except ValueError as error:
+        msg = f"take more samples, or fewer folds: halves of the samples cannot be scored, as {error}"
+        raise ValueError(msg) from error
+    return np.asarray(scores.reshape(len(asked), len(folds), n_folds).mean(axis=2))
 
 
 def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[Array, list[Array], Array]:
@@ -186,7 +184,7 @@ def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[A
     at = [one.scoring is request.scoring for one in family]
     family, place = (family, at.index(True)) if any(at) else ([request], 0)
     key, kept = (halvings.digest, str(asked.rng.bit_generator.state)), request.drawn if any(at) else {}
-    if key not in kept:
+    if kept.get("halves", (None,))[0] != key:
         errors = list[Array]()
 
         def score(folds: Array, n_before: int) -> Array:
@@ -198,12 +196,13 @@ def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[A
                 )
                 raise ValueError(msg)
             scores, of_samples = _scores(family, folds, request.seed + n_before)
-            errors.append(of_samples)
+            if np.isfinite(of_samples).any():
+                errors.append(of_samples)
             return scores
 
         runs, sizes = runs_of_halves(_draw(request), halvings, score, asked.rng)
-        kept[key] = runs, errors, sizes
-    found, errors, sizes = kept[key]
+        kept["halves"] = key, runs, errors, sizes
+    _, found, errors, sizes = kept["halves"]
     runs, n_runs = found[place], 2
     while n_runs < len(runs) and is_noisy(runs[:n_runs]):
         n_runs *= 2
@@ -219,18 +218,25 @@ def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[A
     return runs, errors, sizes
 
 
-def _scores(asked: list[Request], folds: Array, seed: int) -> tuple[Array, Array]:
+def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, Array]:
     """The scores (n_asked, n_runs) of runs, and of a regression the errors of the samples.
 
     These are means of absolute errors and of squares, (2, n_items), NaN where none is tested.
     """
     request, (predict, _) = asked[0], predicts(asked[0])
     scored = [predicts(one)[1] for one in asked]
-    step = 1 if predict is fitted_outputs else _at_once(request, folds.shape[1])
-    scores, started = np.empty((len(asked), len(folds))), time.perf_counter()
+    step, scores = (
+        1 if predict is None else _at_once(request, folds.shape[1]),
+        np.empty((len(asked), len(folds))),
+    )
     errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
-        some = folds[start : start + step]
+        some, started = folds[start : start + step], time.perf_counter()
+        if predict is None:
+            scores[:, start : start + step] = fitted_scores(asked, some)
+            if start == 1:  # the first one starts processes
+                _announce((time.perf_counter() - started) * len(folds))
+            continue
         outputs = predict(request, some, seed + start)
         some = some[:, : outputs.shape[1]]
         for at, one in enumerate(scored):
@@ -253,9 +259,8 @@ def _at_once(request: Request, n_items: int) -> int:
 
 def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
     """The mean score (n_runs,) of all pairs of adjacent folds; of single folds for means over samples."""
-    made, n_folds = read_scorer(request.sklearn_scorer), int(folds.max()) + 1
-    name = "" if made is None else made.metric or made.name
-    if name in BY_SAMPLE or not 2 < n_folds <= MOST_FOLDS:
+    n_folds = int(folds.max()) + 1
+    if metric_name(read_scorer(request.sklearn_scorer)) in BY_SAMPLE or not 2 < n_folds <= MOST_FOLDS:
         return score_outputs(request, folds, outputs, n_folds)
     pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
     scores = [score_outputs(request, np.where(pair, 0, NEITHER), outputs, 1) for pair in pairs]
@@ -287,16 +292,17 @@ def _draw(request: Request) -> Draw:
             size = len(next(reseeded(cv, 0).split(np.zeros(len(y)), y, groups))[1])
         draw = draw_by(law.design, request.labels, size)
     else:
-        draw = partial(_drawn_by, _in_shares(cv, len(y)), y, groups)
+        n_units = len(y) if groups is None or not _by_groups(request) else len(np.unique(groups))
+        draw = partial(_drawn_by, _in_shares(cv, n_units), y, groups)
     return pool_draw(draw, n) if n else draw
 
 
-def _in_shares(cv: Any, n_items: int) -> Any:
-    """A splitter that draws the same shares of other samples."""
+def _in_shares(cv: Any, n_units: int) -> Any:
+    """A splitter that draws the same shares of other samples, or groups."""
     cv = reseeded(cv, 0)
     for name in ("train_size", "test_size"):
         if isinstance(getattr(cv, name, None), (int, np.integer)):
-            setattr(cv, name, getattr(cv, name) / n_items)
+            setattr(cv, name, getattr(cv, name) / n_units)
     return cv
 
 
@@ -308,8 +314,15 @@ def _drawn_by(cv: Any, y: Array, groups: Any, rows: Array, rng: np.random.Genera
     with warnings.catch_warnings(action="ignore"):  # of small classes
         n_splits = cv.get_n_splits(*args) // getattr(cv, "n_repeats", 1)
         n_splits = 1 if isinstance(cv, BaseShuffleSplit) else n_splits
-        splits = list(islice(reseeded(cv, int(rng.integers(2**31 - 1))).split(*args), n_splits))
-    each = folds_of(splits, len(rows))
+        seed = int(rng.integers(2**31 - 1))
+        try:
+            each = folds_of(list(islice(reseeded(cv, seed).split(*args), n_splits)), len(rows))
+        except (ValueError, IndexError) as error:
+            msg = (
+                "take more samples, fewer folds, or a splitter of shares: halves of the samples, "
+                f"{len(rows)} in each, cannot be split by {in_words(cv)} ({error})"
+            )
+            raise ValueError(msg) from error
     is_run = n_splits > 1 and ((each == 0).sum(axis=0) <= 1).all() and (each != NEITHER).all()
     found: Array = np.where((each == 0).any(axis=0), (each == 0).argmax(axis=0), -1) if is_run else each[0]
     return found
@@ -318,7 +331,8 @@ def _drawn_by(cv: Any, y: Array, groups: Any, rows: Array, rng: np.random.Genera
 def _largest_k(request: Request) -> int:
     """The number of neighbors; 1 where it is unknown."""
     last = getattr(request.prepared.estimator, "steps", [(0, request.prepared.estimator)])[-1][1]
-    return int(getattr(last, "n_neighbors", None) or 1)
+    k = getattr(last, "n_neighbors", None)
+    return int(k) if isinstance(k, (int, np.integer)) else 1
 
 
 def _announce(seconds: float) -> None:
@@ -332,9 +346,8 @@ def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: A
     """Warnings where intervals were found to be unreliable."""
     texts, counts = [], request.all_labels.counts
     if not request.by_output:
-        made, smallest = read_scorer(request.sklearn_scorer), int(counts[counts > 0].min())
-        few = max(FEWEST_OF_CLASS, 2 * sizes.shape[1])
-        if smallest < few and (made is None or made.metric not in BY_SAMPLE):
+        few, smallest = max(FEWEST_OF_CLASS, 2 * sizes.shape[1]), int(counts[counts > 0].min())
+        if smallest < few and metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE:
             texts.append(
                 f"the smallest class has {smallest} samples, fewer than {few}: 95% intervals were found to "
                 "contain the true score in 92 to 99% of the data sets"
@@ -362,13 +375,6 @@ def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: A
     return texts
 
 
-class RunTerms(NamedTuple):
-    """What two scores of random runs must share to be compared, and the usual number of halvings."""
-
-    terms: Terms
-    usual_halvings: int
-
-
 @dataclass(frozen=True, eq=False)
 class HalfRuns:
     """A request whose halves can be scored."""
@@ -394,62 +400,73 @@ class HalfRuns:
         if groups is None and request.groups is not None and _by_groups(request):
             groups = request.groups
         if groups is not None and n_tested:
-            msg = "leave out groups: with a test set, halves are drawn from single samples"
+            msg = "a test set beside groups has no standard error: halves are drawn from single samples"
             raise ValueError(msg)
         n_items = len(request.y) - n_tested
         codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
         return halves_request(min(n_items, n_tested or n_items), codes, n_halvings, random_state)
 
-    def half_scores(self, score: float, std_error: float, asked: HalvesRequest) -> HalfScores:
-        """The scores of random halves, of an answer with this score.
+    def half_scores(self, answer: ExpectedScore, asked: HalvesRequest) -> HalfScores:
+        """The scores of random halves.
 
         Raises
         ------
         ValueError
             If the halves are too small for the rule, or the score is undefined in too many of them.
         """
-        request, halvings = self.request, _halvings(self.request, asked)
+        request, halvings, score = self.request, _halvings(self.request, asked), answer.score
         k, scale = _largest_k(request), scale_of(request)
         runs, errors, sizes = _runs(request, asked, halvings)
         one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
         deviations, texts = np.empty(0), list[str]()
-        if one_bound and request.regression:
-            each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
+        if one_bound and errors:
+            with warnings.catch_warnings(action="ignore"):  # of samples that no run tests
+                each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
+            each = each[np.isfinite(each)]
             deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
             texts += unequal_errors(float(each.mean()), np.abs(deviations))
         found = HalfScores(
             mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()),
-            drawn=halvings.digest, deviations=deviations, runs=runs, noise=np.nan_to_num(std_error) ** 2,
+            drawn=halvings.digest, deviations=deviations, runs=runs, noise=answer.std_error**2,
             scale=scale.scale, floor=scale.floor, floors=np.reshape(scale.floors, (-1, 3)),
+            n_answers=scale.n_answers,
         )  # fmt: skip
         growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
         texts += _doubts(request, score, found, k, sizes)
         return replace(found, warnings=tuple(texts), growth=growth)
 
-    def terms(self, found: ExpectedScore) -> RunTerms:
+    def terms(self, found: ExpectedScore) -> Terms:
         """What an answer tells of itself."""
         request = self.request
         n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
         estimator, steps = request.prepared.estimator, request.prepared.steps
         rule = in_words(steps if steps and not hasattr(estimator, "steps") else estimator)
         made = read_scorer(request.sklearn_scorer)
-        options = sorted(made.options.items()) if made else ()
+        scoring: tuple[Any, ...] = (repr(request.scoring),)
+        is_loss = is_costs(request.scoring)
+        if made is not None:
+            is_loss |= made.sign > 0 and made.metric.endswith(("_loss", "_error"))
+            options = map(repr, sorted(made.options.items()))
+            scoring = (made.sign, made.responses, made.metric or repr(made.function), *options)
         target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
-        terms = Terms(
-            request.y, np.ones(n or len(request.y)), type(cv).__name__, False, rule,
-            (n, *map(repr, options)), target=target, limits=scale_of(request).limits,
+        return Terms(
+            request.y, np.ones(n or len(request.y)), type(cv).__name__, is_loss, rule,
+            (n, *scoring), target=target, limits=scale_of(request).limits,
+            usual_halvings=USUAL_FITS if predicts(request)[0] is None else USUAL,
         )  # fmt: skip
-        return RunTerms(terms, USUAL_FITS if predicts(request)[0] is fitted_outputs else USUAL)
 
     def scores_of_runs(self, n_runs: int, seed: int) -> Array:
         """The scores (n_runs,) of random runs of all samples."""
         request, n = self.request, len(self.request.y)
         rng, draw = np.random.default_rng(seed), _draw(request)
         predict, scored = predicts(request)
-        step, scores = 1 if predict is fitted_outputs else _at_once(request, n), np.empty(n_runs)
+        step, scores = 1 if predict is None else _at_once(request, n), np.empty(n_runs)
         for start in range(0, n_runs, step):
             number = min(step, n_runs - start)
             folds = np.stack([draw(np.arange(n), rng) for _ in range(number)])
+            if predict is None:
+                scores[start] = fitted_scores([request], folds)[0, 0]
+                continue
             outputs = predict(request, folds, seed + start)
             folds = folds[:, : outputs.shape[1]]
             scores[start : start + number] = score_outputs(scored, folds, outputs, int(folds.max()) + 1)

@@ -25,7 +25,7 @@ from .._core.driver import (
     first_depth,
     validate_problem,
 )
-from .._core.luck.inference import HalfScores, ScoredHalves, Terms
+from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
 from .._core.luck.runs import nearest_in_runs
 from .._core.luck.scorings import ControlledMean, TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
@@ -39,7 +39,7 @@ INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ExpectedScore(Numeric, ScoredHalves):
+class ExpectedScore(Numeric, ScoredByRuns):
     """The expectation of a cross-validated score over the splitter's random numbers.
 
     It has `standard_error` and `confidence_interval` for the population (the luck of the data), and can be
@@ -144,13 +144,10 @@ class ExpectedScore(Numeric, ScoredHalves):
     def _results(self) -> tuple[CompleteCV, ...]:
         return self.result if isinstance(self.result, tuple) else (self.result,)
 
-    def __str__(self) -> str:
-        return self._in_words()
-
     @property
     def _has_usual_halves(self) -> bool:
         if self._measure is None:
-            return self._evaluation is not None and super()._has_usual_halves
+            return super()._has_usual_halves
         return all(result._has_usual_halves for result in self._results)
 
     @property
@@ -171,15 +168,10 @@ class ExpectedScore(Numeric, ScoredHalves):
         found: ExpectedScore = self.__dict__["_scored_by_runs"]
         return found
 
-    def _usual_halvings(self) -> int:
-        """How many halvings there are if nobody says so."""
-        return super()._usual_halvings() if self._measure is not None else int(self._told.usual_halvings)
-
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""
         if self._measure is None:
-            told: Terms = self._told.terms
-            return told
+            return super().inference_terms()
         parts = self._parts
         weights = np.array([weight for weight, _ in parts])
         terms = [result.inference_terms() for _, result in parts]
@@ -224,28 +216,12 @@ class ExpectedScore(Numeric, ScoredHalves):
                 f"splits, but this score is {self.explanation}: take {instead}"
             )
             raise ValueError(msg)
-        return self._reference().asked(n_halvings, groups, random_state)
-
-    def _score_halves(self, request: Any) -> HalfScores:
-        found: HalfScores = self._reference().half_scores(self.score, self.std_error, request)
-        return found
-
-    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
-        """The scores of random runs, which are on the same splits for other rules."""
-        scores: Array = self._reference().scores_of_runs(n_runs, seed)
-        return scores
-
-    @property
-    def _told(self) -> Any:
-        """What two scores of random runs must share to be compared, and more that copies know."""
-        if "_known" not in self.__dict__:
-            self.__dict__["_known"] = self._reference().terms(self)
-        return self.__dict__["_known"]
+        return super()._halves_request(n_halvings, groups, random_state)
 
     def target_in_words(self) -> str:
         """What the score estimates."""
         if self._measure is None:
-            return str(self._told.terms.target)
+            return super().target_in_words()
         first, *more = self._results
         name = "" if self.measure == first.measure else f"{self.measure}, from the "
         return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
@@ -253,8 +229,7 @@ class ExpectedScore(Numeric, ScoredHalves):
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""
         if self._measure is None:
-            limits: tuple[float, float] | None = self._told.terms.limits
-            return limits
+            return super().score_range()
         offset, parts = self._measure.offset, self._parts
         ranges = [(weight, result.score_range()) for weight, result in parts]
         if any(limits is None for _, limits in ranges):

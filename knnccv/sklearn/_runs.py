@@ -78,7 +78,7 @@ def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[Expect
 
 def _means(asked: Sequence[Request], splits: Sequence[Split], probabilities: Any = 1.0) -> list[float]:
     """The means of scikit-learn's scores of splits with these probabilities."""
-    scores, sizes = _run(asked, splits)
+    scores, sizes = score_splits(asked, splits)
     weights = sizes * np.asarray(probabilities, dtype=float)
     return [float(np.average(of_one, weights=weights)) for of_one in scores]
 
@@ -100,7 +100,7 @@ def plain_runs(
     Raises
     ------
     ValueError
-        If a splitter without random numbers makes too many splits, or as `_run`.
+        If a splitter without random numbers makes too many splits, or as `score_splits`.
     """
     request, cv, words = asked[0], asked[0].cv, in_words(asked[0].cv)
     if isinstance(cv, Design):
@@ -126,7 +126,7 @@ def plain_runs(
         for _ in counted(range(n_runs), n_runs):
             seed = int(rng.integers(2**31 - 1))
             splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
-            scores, weights = _run(asked, splits)
+            scores, weights = score_splits(asked, splits)
             sums, sizes = np.vstack([sums, (scores * weights).sum(axis=1)]), np.append(sizes, weights.sum())
             known = np.vstack([known, [np.nan if twin is None else twin.score(splits) for twin in twins]])
         return list(map(mean, sums.T, known.T, twins))
@@ -157,7 +157,7 @@ def plain_runs(
     return found
 
 
-def _run(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Array, Array]:
+def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Array, Array]:
     """Run ``cross_validate`` on given splits; return the scores (n_asked, n_splits) and the weights.
 
     Raises

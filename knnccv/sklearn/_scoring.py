@@ -118,6 +118,7 @@ def metric_name(made: MadeScorer | None) -> str:
 
 
 NAMES = {
+    "_mean_cost": "expected loss",
     "f1_score": "F1",
     "fbeta_score": "F-beta",
     "jaccard_score": "Jaccard",
@@ -134,7 +135,7 @@ def name_of(scorer: Any) -> str:
     made = read_scorer(scorer)
     if made is None:
         return "score"
-    name = NAMES.get(made.metric, made.name.removesuffix("_score").replace("_", " "))
+    name = NAMES.get(made.metric or made.name, made.name.removesuffix("_score").replace("_", " "))
     average = made.options.get("average")
     return f"{average} {name}" if average in ("macro", "micro", "weighted") else name or "score"
 

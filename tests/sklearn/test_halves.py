@@ -10,10 +10,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import fbeta_score, get_scorer, make_scorer
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, fbeta_score, get_scorer, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    GroupShuffleSplit,
     KFold,
     LeaveOneOut,
     ShuffleSplit,
@@ -24,6 +25,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import knnccv
 from knnccv import InferenceWarning, compare, compare_all, complete_cv, tuned_score
@@ -51,7 +53,8 @@ RULES = {
         UNSTRATIFIED,
     ),
     "fits": (make_pipeline(PCA(2), KNeighborsClassifier(3)), FOLDS),
-    "radius": (RadiusNeighborsClassifier(3.0, outlier_label=0), FOLDS),
+    "fits of decisions": (LinearSVC(), UNSTRATIFIED),
+    "radius": (RadiusNeighborsClassifier(2.0, outlier_label=0), FOLDS),
     "single splits": (KNeighborsClassifier(3), ShuffleSplit(test_size=0.3, train_size=0.5)),
     "given numbers": (KNeighborsClassifier(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
     "groups": (KNeighborsClassifier(3), GroupKFold(4, shuffle=True)),
@@ -62,6 +65,8 @@ RULES = {
         UNSTRATIFIED,
     ),
 }
+FITTED = "fits", "fits of decisions", "radius", "strata of groups"
+"""By scikit-learn, which scores fold by fold."""
 SCORINGS = {True: ["r2", "neg_root_mean_squared_error"], False: ["f1", "roc_auc", "accuracy"]}
 
 
@@ -84,17 +89,17 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
             inside = halvings.half_of[at[1]] == at[2]
             assert (folds[at][~inside] == -2).all()
             with warnings.catch_warnings(action="ignore"):  # of inner folds that lack a class
-                expected = _score(rule, targets, folds[at], scoring)
+                expected = _score(rule, targets, folds[at], scoring, name not in FITTED)
             assert runs[at] == pytest.approx(expected, abs=1e-12)
 
 
-def _score(rule, targets, folds, scoring):
+def _score(rule, targets, folds, scoring, in_pairs):
     """The mean score of scikit-learn over pairs of adjacent folds, or over single folds for accuracy."""
     n_folds, parts = folds.max() + 1, []
     for fold in range(n_folds):
         train, tested = np.flatnonzero((folds != fold) & (folds != -2)), np.flatnonzero(folds == fold)
         parts.append((tested, clone(rule).fit(X[train], targets[train])))
-    if n_folds < 3 or scoring == "accuracy":
+    if n_folds < 3 or scoring == "accuracy" or not in_pairs:
         return np.mean([get_scorer(scoring)(fit, X[rows], targets[rows]) for rows, fit in parts])
     return np.mean(
         [_joint(scoring, targets, parts[at], parts[(at + 1) % n_folds]) for at in range(n_folds)]
@@ -278,3 +283,55 @@ def test_tuned_halves_leave_out_what_is_too_large_for_them():
         tuned_score(X, y, [40], n_runs=512).standard_error()
     assert str(found).startswith("accuracy 0.")
     assert found.to_dict()["interval"] is None
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_a_splitter_of_groups_halves_numbers_of_groups():
+    cv = GroupShuffleSplit(test_size=4, train_size=8)
+    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
+    assert score.half_scores(20).train_size == 12  # 4 of 10 groups of 3 samples
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_scores_with_other_ranges_have_no_range():
+    for scoring in (
+        make_scorer(accuracy_score, normalize=False),
+        make_scorer(balanced_accuracy_score, adjusted=True),
+        lambda rule, X, y: 100 * rule.score(X, y),
+    ):
+        score = expected_score(RULES["fits"][0], X, y, cv=FOLDS, scoring=scoring, n_runs=4)
+        interval = score.confidence_interval(n_halvings=5)
+        assert interval.method == "wald"
+        assert interval.low < score.score < interval.high
+    three = np.digitize(X[:, 0], [-0.5, 1.0])
+    score = expected_score(RULES["fits"][0], X, three, cv=FOLDS, scoring="neg_brier_score", n_runs=4)
+    assert _halves.scale_of(score._evaluation.request).limits == (-2, 0)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_losses_are_better_if_they_are_smaller():
+    costs = np.array([[0.0, 1.0], [4.0, 0.0]])
+    rules = RULES["scaler"][0], RULES["votes"][0]
+    one, other = (expected_score(rule, X, y, cv=FOLDS, scoring=costs, n_runs=50) for rule in rules)
+    found = compare(one, other, n_halvings=20)
+    assert (found.is_loss, found.measure) == (True, "expected loss")
+    likely = found.probability(0.0)
+    assert (likely.first > likely.second) == (found.difference < 0)
+    unlike = expected_score(RULES["votes"][0], X, y, cv=FOLDS, scoring=2 * costs, n_runs=50)._by_runs()
+    with pytest.raises(ValueError, match="their losses or outputs differ"):
+        compare(one, unlike)
+
+
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_extremes_have_finite_intervals():
+    asked = {"cv": UNSTRATIFIED, "scoring": "f1_macro", "n_runs": 9}
+    one_class = expected_score(KNeighborsClassifier(3), X, y * 0, **asked)
+    assert 0.9 < one_class.confidence_interval().low < one_class.confidence_interval().high == 1
+    assert str(one_class).startswith("macro F1 1; 95 % interval 0.9")
+    outlier = np.r_[VALUES[:7], 300.0]
+    score = expected_score(KNeighborsRegressor(1), X[:8], outlier, cv=KFold(2, shuffle=True), scoring="r2")
+    assert np.isfinite(score.confidence_interval()).all()
+    with pytest.raises(ValueError, match="take n_runs of at least 2"):
+        expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS, scoring="f1", n_runs=1).standard_error()
+    with pytest.raises(ValueError, match="n_runs must be at least 1, got 0"):
+        compare(one_class, one_class).misranked(0)

@@ -42,5 +42,5 @@ from ._interval import (
     unequal_errors,
     unit_deviations,
 )
-from ._kept_halves import KeptHalves, ScoredHalves
+from ._kept_halves import USUAL, KeptHalves, ScoredByRuns, ScoredHalves
 from ._ranking import Comparisons, compare_all

@@ -17,7 +17,7 @@ import numpy as np
 from ...._base.formatting import Result, plain, plain_fields
 from ...._base.labels import as_targets, encode_labels
 from ...._base.typing import Array
-from ...._base.validation import as_reals, check_real, fixed_seed
+from ...._base.validation import as_reals, check_integer, check_real, fixed_seed
 from ._halvings import (
     HalfScores,
     InferenceWarning,
@@ -296,6 +296,7 @@ class Comparison(Result):
         if self._results is None:
             msg = "misranked() needs the results, in a comparison that was not pickled or copied"
             raise ValueError(msg)
+        check_integer("n_runs", n_runs, 1)
         seed = fixed_seed(random_state)
         a, b = (result._scores_of_runs(n_runs, seed) for result in self._results)
         gaps = np.sign((a - b).round(12)) * np.sign(self.difference)  # sums in another order are equal

@@ -22,6 +22,8 @@ FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
 MOST_SHRUNK = 3.0
 """The largest factor of the variance for halves that score nearer to the worst answers than all samples."""
+LARGEST_LOG = 50.0
+"""Of the factor by which the unexplained share of a variance may change: nothing is known of it."""
 MOST_UNEQUAL = 1.7
 """Standard deviation of the samples' errors over their mean above which a warning is given."""
 
@@ -220,7 +222,7 @@ def confidence_interval(
     n_eff = math.nan
     if halves.scale == "log":  # of the unexplained share of the variance
         method, rest = "log", 1 - score
-        factor = math.exp(z * math.sqrt(halves.variance) / rest) if rest > 0 else 1.0
+        factor = math.exp(min(z * math.sqrt(halves.variance) / rest, LARGEST_LOG)) if rest > 0 else 1.0
         low, high = 1 - rest * factor, 1 - rest / factor
     elif score_range is None or score_range == (-math.inf, math.inf):
         method, margin = "wald", z * math.sqrt(halves.variance)
@@ -284,7 +286,7 @@ def _wilson(
 
 def _shrunk(score: float, of_half: float, worst: float, best: float) -> float:
     """How much less halves scatter that score nearer to the worst answers; 1 if these are unknown (NaN)."""
-    if math.isnan(worst):
+    if math.isnan(worst) or worst == best:
         return 1.0
     of_all, of_half = ((each - worst) / (best - worst) for each in (score, of_half))
     share = min(max(of_all, 0.0), 1.0)
@@ -476,6 +478,8 @@ class Terms(NamedTuple):
         What the score estimates, in words.
     limits : (float, float), or None
         The smallest and the largest score of one classification.
+    usual_halvings : int
+        How many halvings there are if nobody says so.
     """
 
     labels: Array
@@ -488,3 +492,4 @@ class Terms(NamedTuple):
     groups: Array | None = None
     target: str = ""
     limits: tuple[float, float] | None = None
+    usual_halvings: int = 200

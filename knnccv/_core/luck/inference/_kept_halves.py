@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,6 +14,9 @@ from ...._base.typing import Array
 from ...._base.validation import check_integer
 from ._halvings import HalfScores, InferenceWarning
 from ._interval import ConfidenceInterval, StandardError, Terms, check_level, confidence_interval
+
+USUAL = 200
+"""Halvings."""
 
 
 class KeptHalves(ABC):
@@ -46,7 +50,7 @@ class KeptHalves(ABC):
 
     def _usual_halvings(self) -> int:
         """How many halvings there are if nobody says so."""
-        return 200
+        return USUAL
 
     def half_scores(
         self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
@@ -104,7 +108,6 @@ class ScoredHalves(KeptHalves):
 
     score: float
     design: str
-    _takes_no_time: ClassVar[Any] = False  # to score the halves
     if TYPE_CHECKING:
 
         @property
@@ -114,17 +117,8 @@ class ScoredHalves(KeptHalves):
     @property
     def _has_usual_halves(self) -> bool:
         """Whether an interval was asked for, with the usual arguments."""
-        return (self._usual_halvings(), 0, ()) in self.__dict__.get("_halves", {})
-
-    def _in_words(self) -> str:
-        """The score with its luck of the runs and, if it is known or takes no time, that of the data."""
-        error, interval = getattr(self, "std_error", 0.0), ""
-        if self._takes_no_time or self._has_usual_halves:
-            with contextlib.suppress(ValueError), warnings.catch_warnings(action="ignore"):
-                low, high = self.confidence_interval()
-                interval = f"; 95 % interval {low:.4g} to {high:.4g} (of the data)"
-        runs = f" ± {error:.1g} (of the runs)" if error else ""
-        return f"{self.measure} {self.score:.4g}{runs}{interval}"
+        kept = self.__dict__.get("_halves", {})
+        return bool(kept) and (self._usual_halvings(), 0, ()) in kept
 
     @property
     def _is_in_closed_form(self) -> bool:
@@ -260,3 +254,59 @@ class ScoredHalves(KeptHalves):
         return confidence_interval(
             self.score, halves, confidence_level, self.score_range(), self.target_in_words()
         )
+
+
+class ScoredByRuns(ScoredHalves):
+    """The same, whose halves are scored by random runs: ``_evaluation`` does that."""
+
+    std_error: float
+    _takes_no_time: ClassVar[Any] = False  # to score the halves
+
+    def __str__(self) -> str:
+        """The score with its luck of the runs and, if it is known or takes no time, that of the data."""
+        error, interval = self.std_error, ""
+        if self._takes_no_time or self._has_usual_halves:
+            with contextlib.suppress(ValueError), warnings.catch_warnings(action="ignore"):
+                low, high = self.confidence_interval()
+                interval = f"; 95 % interval {low:.4g} to {high:.4g} (of the data)"
+        runs = f" ± {error:.1g} (of the runs)" if error else ""
+        return f"{self.measure} {self.score:.4g}{runs}{interval}"
+
+    @property
+    def _is_in_closed_form(self) -> bool:
+        return False
+
+    def _by_runs(self) -> ScoredHalves:
+        return self
+
+    def _usual_halvings(self) -> int:
+        return self.inference_terms().usual_halvings
+
+    def inference_terms(self) -> Terms:
+        """What two results must share to be compared; for `compare`."""
+        return self._told
+
+    @property
+    def _told(self) -> Terms:
+        """The terms, which copies know."""
+        if "_known" not in self.__dict__:
+            self.__dict__["_known"] = self._reference().terms(self)
+        found: Terms = self.__dict__["_known"]
+        return found
+
+    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:
+        if math.isnan(self.std_error):
+            msg = (
+                "take n_runs of at least 2, or a precision: the error of the score of a single random run "
+                f"is unknown, got std_error={self.std_error}"
+            )
+            raise ValueError(msg)
+        return self._reference().asked(n_halvings, groups, random_state)
+
+    def _score_halves(self, request: Any) -> HalfScores:
+        found: HalfScores = self._reference().half_scores(self, request)
+        return found
+
+    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
+        scores: Array = self._reference().scores_of_runs(n_runs, seed)
+        return scores

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ...._base.typing import Array
 from ....neighbors import Neighbors
 from ...driver import ScoringProblem
-from ...luck.halves import HalvesRequest
+from ...luck.halves import HalvesRequest, check_request
 from ...luck.inference import HalfScores, Terms, draw_halvings, few_neighbors, mean_of_runs
 from ...luck.runs import NEITHER, RescaledSearch, draw_by, runs_of_halves, single_splits, train_sizes
 from ._nested import Inner, nested_scores
+
+AT_ONCE = 2**24
+"""Training sets times samples that are scored at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,11 @@ class NestedHalves:
 
     def scores(self, folds: Array, seed: int, ks: list[int]) -> Array:
         """The scores (n_runs,) of runs that are given by their folds, with these K to choose from."""
+        step = max(1, AT_ONCE // (folds.shape[1] * (int(folds.max()) + 1)))
+        starts = range(0, len(folds), step)
+        return np.concatenate([self._scores(folds[at : at + step], seed + at, ks) for at in starts])
+
+    def _scores(self, folds: Array, seed: int, ks: list[int]) -> Array:
         n_folds, codes = int(folds.max()) + 1, self.problem.labels.codes
         each = np.where(folds[:, None] == np.arange(n_folds)[:, None], 0, -1)
         singles = np.where(folds[:, None] == NEITHER, NEITHER, each).reshape(-1, folds.shape[1])
@@ -49,8 +58,8 @@ class NestedHalves:
         scores = np.take_along_axis(found.outside, chosen, axis=2).reshape(len(folds), n_folds)
         return np.asarray(scores.sum(axis=1))
 
-    def half_scores(self, std_error: float, k: int, request: HalvesRequest) -> HalfScores:
-        """The scores of random halves; `k` is chosen most often. See `ScoredHalves.standard_error`.
+    def half_scores(self, found: Any, request: HalvesRequest) -> HalfScores:
+        """The scores of random halves for a `TunedScore`, see `ScoredHalves.standard_error`.
 
         Raises
         ------
@@ -73,7 +82,10 @@ class NestedHalves:
             return self.scores(folds, n_before, kept)[None]
 
         (runs,), sizes = runs_of_halves(draw_by(self.problem.design, labels), halvings, score, request.rng)
-        texts, n_left = few_neighbors(float(sizes.mean()), k), len(self.n_neighbors) - len(kept)
+        texts, n_left = (
+            few_neighbors(float(sizes.mean()), found.most_chosen.n_neighbors),
+            len(self.n_neighbors) - len(kept),
+        )
         if n_left:
             texts.append(
                 f"{n_left} of {len(self.n_neighbors)} K are too large for halves, and left out there"
@@ -81,7 +93,7 @@ class NestedHalves:
         floors = np.array([[1 / len(labels.counts), 1.0, labels.counts.min()]])
         return HalfScores(
             mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()), tuple(texts),
-            halvings.digest, runs=runs, noise=std_error**2 if std_error > 0 else 0.0,
+            halvings.digest, runs=runs, noise=found.std_error**2,
             floors=floors[: int(self.by_class)],
         )  # fmt: skip
 
@@ -98,11 +110,17 @@ class NestedHalves:
         folds = np.stack([draw(rows, rng) for _ in range(n_runs)])
         return self.scores(folds, seed, self.n_neighbors)
 
-    def terms(self, measure: str, rule: str) -> Terms:
+    def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
+        """The checked arguments of `ScoredHalves.standard_error`."""
+        return check_request(self.problem, n_halvings, groups, random_state)
+
+    def terms(self, found: Any) -> Terms:
         """What two scores must share to be compared."""
-        design = self.problem.design
+        measure, rule = found.measure, found._rule
+        design, n_items = self.problem.design, len(self.problem.labels.codes)
         target = f"{measure} in the population of {rule}, trained and tested by {design!r}"
+        scale = 0, 1.0, ("predict",), f"{measure.replace(' ', '_')}_score"  # as of scikit-learn's scorer
         return Terms(
-            self.problem.targets, np.ones(len(self.problem.labels.codes)), type(design).__name__, False,
-            rule, (0,), groups=self.problem.left_out, target=target, limits=(0.0, 1.0),
+            self.problem.targets, np.ones(n_items), type(design).__name__, False, rule, scale,
+            groups=self.problem.left_out, target=target, limits=(0.0, 1.0),
         )  # fmt: skip

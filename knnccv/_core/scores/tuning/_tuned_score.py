@@ -18,8 +18,7 @@ from ...._base.typing import Array
 from ...._base.validation import as_reals, check_bool, check_choice, check_integer, check_random_state
 from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
-from ...luck.halves import HalvesRequest, check_request
-from ...luck.inference import HalfScores, ScoredHalves, Terms
+from ...luck.inference import ScoredByRuns
 from ...luck.runs import RescaledSearch, Runs, draw_runs, given_runs, read_scaling, scaled, scaling_of
 from ...luck.scorings import Budget, ControlledMean, Wish, check_precision, controlled_mean, enough_runs
 from ..results import CompleteCV, complete_cv
@@ -52,7 +51,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TunedScore(Numeric, ScoredHalves):
+class TunedScore(Numeric, ScoredByRuns):
     """The score of a rule that is chosen within each training set.
 
     It has `standard_error` and `confidence_interval` for the population (the luck of the data): halves of
@@ -110,43 +109,6 @@ class TunedScore(Numeric, ScoredHalves):
     _rule: str = ""
     _evaluation: NestedHalves | None = None  # copies have none
     _missing: ClassVar[str] = "ask the score that was computed: a copy does not have the data"
-
-    def __str__(self) -> str:
-        return self._in_words()
-
-    @property
-    def _is_in_closed_form(self) -> bool:
-        """Whether halves are scored exactly."""
-        return False
-
-    def _by_runs(self) -> TunedScore:
-        """Return this score, whose halves are scored by random runs."""
-        return self
-
-    def inference_terms(self) -> Terms:
-        """What two scores must share to be compared; for `knnccv.compare`."""
-        return self._told
-
-    @property
-    def _told(self) -> Terms:
-        if "_known" not in self.__dict__:
-            self.__dict__["_known"] = self._reference().terms(self.measure, self._rule)
-        found: Terms = self.__dict__["_known"]
-        return found
-
-    def _scores_of_runs(self, n_runs: int, seed: int) -> Array:
-        """The scores of random runs, which are on the same splits for other rules."""
-        scores: Array = self._reference().scores_of_runs(n_runs, seed)
-        return scores
-
-    def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
-        return check_request(self._reference().problem, n_halvings, groups, random_state)
-
-    def _score_halves(self, request: Any) -> HalfScores:
-        found: HalfScores = self._reference().half_scores(
-            self.std_error, self.most_chosen.n_neighbors, request
-        )
-        return found
 
     @property
     def n_runs(self) -> int:
