@@ -225,10 +225,8 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
     """
     request, (predict, _) = asked[0], predicts(asked[0])
     scored = [predicts(one)[1] for one in asked]
-    step, scores = (
-        1 if predict is None else _at_once(request, folds.shape[1]),
-        np.empty((len(asked), len(folds))),
-    )
+    step = 1 if predict is None else _at_once(request, folds.shape[1])
+    scores = np.empty((len(asked), len(folds)))
     errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
         some, started = folds[start : start + step], time.perf_counter()

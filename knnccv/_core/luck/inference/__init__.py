@@ -1,4 +1,4 @@
-"""Standard errors, intervals and comparisons of exact scores, from halves of the data.
+"""Standard errors, intervals and comparisons of scores, from halves of the data.
 
 An exact score has no luck of the split. It keeps the luck of the data: other samples of the population
 would have given another score. Two disjoint random halves of the samples, scored completely with the same

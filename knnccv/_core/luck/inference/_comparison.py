@@ -187,7 +187,7 @@ class Probabilities(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """The difference of two exact scores, and how far it can be trusted.
+    """The difference of two scores, and how far it can be trusted.
 
     Attributes
     ----------
@@ -274,7 +274,7 @@ class Comparison(Result):
     def misranked(self, n_runs: int = 1_000, random_state: Any = 0) -> float:
         """How often one random run, on the same splits for both, ranks the two wrongly.
 
-        The share of runs in which the rule with the worse exact score has the better score; runs in which
+        The share of runs in which the rule with the worse score has the better score; runs in which
         both score the same count half. 0.5 means that one run is no better than a coin.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals of exact scores: the luck of the data.
+"""Standard errors and confidence intervals of scores: the luck of the data.
 
 A sample that lacks the rare large errors has a low score and a small standard error at once, so Wald's
 interval of a squared error, which has one bound only, lies below the truth too often. Hall's transformation
@@ -44,7 +44,7 @@ class Described:
 
 
 class StandardError(Described, float):
-    """The estimated standard deviation of an exact score over samples of the population (luck of the data).
+    """The estimated standard deviation of a score over samples of the population (luck of the data).
 
     A float. The luck of the split is another number, `CompleteCV.split_std`.
 
@@ -204,7 +204,7 @@ def confidence_interval(
     Parameters
     ----------
     score : float
-        The exact score of all samples.
+        The score of all samples.
     halves : HalfScores
         The scores of the halves.
     confidence_level : float

@@ -170,9 +170,9 @@ class ScoredHalves(KeptHalves):
 
         Random pairs of disjoint halves of the samples are scored completely, with the same share of
         training samples (training sets of at most a tenth of the samples keep their size). The variance is
-        a quarter of the mean squared difference. Scores without closed form are scored by two random runs
-        of each half, and the mean product of the differences in different runs has no noise of the runs;
-        that of the score itself is added.
+        a quarter of the mean squared difference. Without closed form each half is scored in two random
+        runs, or up to 16 where their noise exceeds the differences: the mean product of the differences in
+        two runs has no noise of the runs. That of the score itself, ``std_error**2``, is added.
 
         Parameters
         ----------
