@@ -140,7 +140,7 @@ def test_a_text_is_the_table_of_notebooks_in_one_line():
     caption, *cells = read(found)
     pairs = zip(cells[::2], cells[1::2], strict=True)
     assert repr(found) == f"<{caption} {', '.join(f'{name}={text}' for name, text in pairs)}>"
-    assert (float(found), f"{found:.3f}", f"{found}") == (found.score, f"{found.score:.3f}", repr(found))
+    assert (float(found), f"{found:.3f}", f"{found}") == (found.score, f"{found.score:.3f}", str(found))
 
 
 def test_arrays_and_dictionaries_are_shown_in_short():
