@@ -74,7 +74,7 @@ def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[lis
             undefined.append({"name": name, "reason": one.rstrip(".")})
         else:
             fields = "score", "is_exact", "std_error", "error_bound", "n_runs"
-            _, interval, _ = _luck_of_the_data(study, one)
+            _, interval, _ = _luck_of_the_data(study, one, f"Interval of {name}")
             rows.append({"name": name} | plain_fields(one, *fields) | {"interval": interval})
     return rows, undefined
 
@@ -138,7 +138,9 @@ def number_of_training_sets(found: CompleteCV) -> str:
     return magnitude(found.n_train_sets) if log < MAX_EXACT_LOG else magnitude_of_log10(log)
 
 
-def _luck_of_the_data(study: Study, found: ScoredHalves) -> tuple[float | None, Any, str | None]:
+def _luck_of_the_data(
+    study: Study, found: ScoredHalves, title: str = "Intervals"
+) -> tuple[float | None, Any, str | None]:
     """Standard error, interval, and the reason why there is none."""
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -147,7 +149,7 @@ def _luck_of_the_data(study: Study, found: ScoredHalves) -> tuple[float | None, 
             error = found.standard_error(**study.halves)
     except ValueError as reason:
         return None, None, str(reason)
-    study.note(*(f"Intervals: {each.message}." for each in caught))
+    study.note(*(f"{title}: {each.message}." for each in caught))
     if not (math.isfinite(low) and math.isfinite(high)):
         return error, None, "the halves of the data give no interval"
     return error, {"low": low, "high": high, "confidence_level": LEVEL}, None

@@ -16,13 +16,14 @@ and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
 
 from __future__ import annotations
 
-from ._comparison import Comparison, PredictionScores, compare, difference_of, predictions_on
+from ._comparison import Comparison, PredictionScores, compare, predictions_on
 from ._halvings import (
     LEAST_TRAIN_PER_NEIGHBOR,
     HalfScores,
     Halvings,
     InferenceWarning,
     degrees_of_freedom,
+    difference_of,
     draw_halvings,
     few_neighbors,
     mean_of_runs,

@@ -18,14 +18,7 @@ from ...._base.formatting import Result, plain, plain_fields
 from ...._base.labels import as_targets, encode_labels
 from ...._base.typing import Array
 from ...._base.validation import as_reals, check_integer, check_real, fixed_seed
-from ._halvings import (
-    HalfScores,
-    InferenceWarning,
-    degrees_of_freedom,
-    mean_of_defined,
-    mean_of_runs,
-    mean_squared_difference,
-)
+from ._halvings import HalfScores, InferenceWarning, degrees_of_freedom, difference_of, mean_of_defined
 from ._interval import ConfidenceInterval, Terms, student_interval, unit_deviations
 from ._kept_halves import ScoredHalves
 
@@ -557,16 +550,6 @@ def halves_of_all(
         )
         raise ValueError(msg)
     return halves
-
-
-def difference_of(one: HalfScores, other: HalfScores) -> tuple[Array, float]:
-    """The differences of two scores of the same halves, (n_halvings, 2), and their standard error."""
-    n_runs = min(len(one.runs), len(other.runs))
-    runs = one.runs[:n_runs] - other.runs[:n_runs]
-    halves = mean_of_runs(runs) if n_runs else one.scores - other.scores
-    error = math.sqrt(mean_squared_difference(halves, runs) / 4)
-    error = error if error > one.resolution + other.resolution else 0.0
-    return halves, math.hypot(error, math.sqrt(one.noise + other.noise))
 
 
 def comparison_of(

@@ -259,6 +259,16 @@ def means_of_runs(runs: Array) -> tuple[Array, Array]:
     return means, squares / (number - 1) / number
 
 
+def difference_of(one: HalfScores, other: HalfScores) -> tuple[Array, float]:
+    """The differences of two scores of the same halves, (n_halvings, 2), and their standard error."""
+    n_runs = min(len(one.runs), len(other.runs))
+    runs = one.runs[:n_runs] - other.runs[:n_runs]
+    halves = mean_of_runs(runs) if n_runs else one.scores - other.scores
+    error = math.sqrt(mean_squared_difference(halves, runs) / 4)
+    error = error if error > one.resolution + other.resolution else 0.0
+    return halves, math.hypot(error, math.sqrt(one.noise + other.noise))
+
+
 def mean_of_defined(scores: Array) -> float:
     """The mean of the scores that are not NaN."""
     defined = scores[np.isfinite(scores)]
