@@ -27,6 +27,31 @@ class StandardError:
         self.score().standard_error(n_halvings=200)
 
 
+class HalvesByRuns:
+    """The interval of F1 of 2,000 samples, from halves that are scored by random runs."""
+
+    params = ("votes", "scaler")
+    param_names = ("rule",)
+    timeout = 300
+
+    def setup(self, rule):
+        from sklearn.model_selection import StratifiedKFold
+        from sklearn.neighbors import KNeighborsClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        from knnccv.sklearn import expected_score
+
+        X, y = gaussian(2000)
+        model = KNeighborsClassifier(5)
+        model = make_pipeline(StandardScaler(), model) if rule == "scaler" else model
+        self.score = expected_score(model, X, y, cv=StratifiedKFold(5, shuffle=True), scoring="f1")
+        self.score.standard_error(n_halvings=2)
+
+    def time_standard_error(self, rule):
+        self.score.standard_error(random_state=None)  # which is not kept
+
+
 class Influence:
     """The score without each of 5,000 samples."""
 
