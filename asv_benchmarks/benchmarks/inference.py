@@ -28,7 +28,7 @@ class StandardError:
 
 
 class HalvesByRuns:
-    """The interval of F1 of 2,000 samples, from halves that are scored by random runs."""
+    """The interval of macro F1 of 2,000 samples, from halves that are scored by random runs."""
 
     params = ("votes", "scaler")
     param_names = ("rule",)
@@ -45,7 +45,8 @@ class HalvesByRuns:
         X, y = gaussian(2000)
         model = KNeighborsClassifier(5)
         model = make_pipeline(StandardScaler(), model) if rule == "scaler" else model
-        self.score = expected_score(model, X, y, cv=StratifiedKFold(5, shuffle=True), scoring="f1")
+        cv = StratifiedKFold(5, shuffle=True)
+        self.score = expected_score(model, X, y, cv=cv, scoring="f1_macro")
         self.score.standard_error(n_halvings=2)
 
     def time_standard_error(self, rule):
