@@ -205,8 +205,7 @@ def controls_once(request: Request, folds: Array, items: Array, n_folds: int) ->
 
 def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
     """Random runs of the splits of a request; those of several stages are independent."""
-    law, cv = request.law, request.cv.cv if request.n_tested else request.cv
-    seed = later_seed(request.seed, stage)
+    law, seed = request.law, later_seed(request.seed, stage)
     assert not isinstance(law, tuple)
     if isinstance(law, GroupLaw):
         allotment = law.allotment()
@@ -216,12 +215,17 @@ def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
             return drawn_runs(request, n_runs, seed)
         allotment = found
         if not law.tests_rest:
-            _, test = next(reseeded(cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
-            ((n_train, rest),) = allotment.sizes.tolist()
-            allotment = replace(allotment, sizes=np.array([[n_train, len(test), rest - len(test)]]))
+            n_test, ((n_train, rest),) = n_tested_by(request), allotment.sizes.tolist()
+            allotment = replace(allotment, sizes=np.array([[n_train, n_test, rest - n_test]]))
     runs = allotted_runs(allotment, n_runs, seed)
     n_tested, rng = request.n_tested, np.random.default_rng(seed)
     return from_pool(runs, n_tested, rng) if n_tested else runs
+
+
+def n_tested_by(request: Request) -> int:
+    """The number of samples of a test set of a splitter that leaves some out."""
+    _, test = next(reseeded(request.cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
+    return len(test)
 
 
 def later_seed(seed: int, stage: int) -> int:

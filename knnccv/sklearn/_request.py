@@ -120,8 +120,7 @@ class ExpectedScore(Numeric, ScoredByRuns):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has, with the 95 % interval if it was asked for before."""
-        interval = self.confidence_interval().to_dict() if self._has_usual_halves else None
-        return {**super().to_dict(), "interval": interval}
+        return super().to_dict() | self._known_interval()
 
     def with_data(self) -> ExpectedScore:
         """Return this score, whose pickles and copies from now on take the data along."""

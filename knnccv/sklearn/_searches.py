@@ -15,7 +15,7 @@ import numpy as np
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER, single_splits
+from .._core.luck.runs import each_split, single_splits
 from .._core.luck.scorings import Budget, ControlledMean, enough_runs
 from .._core.scores.results import Controls, joined
 from .._core.scores.tuning import Inner, tuned_score, virtual_runs
@@ -315,9 +315,7 @@ def outputs_of_search(search: Search, request: Request, folds: Array, seed: int)
     ValueError
         If training sets are too small for the search.
     """
-    n_folds, n = int(folds.max()) + 1, len(request.y)
-    each = np.where(folds[:, None] == np.arange(n_folds)[:, None], 0, -1)
-    singles = np.where(folds[:, None] == NEITHER, NEITHER, each).reshape(-1, n)
+    singles = each_split(folds)
     step, outputs = min(_at_once(search, request, 1), BITS), []
     for start in range(0, len(singles), step):
         some = singles[start : start + step]
@@ -329,7 +327,7 @@ def outputs_of_search(search: Search, request: Request, folds: Array, seed: int)
             msg = f"leave out large K: halves of the samples are too small for the search, as {error}"
             raise ValueError(msg) from error
     found = np.concatenate(outputs)
-    found = found.reshape(len(folds), n_folds, *found.shape[1:])
+    found = found.reshape(len(folds), -1, *found.shape[1:])
     return np.asarray(np.take_along_axis(found, np.maximum(folds, 0)[:, None, :, None], axis=1)[:, 0])
 
 

@@ -18,7 +18,6 @@ from ._half_scores import (
     score_in_halves,
 )
 from ._request import (
-    FEWEST_GROUPS,
     HalvesRequest,
     check_finite,
     check_request,

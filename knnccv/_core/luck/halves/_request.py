@@ -22,13 +22,13 @@ from ..inference import (
     Halvings,
     Terms,
     draw_halvings,
+    few_groups,
     has_one_bound,
     unequal_errors,
     unit_deviations,
 )
 from ._half_scores import TOLERANCE, score_halves
 
-FEWEST_GROUPS = 20
 FEWEST_OF_CLASS = 20
 """Samples of the smallest class where all classes count alike."""
 FEWEST_GROUPS_OF_CLASS = 40
@@ -199,13 +199,8 @@ def halves_with_warnings(
             f"halves of the samples score {both or 'much worse than all of them'}: the rule needs more "
             "than half of the data, and the standard error is probably too large",
         ),
-        (
-            halvings.of_groups and halvings.n_units < FEWEST_GROUPS,
-            f"there are {halvings.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is "
-            "uncertain",
-        ),
     )
-    return replace(halves, warnings=texts)
+    return replace(halves, warnings=(*texts, *few_groups(halvings)))
 
 
 def _texts(*limits: tuple[Any, str]) -> tuple[str, ...]:
@@ -233,8 +228,7 @@ def halvings_of(problem: ScoringProblem, request: HalvesRequest) -> Halvings:
     if problem.pool is None:
         return drawn(problem.labels, request.groups)
     tested, pool = drawn(problem.labels, by_class=False), drawn(problem.pool)
-    half_of = np.concatenate([tested.half_of, pool.half_of], axis=1)
-    return Halvings(half_of, min(tested.n_units, pool.n_units), of_groups=False)
+    return tested.before(pool)
 
 
 def _groups(problem: ScoringProblem, groups: Any) -> Any:

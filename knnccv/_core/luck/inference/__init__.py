@@ -24,12 +24,13 @@ from ._halvings import (
     InferenceWarning,
     degrees_of_freedom,
     difference_of,
+    differences_over_runs,
     draw_halvings,
+    few_groups,
     few_neighbors,
-    mean_of_runs,
-    means_of_runs,
 )
 from ._interval import (
+    USUAL,
     ConfidenceInterval,
     Described,
     Jackknifed,
@@ -43,5 +44,5 @@ from ._interval import (
     unequal_errors,
     unit_deviations,
 )
-from ._kept_halves import USUAL, KeptHalves, ScoredByRuns, ScoredHalves
+from ._kept_halves import KeptHalves, ScoredByRuns, ScoredHalves
 from ._ranking import Comparisons, compare_all

@@ -438,7 +438,7 @@ def compare(
         return _with_predictions(a, b, groups, 1)
     if isinstance(a, PredictionScores):
         return _with_predictions(b, a, groups, -1)
-    both = alike((a, b), "compare")
+    both = on_same_runs((a, b), "compare")
     terms = comparable_terms(both)
     halves = halves_of_all(both, n_halvings, groups, random_state)
     found = comparison_of(both, terms, halves)
@@ -493,7 +493,7 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     )
 
 
-def alike(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
+def on_same_runs(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
     """The results; if halves of one can only be scored by random runs, so are those of all.
 
     Raises

@@ -14,6 +14,7 @@ from ...._base.typing import Array
 SAME_CLASSES = 10
 """Halvings in a row that have the same numbers of every class, where these decide the training sets."""
 
+FEWEST_GROUPS = 20
 LEAST_TRAIN_PER_NEIGHBOR = 4
 """Training samples of halves for each of K neighbors below which intervals are less reliable."""
 EACH_OF = 20
@@ -42,6 +43,11 @@ class Halvings:
     def digest(self) -> str:
         """The same for the same halves."""
         return hashlib.blake2b(self.half_of.tobytes(), digest_size=16).hexdigest()
+
+    def before(self, other: Halvings) -> Halvings:
+        """Halvings of samples and of others that are numbered after them, half by half."""
+        half_of = np.concatenate([self.half_of, other.half_of], axis=1)
+        return Halvings(half_of, min(self.n_units, other.n_units), of_groups=False)
 
     def rows(self, halving: int, half: int) -> Array:
         """The samples of a half, ascending."""
@@ -123,6 +129,15 @@ def _random_halves(n_units: int, rng: np.random.Generator) -> Array:
     return half
 
 
+def few_groups(halvings: Halvings | HalfScores) -> list[str]:
+    """A warning if there are few groups."""
+    if not halvings.of_groups or halvings.n_units >= FEWEST_GROUPS:
+        return []
+    return [
+        f"there are {halvings.n_units} groups, fewer than {FEWEST_GROUPS}: the standard error is uncertain"
+    ]
+
+
 def few_neighbors(train_size: float, k: int) -> list[str]:
     """A warning if the training sets of halves are small for K."""
     if train_size >= LEAST_TRAIN_PER_NEIGHBOR * k:
@@ -195,6 +210,15 @@ class HalfScores:
     scale: str = ""
     floor: float = math.nan
 
+    @classmethod
+    def of_runs(cls, runs: Array, halvings: Halvings, train_size: float, std_error: float) -> HalfScores:
+        """Those of halves in random runs, of a score with this standard error."""
+        units = halvings.n_units, halvings.of_groups
+        noise = std_error**2
+        return cls(
+            scores_over_runs(runs), *units, train_size, drawn=halvings.digest, runs=runs, noise=noise
+        )
+
     def __post_init__(self) -> None:
         for each in (self.scores, self.train_size, self.n_answers):
             if isinstance(each, np.ndarray):
@@ -233,18 +257,18 @@ def mean_squared_difference(scores: Array, runs: Array) -> Any:
     """
     if not len(runs):
         return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
-    means, noise = means_of_runs(runs)
+    means, noise = differences_over_runs(runs)
     products = np.square(means) - noise
     return max(math.fsum(products) / products.size, 0.0)
 
 
-def mean_of_runs(runs: Array) -> Array:
+def scores_over_runs(runs: Array) -> Array:
     """The mean scores of halves (n_halvings, 2), NaN where no run is defined."""
     number = np.isfinite(runs).sum(axis=0)
     return np.asarray(np.nansum(runs, axis=0) / np.where(number, number, np.nan))
 
 
-def means_of_runs(runs: Array) -> tuple[Array, Array]:
+def differences_over_runs(runs: Array) -> tuple[Array, Array]:
     """The mean differences of halves over their runs, and the variances of these means by the runs.
 
     Of halvings in which two runs or more are defined.
@@ -263,7 +287,7 @@ def difference_of(one: HalfScores, other: HalfScores) -> tuple[Array, float]:
     """The differences of two scores of the same halves, (n_halvings, 2), and their standard error."""
     n_runs = min(len(one.runs), len(other.runs))
     runs = one.runs[:n_runs] - other.runs[:n_runs]
-    halves = mean_of_runs(runs) if n_runs else one.scores - other.scores
+    halves = scores_over_runs(runs) if n_runs else one.scores - other.scores
     error = math.sqrt(mean_squared_difference(halves, runs) / 4)
     error = error if error > one.resolution + other.resolution else 0.0
     return halves, math.hypot(error, math.sqrt(one.noise + other.noise))

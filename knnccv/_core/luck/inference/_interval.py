@@ -22,6 +22,8 @@ FEW = 10
 """Expected errors, or correct answers, below which the effective number of answers is bounded."""
 MOST_SHRUNK = 3.0
 """The largest factor of the variance for halves that score nearer to the worst answers than all samples."""
+USUAL = 200
+"""Halvings, if nobody says how many."""
 LARGEST_LOG = 50.0
 """Of the factor by which the unexplained share of a variance may change: nothing is known of it."""
 MOST_UNEQUAL = 1.7
@@ -492,4 +494,4 @@ class Terms(NamedTuple):
     groups: Array | None = None
     target: str = ""
     limits: tuple[float, float] | None = None
-    usual_halvings: int = 200
+    usual_halvings: int = USUAL

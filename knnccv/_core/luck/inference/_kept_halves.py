@@ -13,10 +13,14 @@ import numpy as np
 from ...._base.typing import Array
 from ...._base.validation import check_integer
 from ._halvings import HalfScores, InferenceWarning
-from ._interval import ConfidenceInterval, StandardError, Terms, check_level, confidence_interval
-
-USUAL = 200
-"""Halvings."""
+from ._interval import (
+    USUAL,
+    ConfidenceInterval,
+    StandardError,
+    Terms,
+    check_level,
+    confidence_interval,
+)
 
 
 class KeptHalves(ABC):
@@ -271,6 +275,10 @@ class ScoredByRuns(ScoredHalves):
                 interval = f"; 95 % interval {low:.4g} to {high:.4g} (of the data)"
         runs = f" ± {error:.1g} (of the runs)" if error else ""
         return f"{self.measure} {self.score:.4g}{runs}{interval}"
+
+    def _known_interval(self) -> dict[str, Any]:
+        """The usual interval in types that JSON has, if it was asked for before."""
+        return {"interval": self.confidence_interval().to_dict() if self._has_usual_halves else None}
 
     @property
     def _is_in_closed_form(self) -> bool:

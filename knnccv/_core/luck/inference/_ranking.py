@@ -12,10 +12,10 @@ from ...._base.formatting import Result, data_frame
 from ...._base.typing import Array
 from ._comparison import (
     Comparison,
-    alike,
     comparable_terms,
     comparison_of,
     halves_of_all,
+    on_same_runs,
     warn_of_halves,
 )
 from ._interval import check_level
@@ -188,7 +188,7 @@ def compare_all(
     if len(given) < 2:
         msg = f"compare_all needs at least two results, got {len(given)}"
         raise ValueError(msg)
-    given = alike(given, "compare_all")
+    given = on_same_runs(given, "compare_all")
     terms = comparable_terms(given)
     names = _distinct([each.rule for each in terms] if names is None else list(names), len(given))
     halves = halves_of_all(given, n_halvings, groups, random_state)

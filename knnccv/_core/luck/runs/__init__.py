@@ -32,6 +32,7 @@ from ._planes import (
     allotted_runs,
     below,
     draw_runs,
+    each_split,
     equals,
     from_pool,
     given_runs,

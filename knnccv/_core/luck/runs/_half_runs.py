@@ -14,7 +14,7 @@ import numpy as np
 from ...._base.labels import EncodedLabels, labels_of
 from ...._base.typing import Array
 from ....designs import Design
-from ..inference import Halvings, means_of_runs
+from ..inference import Halvings, differences_over_runs
 from ._planes import NEITHER
 from ._scalers import train_sizes
 
@@ -44,7 +44,7 @@ def runs_of_halves(
 
 def is_noisy(runs: Array) -> bool:
     """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
-    means, noise = means_of_runs(runs)
+    means, noise = differences_over_runs(runs)
     return bool(np.square(means).sum() < 2 * noise.sum())
 
 

@@ -370,6 +370,13 @@ def single_splits(folds: Array, seed: int) -> Runs:
     )
 
 
+def each_split(folds: Array) -> Array:
+    """The splits of runs (n_runs, n_items) as runs of their own, (n_runs * n_folds, n_items)."""
+    n_folds, n_items = int(folds.max()) + 1, folds.shape[1]
+    each = np.where(folds[:, None] == np.arange(n_folds)[:, None], 0, -1)
+    return np.where(folds[:, None] == NEITHER, NEITHER, each).reshape(-1, n_items)
+
+
 def given_runs(drawn: list[tuple[Array, Array]]) -> Runs:
     """Runs that are listed as `Design.draw` returns them."""
     fold = np.array([fold for fold, _ in drawn], dtype=np.int32)

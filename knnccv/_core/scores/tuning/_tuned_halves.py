@@ -12,8 +12,8 @@ from ...._base.typing import Array
 from ....neighbors import Neighbors
 from ...driver import ScoringProblem
 from ...luck.halves import HalvesRequest, check_request
-from ...luck.inference import HalfScores, Terms, draw_halvings, few_neighbors, mean_of_runs
-from ...luck.runs import NEITHER, RescaledSearch, draw_by, runs_of_halves, single_splits, train_sizes
+from ...luck.inference import HalfScores, Terms, draw_halvings, few_neighbors
+from ...luck.runs import RescaledSearch, draw_by, each_split, runs_of_halves, single_splits, train_sizes
 from ._nested import Inner, nested_scores
 
 AT_ONCE = 2**24
@@ -42,14 +42,12 @@ class NestedHalves:
 
     def _scores(self, folds: Array, seed: int, ks: list[int]) -> Array:
         n_folds, codes = int(folds.max()) + 1, self.problem.labels.codes
-        each = np.where(folds[:, None] == np.arange(n_folds)[:, None], 0, -1)
-        singles = np.where(folds[:, None] == NEITHER, NEITHER, each).reshape(-1, folds.shape[1])
         part_of = codes if self.by_class else np.zeros_like(codes)
         tested = np.stack(
             [((folds >= 0) & (part_of == part)).sum(axis=1) for part in range(part_of.max() + 1)]
         )
         shares = np.where(tested > 0, 1 / np.maximum(tested, 1), 0.0) / (tested > 0).sum(axis=0)
-        runs = single_splits(singles, seed)
+        runs = single_splits(each_split(folds), seed)
         runs = replace(runs, kinds=np.repeat(np.arange(len(folds)), n_folds)[:, None])
         found = nested_scores(
             self.problem, self.sources, ks, self.inner, runs, self.by_class, self.n_jobs, shares.T
@@ -82,20 +80,15 @@ class NestedHalves:
             return self.scores(folds, n_before, kept)[None]
 
         (runs,), sizes = runs_of_halves(draw_by(self.problem.design, labels), halvings, score, request.rng)
-        texts, n_left = (
-            few_neighbors(float(sizes.mean()), found.most_chosen.n_neighbors),
-            len(self.n_neighbors) - len(kept),
-        )
+        texts = few_neighbors(float(sizes.mean()), found.most_chosen.n_neighbors)
+        n_left = len(self.n_neighbors) - len(kept)
         if n_left:
             texts.append(
                 f"{n_left} of {len(self.n_neighbors)} K are too large for halves, and left out there"
             )
         floors = np.array([[1 / len(labels.counts), 1.0, labels.counts.min()]])
-        return HalfScores(
-            mean_of_runs(runs), halvings.n_units, halvings.of_groups, float(sizes.mean()), tuple(texts),
-            halvings.digest, runs=runs, noise=found.std_error**2,
-            floors=floors[: int(self.by_class)],
-        )  # fmt: skip
+        halves = HalfScores.of_runs(runs, halvings, float(sizes.mean()), found.std_error)
+        return replace(halves, warnings=tuple(texts), floors=floors[: int(self.by_class)])
 
     def _least_inside(self, sizes: Array) -> int:
         """The size of the smallest training set within training sets."""

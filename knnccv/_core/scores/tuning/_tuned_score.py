@@ -118,12 +118,11 @@ class TunedScore(Numeric, ScoredByRuns):
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers in types that JSON has; `choices` as a list, with the share of each."""
         chosen = [{**one._asdict(), "share": share} for one, share in self.choices.items()]
-        interval = self.confidence_interval().to_dict() if self._has_usual_halves else None
         return {
             **super().to_dict(),
             "choices": plain(chosen),
             "measure": self.measure,
-            "interval": interval,
+            **self._known_interval(),
         }
 
     @property
