@@ -12,7 +12,8 @@ import re
 import reprlib
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -151,16 +152,20 @@ def compute(args: argparse.Namespace, problem: Problem) -> Answer:
             name, parameters_of_it = other_rule(args.compare)
             other = complete_cv(X, table.y, name, cv, **asked, **parameters_of_it)
             answer.comparison = compare(answer.found, other, random_state=args.seed)
+            if answer.scorings is not None:
+                theirs = replace(problem, rule=data.rule_of(name, parameters_of_it), given=parameters_of_it)
+                for scoring, one in scored(args, theirs, cv).items():
+                    with answer.unless(scoring):
+                        both = answer.scorings[scoring], one
+                        answer.comparisons[scoring] = compare(*both, random_state=args.seed)
         if args.interval is not None:
             interval = answer.found.confidence_interval(args.interval, random_state=args.seed)
             error = answer.found.standard_error(random_state=args.seed)
             spread = None if by_distance else answer.found.split_std(random_state=args.seed)
             answer.luck = {"standard_error": error, "interval": interval, "split_std": spread}
             for name, one in (answer.scorings or {}).items():
-                try:
+                with answer.unless(name):
                     answer.intervals[name] = one.confidence_interval(args.interval, random_state=args.seed)
-                except ValueError as reason:
-                    answer.without[name] = str(reason)
     answer.is_optimistic = any(issubclass(one.category, SupervisedDistanceWarning) for one in warned)
     return answer
 
@@ -180,8 +185,17 @@ class Answer:
     luck: Any = None
     scorings: Any = None
     intervals: dict[str, Any] = field(default_factory=dict)
+    comparisons: dict[str, Comparison] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
     is_optimistic: bool = False
+
+    @contextmanager
+    def unless(self, scoring: str) -> Iterator[None]:
+        """Note why a scoring has no interval, or no comparison."""
+        try:
+            yield
+        except ValueError as reason:
+            self.without[scoring] = str(reason)
 
     @property
     def percent(self) -> bool:
@@ -221,6 +235,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in types that JSON has."""
+        level = self.args.interval or LEVEL
+        compared = {name: one.to_dict(level) for name, one in self.comparisons.items()}
         return {
             "knnccv": __version__,
             **self.table.to_dict(),
@@ -228,12 +244,12 @@ class Answer:
             **self.found.to_dict(),
             "metric": data.metric_in_words(self.args),
             **(self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))),
-            "comparison": self.comparison
-            and self.comparison.to_dict(self.args.interval or LEVEL, self.rope),
+            "comparison": self.comparison and self.comparison.to_dict(level, self.rope),
             "baseline": self.baseline,
             "scorings": self.scorings
             and {
-                name: one.to_dict() | {"interval": self.intervals.get(name)}
+                name: one.to_dict()
+                | {"interval": self.intervals.get(name), "comparison": compared.get(name)}
                 for name, one in self.scorings.items()
             },
             "per_class": self.confusion and self.found.per_class(),
@@ -288,7 +304,7 @@ class Answer:
                 low, high = self.intervals[name]
                 yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
             elif name in self.without:
-                yield "", "\n".join(textwrap.wrap(f"no interval: {self.without[name]}", WIDTH))
+                yield "", "\n".join(textwrap.wrap(f"no luck of the data: {self.without[name]}", WIDTH))
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.n_tied:
@@ -300,6 +316,12 @@ class Answer:
             yield from self._runs(self.runs)
         if self.comparison is not None:
             yield from self._compared(self.comparison)
+            for name, one in self.comparisons.items():
+                level, sure = args.interval or LEVEL, "the halves do not tell both rules apart"
+                if not math.isnan(one.pvalue):
+                    ends = ", ".join(f"{end:+.4g}" for end in one.confidence_interval(level))
+                    sure = f"{100 * level:g} % [{ends}], p-value {one.pvalue:.2g}"
+                yield f"  {name}", f"{one.difference:+.4g}  ({sure})"
         if self.confusion is not None:
             yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
 
@@ -440,7 +462,9 @@ def check_scorings(args: argparse.Namespace) -> None:
         return
     need("sklearn", "sklearn", "--scoring takes the names of scikit-learn's scorings")
     rule = args.variant or "knn"
-    refuse(rule not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got --variant {rule}")
+    other = rule if args.compare is None else other_rule(args.compare)[0]
+    for option, name in (("--variant", rule), ("--compare", other)):
+        refuse(name not in SERVED, f"--scoring is for {', '.join(sorted(SERVED))}, got {option} {name}")
     both = args.per_class is not None and args.test is not None
     refuse(both, "--scoring with --test takes --train-size, with --stratify if you like, not --per-class")
     mixed = args.metric in MIXED and args.groups is not None and args.leave_out not in (None, 1)

@@ -258,13 +258,17 @@ def _at_once(request: Request, n_items: int) -> int:
 
 
 def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
-    """The mean score (n_runs,) of all pairs of adjacent folds; of single folds for means over samples."""
+    """The mean score (n_runs,) of all pairs of adjacent folds; of single folds for means over samples.
+
+    Where a pair lacks a class, the score may be undefined. The mean is that of the others.
+    """
     n_folds = int(folds.max()) + 1
     if metric_name(read_scorer(request.sklearn_scorer)) in BY_SAMPLE or not 2 < n_folds <= MOST_FOLDS:
         return score_outputs(request, folds, outputs, n_folds)
     pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
     scores = [score_outputs(request, np.where(pair, 0, NEITHER), outputs, 1) for pair in pairs]
-    return np.asarray(np.mean(scores, axis=0))
+    with warnings.catch_warnings(action="ignore"):  # where no pair is defined
+        return np.asarray(np.nanmean(scores, axis=0))
 
 
 def _halvings(request: Request, asked: HalvesRequest) -> Halvings:

@@ -137,7 +137,7 @@ class ExpectedScore(Numeric, ScoredByRuns):
         """The name of the score."""
         if self._measure is None:
             return self._name
-        return self._measure.name if self._measure.changes else str(self._results[0].measure)
+        return self._measure.name if self._measure.is_named else str(self._results[0].measure)
 
     @property
     def _results(self) -> tuple[CompleteCV, ...]:
@@ -183,6 +183,7 @@ class ExpectedScore(Numeric, ScoredByRuns):
             weights=sum(share * each.weights for share, each in zip(shares, terms, strict=True)),
             is_loss=first.is_loss != (parts[0][0] < 0),
             error_bound=float(np.abs(weights) @ [each.error_bound for each in terms]),
+            target=self._told.target,
         )
 
     def half_scores(
@@ -216,14 +217,6 @@ class ExpectedScore(Numeric, ScoredByRuns):
             )
             raise ValueError(msg)
         return super()._halves_request(n_halvings, groups, random_state)
-
-    def target_in_words(self) -> str:
-        """What the score estimates."""
-        if self._measure is None:
-            return super().target_in_words()
-        first, *more = self._results
-        name = "" if self.measure == first.measure else f"{self.measure}, from the "
-        return f"{name}{first.target_in_words()}{f', and {len(more)} more, averaged' if more else ''}"
 
     def score_range(self) -> tuple[float, float] | None:
         """The smallest and the largest score of one classification, or None."""

@@ -75,9 +75,10 @@ class Measure:
     all_classes: bool = False
 
     @property
-    def changes(self) -> bool:
-        """Whether the score is another number than the mean."""
-        return (self.offset, self.factor) != (0.0, 1.0)
+    def is_named(self) -> bool:
+        """Whether the score has another name than the mean: it is another number, or a recall."""
+        changes = (self.offset, self.factor) != (0.0, 1.0)
+        return changes or (self.kind == "balanced" and self.costs is not None)
 
     def __call__(self, mean: Any) -> Any:
         """Convert the mean to the score."""
@@ -131,10 +132,12 @@ NAMES = {
 
 
 def name_of(scorer: Any) -> str:
-    """The name of a scoring, for people; "score" if it has none."""
+    """The name of a scoring, for people; scikit-learn's for negated errors; "score" if it has none."""
     made = read_scorer(scorer)
     if made is None:
         return "score"
+    if made.sign < 0:
+        return f"neg_{made.metric or made.name}"
     name = NAMES.get(made.metric or made.name, made.name.removesuffix("_score").replace("_", " "))
     average = made.options.get("average")
     return f"{average} {name}" if average in ("macro", "micro", "weighted") else name or "score"

@@ -296,6 +296,19 @@ def test_the_other_rule_may_have_a_matrix_of_losses():
     assert answer["comparison"]["difference"] == pytest.approx(expected, rel=1e-14)
 
 
+def test_every_scoring_is_compared_too():
+    asked = "score --scaling none --repeats 0 --scoring f1_macro --compare knn:n_neighbors=9 --variant"
+    wine, cv = load_wine(), ms.StratifiedKFold(5, shuffle=True)
+    rules = KNeighborsClassifier(1), KNeighborsClassifier(9)
+    one, other = (expected_score(rule, wine.X, wine.y, cv=cv, scoring="f1_macro") for rule in rules)
+    found = numbers(f"{asked} nn")["scorings"]["f1_macro"]["comparison"]
+    assert (found["difference"], found["pvalue"]) == (one.score - other.score, compare(one, other).pvalue)
+    assert f"f1_macro     {one.score - other.score:+.4g}  (95 % [" in knnccv(f"{asked} nn")
+    alone = "score t.csv --target label --groups who --variant nn --repeats 0 --scoring f1 --compare knn"
+    told = knnccv(f"{alone}", csv("x who label", LABEL, np.arange(len(LABEL)) // 2, LABEL))
+    assert "no luck of the data: " in told
+
+
 def test_groups_are_the_units_and_few_of_them_are_noted():
     groups = np.arange(40) // 4
     x = np.random.default_rng(0).integers(0, 99, 40)
@@ -465,7 +478,7 @@ def test_scores_by_draws_and_runs_have_the_wanted_error():
         KNeighborsClassifier(), wine.X, wine.y, cv=ms.StratifiedKFold(3, shuffle=True), scoring="f1_macro",
         precision=5e-5,
     )  # fmt: skip
-    assert found["scorings"]["f1_macro"] == theirs.to_dict()
+    assert found["scorings"]["f1_macro"] == theirs.to_dict() | {"comparison": None}
     assert 512 < theirs.n_runs < 20_000
     few = "score t.csv --target label --cv 3 --repeats 0 --scoring f1_macro --precision 1e-7"
     lines = knnccv(few, PLAIN)
