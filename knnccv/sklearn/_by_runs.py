@@ -22,12 +22,18 @@ from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, single_splits
-from .._core.luck.scorings import Budget, ControlledMean, confusion_controls, controlled_mean, enough_runs
+from .._core.luck.scorings import (
+    ACCURACIES,
+    Budget,
+    ControlledMean,
+    confusion_controls,
+    controlled_mean,
+    enough_runs,
+)
 from .._core.scores.results import COUNTED, Controls, control_of_votes, is_counted, joined, score_tables
 from ..kernel.words import BITS
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
-from ._scoring import ACCURACIES
 from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
 
 BUDGETS = {"counted": COUNTED, "predicted": Budget(64, 1000), "scored": Budget(64, 200)}

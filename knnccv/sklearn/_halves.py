@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .._base.typing import Array
 from .._core.driver import InexactError, callers_level
 from .._core.luck.halves import HalvesRequest, halves_request
 from .._core.luck.inference import (
+    MOST_UNDEFINED,
     USUAL,
     HalfScores,
     Halvings,
@@ -35,11 +36,12 @@ from .._core.luck.inference import (
     unequal_errors,
 )
 from .._core.luck.runs import NEITHER, Draw, draw_by, is_noisy, pool_draw, runs_of_halves, train_sizes
+from .._core.luck.scorings import ACCURACIES, Scale, is_near_floor, rare_class, scale_of
 from ..designs import encode_groups
 from ._by_runs import errors_of, folds_of, n_tested_by, nearest_of, outputs_of, score_outputs, weights_of
 from ._request import ExpectedScore, Request
 from ._runs import score_splits
-from ._scoring import ACCURACIES, is_costs, metric_name
+from ._scoring import is_costs, metric_name
 from ._searches import outputs_of_search, search_to_repeat
 from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
 
@@ -49,74 +51,21 @@ AT_ONCE = 2**22
 """Runs times samples times outputs that are scored at once."""
 MOST_FOLDS = 20
 """Folds that are scored in pairs; more have few samples each, which nobody scores so."""
-MOST_UNDEFINED = 0.1
-"""The share of the halvings whose scores may be undefined."""
 FEWEST = 20
 """Halvings below which there is a warning."""
-FEWEST_OF_CLASS = 10
-"""Samples of a class below which there is a warning."""
 FEW_ITEMS = 300
 """Samples whose halves take no time."""
 LONG = 10.0
 """Seconds of fits that are announced."""
-NEAR_FLOOR = 0.6
-"""How far from a constant answer halves are to score, relative to all samples."""
 BY_SAMPLE = {*ACCURACIES, "mean_squared_error", "mean_absolute_error", "log_loss", "brier_score_loss"}
 """Functions that are means over the tested samples, or nearly: pairs of folds change nothing."""
-ERRORS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "log_loss")
-"""Functions from 0 on, without upper bound."""
-OF_ONE_CLASS = {"f1_score", "fbeta_score", "precision_score", "recall_score", "jaccard_score"}
-RANGES = {
-    **dict.fromkeys((*OF_ONE_CLASS, *ACCURACIES, "balanced_accuracy_score", "roc_auc_score"), (0.0, 1.0)),
-    **dict.fromkeys(("average_precision_score", "top_k_accuracy_score"), (0.0, 1.0)),
-    **dict.fromkeys(("matthews_corrcoef", "cohen_kappa_score"), (-1.0, 1.0)),
-    **dict.fromkeys(("r2_score", "explained_variance_score"), (-math.inf, 1.0)),
-    **dict.fromkeys(ERRORS, (0.0, math.inf)),
-}
-"""Of scikit-learn's functions, with no other options than these."""
-OPTIONS = {"average", "pos_label", "beta", "labels", "multi_class", "zero_division", "k"}
-PLAIN = {*ACCURACIES, "roc_auc_score", "top_k_accuracy_score"}
-"""Functions whose halves scatter alike, however near to a constant answer they are."""
 
 
-class Scale(NamedTuple):
-    """How a score is bounded: the range of one classification, and fields of `HalfScores`."""
-
-    limits: tuple[float, float] | None = None
-    scale: str = ""
-    floor: float = math.nan
-    floors: tuple[tuple[float, float, int], ...] = ()
-    n_answers: float = 0.0
-
-
-def scale_of(request: Request) -> Scale:
-    """The scale of a scoring; that of a callable of users, or with other options, has no bounds."""
+def _scale(request: Request) -> Scale:
+    """How the score is bounded."""
     made = read_scorer(request.sklearn_scorer)
-    name, options = metric_name(made), {} if made is None else made.options
-    limits = RANGES.get(name)
-    if name == "brier_score_loss":
-        limits = (0.0, 1.0 if len(request.all_labels.classes) == 2 else 2.0)
-    if made is None or limits is None or not options.keys() <= OPTIONS:
-        return Scale()
-    if made.sign < 0:
-        limits = (-limits[1], -limits[0])
-    if name in ("r2_score", "explained_variance_score"):
-        return Scale(limits, "log") if made.sign > 0 else Scale()
-    if name in ERRORS:
-        return Scale(limits, "root" if name == "root_mean_squared_error" else "")
-    if name in PLAIN or name.endswith("_loss") or request.by_output or made.sign < 0:
-        return Scale(limits)
-    labels, average = request.all_labels, options.get("average", "binary")
-    if name == "average_precision_score" or (name in OF_ONE_CLASS and average == "binary"):
-        positive = int(labels.counts[labels.classes == options.get("pos_label", labels.classes[-1])].sum())
-        share = positive / labels.counts.sum() if name == "average_precision_score" else 0.0
-        return Scale(limits, floor=float(share), n_answers=float(positive))
-    if average == "micro" or request.scorer is None:
-        return Scale(limits)
-    constant = np.zeros((1, 1, len(labels.counts), len(labels.counts)), np.int64)
-    constant[..., labels.counts.argmax()] = labels.counts
-    floor = float(request.scorer(constant)[0, 0])
-    return Scale(limits, floor=floor, floors=((floor, 1.0, int(labels.counts[labels.counts > 0].min())),))
+    found = scale_of(made, request.all_labels, request.scorer, metric_name(made))
+    return Scale(found.limits, found.scale) if request.by_output else found
 
 
 def _by_groups(request: Request) -> bool:
@@ -343,16 +292,11 @@ def _announce(seconds: float) -> None:
 
 def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: Array) -> list[str]:
     """Warnings where intervals were found to be unreliable."""
-    texts, counts = [], request.all_labels.counts
-    if not request.by_output:
-        few, smallest = max(FEWEST_OF_CLASS, 2 * sizes.shape[1]), int(counts[counts > 0].min())
-        if smallest < few and metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE:
-            texts.append(
-                f"the smallest class has {smallest} samples, fewer than {few}: 95% intervals were found to "
-                "contain the true score in 92 to 99% of the data sets"
-            )
+    texts = list[str]()
+    if not request.by_output and metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE:
+        texts += rare_class(request.all_labels, 2 * sizes.shape[1])
     texts += few_neighbors(float(sizes.mean()), k)
-    if halves.mean - halves.floor < NEAR_FLOOR * (score - halves.floor):
+    if is_near_floor(halves, score):
         texts.append(
             f"halves of the samples score {halves.mean:.4g}, all of them {score:.4g}, and a constant "
             f"answer {halves.floor:.4g}: the standard error is probably too small"
@@ -410,7 +354,7 @@ class HalfRuns:
             If the halves are too small for the rule, or the score is undefined in too many of them.
         """
         request, halvings, score = self.request, _halvings(self.request, asked), answer.score
-        k, scale = _largest_k(request), scale_of(request)
+        k, scale = _largest_k(request), _scale(request)
         runs, errors, sizes = _runs(request, asked, halvings)
         one_bound = scale.limits is not None and math.inf in np.abs(scale.limits) and scale.scale != "log"
         deviations, texts = np.empty(0), list[str]()
@@ -445,7 +389,7 @@ class HalfRuns:
         target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
         return Terms(
             request.y, np.ones(n or len(request.y)), type(cv).__name__, is_loss, rule,
-            (n, *scoring), target=target, limits=scale_of(request).limits,
+            (n, *scoring), target=target, limits=_scale(request).limits,
             usual_halvings=USUAL_FITS if predicts([request])[0] is None else USUAL,
         )  # fmt: skip
 

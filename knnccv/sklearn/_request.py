@@ -27,11 +27,11 @@ from .._core.driver import (
 )
 from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
 from .._core.luck.runs import nearest_in_runs
-from .._core.luck.scorings import ControlledMean, TableScorer, Wish, table_scorer
+from .._core.luck.scorings import ACCURACIES, ControlledMean, TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
 from ._estimators import Prepared, Rule
-from ._scoring import ACCURACIES, Measure, as_scorer, for_sklearn, metric_name, name_of
+from ._scoring import Measure, as_scorer, for_sklearn, metric_name, name_of
 from ._splitters import FoldLaw, FromPool, GroupLaw, Law, in_words, law_of, reseeded
 
 INEXACT: dict[str, Any] = {"is_exact": False, "error_bound": math.inf}

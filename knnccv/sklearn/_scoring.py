@@ -13,6 +13,7 @@ from .._base.compat import MadeScorer, read_scorer
 from .._base.typing import Array
 from .._base.validation import as_reals
 from .._core.driver import InexactError
+from .._core.luck.scorings import ACCURACIES
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
@@ -36,13 +37,6 @@ _REASONS = {
 _DEFAULTS = {"normalize": True, "adjusted": False, "multioutput": "uniform_average"}
 
 
-ACCURACIES = {
-    "accuracy_score": "together",
-    "zero_one_loss": "together",
-    "mean_accuracy": "accuracy",
-    "hamming_loss": "accuracy",
-}
-"""What is averaged over the samples if they have several outputs."""
 _ERRORS = {"mean_squared_error": ("squared", 2), "mean_absolute_error": ("absolute", 1)}
 
 

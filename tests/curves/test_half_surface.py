@@ -3,12 +3,18 @@
 import pickle
 import warnings
 from math import comb
+from unittest import mock
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import ShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import InferenceWarning, Neighbors, StratifiedSubsample, Subsample, complete_cv, surface
+from knnccv._core.scores.curves import _half_surface
+from knnccv.sklearn import expected_score
 
 AXIS = {"rank": "rank", "nn": None}
 RNG = np.random.default_rng(11)
@@ -235,3 +241,67 @@ def test_the_best_without_a_standard_error():
     none = surface(x, (x[:, 0] > 0) ^ noise, [15, 20], [25, 36])
     with pytest.raises(ValueError, match="at training size 25 no K has one"):
         quietly(none.best, choose="one-standard-error", n_halvings=FEW)
+
+
+def smooth(y, rng):
+    """Features without ties that tell something about the labels."""
+    return rng.normal(size=(len(y), 3)) + y[:, None]
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("scoring", "y", "stratified"),
+    [("f1_macro", Y3, True), ("roc_auc", Y2, False), ("neg_log_loss", Y2, False)],
+)
+def test_halves_of_a_scoring_are_fits_of_scikit_learn(scoring, y, stratified):
+    features, scored = smooth(y, np.random.default_rng(5)), []
+
+    def spy(problem, near, runs, *rest):
+        found = score_tables(problem, near, runs, *rest)
+        scored.append((problem.parameters["n_neighbors"], runs.folds(0), found[0]))
+        return found
+
+    score_tables = _half_surface.score_tables
+    found = surface(features, y, [1, 5], [0.5, 0.75], scoring=scoring, stratified=stratified, n_runs=600)
+    with mock.patch.object(_half_surface, "score_tables", spy):
+        halves = found.half_scores(n_halvings=3)
+    for k, folds, scores in scored:
+        for fold, score in zip(folds, scores, strict=True):
+            rule = KNeighborsClassifier(k).fit(features[fold == -1], y[fold == -1])
+            theirs = get_scorer(scoring)(rule, features[fold == 0], y[fold == 0])
+            assert score == pytest.approx(theirs, abs=1e-9)
+    runs = np.array(next(scores for k, _, scores in scored[1::2] if k == 5)).reshape(2, 3, 2)
+    assert halves.runs[:2, ..., 1, 0] == pytest.approx(runs, abs=1e-12)
+    gaps = runs[..., 0] - runs[..., 1]
+    if len(halves.runs) == 2:
+        products = max((gaps[0] * gaps[1]).mean() / 4, 0.0) + found.std_error[1, 0] ** 2
+        assert halves.variance[1, 0] == pytest.approx(products)
+
+
+@quiet
+def test_intervals_of_a_scoring_are_those_of_expected_score():
+    """The same method by another engine, on other halves and runs."""
+    features = smooth(Y2, np.random.default_rng(6))
+    found = surface(features, Y2, [3, 25], [0.6], scoring="f1_macro")
+    assert np.isnan(found.standard_error()).tolist() == [[False], [True]]
+    (low, _), (high, _) = found.confidence_interval()
+    cv = ShuffleSplit(train_size=0.6)
+    theirs = expected_score(KNeighborsClassifier(3), features, Y2, cv=cv, scoring="f1_macro")
+    assert (low[0], high[0]) == pytest.approx(tuple(theirs.confidence_interval(random_state=1)), abs=0.03)
+    assert found.confidence_interval().method == theirs.confidence_interval().method == "wilson"
+    assert found.best(36, "one-standard-error").n_neighbors == 3
+    copied = pickle.loads(pickle.dumps(found))
+    assert (copied.standard_error(random_state=0)[0] == found.standard_error()[0]).all()
+    several = surface(features, Y2, [3, 25], [0.6], scoring="f1_macro", n_jobs=2)
+    assert several.standard_error()[0] == found.standard_error()[0]
+
+
+@quiet
+def test_doubts_about_a_scoring_are_told():
+    rare = np.r_[np.ones(6, int), np.zeros(54, int)]
+    found = surface(RNG.normal(size=(60, 2)), rare, [1, 3], [0.5], "knn", scoring="f1", stratified=True)
+    with pytest.warns(InferenceWarning, match="smallest class has 6 samples, fewer than 10"):
+        found.standard_error()
+    tested = surface(X, Y2, [1], [0.5], scoring="f1", test=(X[:9], Y2[:9]))
+    with pytest.raises(ValueError, match="take knnccv"):
+        tested.standard_error()

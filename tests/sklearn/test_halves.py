@@ -149,7 +149,7 @@ def test_floors_are_the_scores_of_a_constant_answer():
         score = expected_score(KNeighborsClassifier(3), X, three, cv=FOLDS, scoring=scoring, n_runs=9)
         with warnings.catch_warnings(action="ignore"):
             expected = get_scorer(scoring)(constant, X, three)
-        assert _halves.scale_of(score._evaluation.request).floor == pytest.approx(expected)
+        assert _halves._scale(score._evaluation.request).floor == pytest.approx(expected)
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
@@ -305,7 +305,7 @@ def test_scores_with_other_ranges_have_no_range():
         assert interval.low < score.score < interval.high
     three = np.digitize(X[:, 0], [-0.5, 1.0])
     score = expected_score(RULES["fits"][0], X, three, cv=FOLDS, scoring="neg_brier_score", n_runs=4)
-    assert _halves.scale_of(score._evaluation.request).limits == (-2, 0)
+    assert _halves._scale(score._evaluation.request).limits == (-2, 0)
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")

@@ -18,6 +18,7 @@ from ....neighbors import Neighbors
 from ...driver import Scored, ScoringProblem, class_shares
 from ..inference import (
     LEAST_TRAIN_PER_NEIGHBOR,
+    MOST_UNDEFINED,
     HalfScores,
     Halvings,
     Terms,
@@ -143,7 +144,7 @@ def halves_with_warnings(
         If the neighbor lists are much too short for halves.
     """
     scores, train_size, undecided = found
-    unsuited: Array = np.logical_or.reduce(np.isnan(scores), axis=(0, 1))
+    unsuited: Array = np.mean(np.isnan(scores), axis=(0, 1)) > MOST_UNDEFINED
     cut: Array = np.logical_and(undecided > MOST_UNDECIDED, np.logical_not(unsuited))
     unknown = unsuited | cut
     if cut.any() and unknown.all():

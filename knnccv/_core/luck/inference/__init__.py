@@ -19,6 +19,7 @@ from __future__ import annotations
 from ._comparison import Comparison, PredictionScores, compare, predictions_on
 from ._halvings import (
     LEAST_TRAIN_PER_NEIGHBOR,
+    MOST_UNDEFINED,
     HalfScores,
     Halvings,
     InferenceWarning,
@@ -28,6 +29,8 @@ from ._halvings import (
     draw_halvings,
     few_groups,
     few_neighbors,
+    mean_squared_difference,
+    scores_over_runs,
 )
 from ._interval import (
     USUAL,

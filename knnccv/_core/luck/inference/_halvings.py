@@ -14,6 +14,8 @@ from ...._base.typing import Array
 SAME_CLASSES = 10
 """Halvings in a row that have the same numbers of every class, where these decide the training sets."""
 
+MOST_UNDEFINED = 0.1
+"""The share of the halvings whose scores may be undefined."""
 FEWEST_GROUPS = 20
 LEAST_TRAIN_PER_NEIGHBOR = 4
 """Training samples of halves for each of K neighbors below which intervals are less reliable."""
@@ -159,7 +161,7 @@ class HalfScores:
     Attributes
     ----------
     scores : ndarray of shape (n_halvings, 2), or (n_halvings, 2, ...) for a surface
-        The exact score of each half, or the mean of its runs.
+        The exact score of each half, or the mean of its runs, NaN where it is undefined.
     n_units : int
         The number of samples, or of groups if halves of groups were drawn.
     of_groups : bool
@@ -183,10 +185,10 @@ class HalfScores:
         Where classes do not count by their samples: the score if all answers for the samples of one class
         were the worst, that if they were the best, and the number of these samples, or of groups with such
         samples; or the same of a constant answer and of the smallest class. Else no rows.
-    runs : ndarray of shape (n_runs, n_halvings, 2)
+    runs : ndarray of shape (n_runs, n_halvings, 2), or (n_runs, n_halvings, 2, ...)
         The scores of each half in random runs, at least two, NaN where they are undefined; empty for exact
         scores.
-    noise : float
+    noise : float, or ndarray of shape (n_K, n_sizes)
         What random runs add to the variance of the score of all samples.
     scale : str
         The scale of the interval: "log" of one minus the score, "root" for its square, or "".
@@ -206,7 +208,7 @@ class HalfScores:
     growth: Any = 1.0
     floors: Array = field(default_factory=lambda: np.empty((0, 3)))
     runs: Array = field(default_factory=lambda: np.empty((0, 0, 2)))
-    noise: float = 0.0
+    noise: Any = 0.0
     scale: str = ""
     floor: float = math.nan
 
@@ -227,9 +229,7 @@ class HalfScores:
     @property
     def mean(self) -> Any:
         """The mean score of the halves."""
-        if len(self.runs):
-            return mean_of_defined(self.scores)
-        return _sum(self.scores.reshape(-1, *self.scores.shape[2:])) / (2 * len(self.scores))
+        return mean_of_defined(self.scores)
 
     @property
     def variance(self) -> Any:
@@ -258,12 +258,12 @@ def mean_squared_difference(scores: Array, runs: Array) -> Any:
     if not len(runs):
         return _sum(np.square(scores[:, 0] - scores[:, 1])) / len(scores)
     means, noise = differences_over_runs(runs)
-    products = np.square(means) - noise
-    return max(math.fsum(products) / products.size, 0.0)
+    found = np.maximum(_mean(np.square(means) - noise), 0.0)
+    return found if found.ndim else float(found)
 
 
 def scores_over_runs(runs: Array) -> Array:
-    """The mean scores of halves (n_halvings, 2), NaN where no run is defined."""
+    """The mean scores of halves (n_halvings, 2, ...), NaN where no run is defined."""
     number = np.isfinite(runs).sum(axis=0)
     return np.asarray(np.nansum(runs, axis=0) / np.where(number, number, np.nan))
 
@@ -271,13 +271,11 @@ def scores_over_runs(runs: Array) -> Array:
 def differences_over_runs(runs: Array) -> tuple[Array, Array]:
     """The mean differences of halves over their runs, and the variances of these means by the runs.
 
-    Of halvings in which two runs or more are defined.
+    NaN for halvings in which less than two runs are defined.
     """
     gaps = runs[:, :, 0] - runs[:, :, 1]
     defined = np.isfinite(gaps)
-    known = defined.sum(axis=0) > 1
-    gaps, defined = gaps[:, known], defined[:, known]
-    number = defined.sum(axis=0)
+    number = np.where(defined.sum(axis=0) > 1, defined.sum(axis=0), np.nan)
     means = np.where(defined, gaps, 0.0).sum(axis=0) / number
     squares = np.square(np.where(defined, gaps - means, 0.0)).sum(axis=0)
     return means, squares / (number - 1) / number
@@ -293,10 +291,16 @@ def difference_of(one: HalfScores, other: HalfScores) -> tuple[Array, float]:
     return halves, math.hypot(error, math.sqrt(one.noise + other.noise))
 
 
-def mean_of_defined(scores: Array) -> float:
-    """The mean of the scores that are not NaN."""
-    defined = scores[np.isfinite(scores)]
-    return math.fsum(defined) / defined.size
+def mean_of_defined(scores: Array) -> Any:
+    """The mean of the scores (n_halvings, 2, ...) that are not NaN."""
+    return _mean(scores.reshape(-1, *scores.shape[2:]))
+
+
+def _mean(values: Array) -> Any:
+    """The mean of the values that are not NaN over the first axis; NaN if there are none."""
+    number = np.isfinite(values).sum(axis=0)
+    found = _sum(np.where(np.isfinite(values), values, 0.0)) / np.where(number, number, np.nan)
+    return found if found.ndim else float(found)
 
 
 def _sum(values: Array) -> Any:

@@ -24,7 +24,7 @@ from ._counts import (
     deepened,
     unpack_table,
 )
-from ._half_runs import Draw, draw_by, is_noisy, pool_draw, runs_of_halves
+from ._half_runs import MOST, Draw, draw_by, is_noisy, pool_draw, runs_of_halves
 from ._planes import (
     NEITHER,
     Planes,

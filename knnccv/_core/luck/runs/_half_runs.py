@@ -45,7 +45,7 @@ def runs_of_halves(
 def is_noisy(runs: Array) -> bool:
     """Whether the mean of the runs (n_runs, n_halvings, 2) differs more by chance than by its halves."""
     means, noise = differences_over_runs(runs)
-    return bool(np.square(means).sum() < 2 * noise.sum())
+    return bool(np.nansum(np.square(means)) < 2 * np.nansum(noise))
 
 
 def half_folds(draw: Draw, halvings: Halvings, n_runs: int, rng: np.random.Generator) -> Array:

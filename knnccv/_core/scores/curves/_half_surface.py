@@ -1,13 +1,14 @@
-"""The luck of the data of a surface: exact scores of halves in all of its cells."""
+"""The luck of the data of a surface: scores of halves in all of its cells, exact ones or those of runs."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ...._base.compat import read_scorer
 from ...._base.labels import labels_of
 from ...._base.typing import Array
 from ....neighbors import NeighborLists, Neighbors, SupervisedDistanceWarning
@@ -29,18 +30,16 @@ from ...luck.halves import (
     score_in_halves,
     target_of,
 )
-from ...luck.inference import (
-    HalfScores,
-    Halvings,
-    unit_deviations,
-)
-from ..results import CompleteCV, complete_cv
+from ...luck.inference import MOST_UNDEFINED, HalfScores, Halvings, scores_over_runs, unit_deviations
+from ...luck.runs import MOST, draw_by, runs_of_halves, single_splits, train_sizes
+from ...luck.scorings import Scale, TableScorer, is_near_floor, rare_class, scale_of, table_scorer
+from ..results import CompleteCV, complete_cv, score_tables
 from ._profile_surface import Profile, SurfaceGrid, profile_kind
 
 
 @dataclass(frozen=True, eq=False)
 class HalfSurface(HalfScores):
-    """Exact scores of random pairs of disjoint halves, for all cells of a surface.
+    """Scores of random pairs of disjoint halves, for all cells of a surface.
 
     Attributes
     ----------
@@ -70,7 +69,7 @@ class HalfSurface(HalfScores):
     @property
     def known(self) -> Array:
         """The cells with scores, bool (n_K, n_sizes)."""
-        found: Array = np.logical_not(np.isnan(self.scores).any(axis=(0, 1)))
+        found: Array = np.isnan(self.scores).mean(axis=(0, 1)) <= MOST_UNDEFINED
         return found
 
     def cell(self, row: int, column: int) -> HalfScores:
@@ -84,7 +83,11 @@ class HalfSurface(HalfScores):
             n_answers=float(self.n_answers[column]),
             resolution=self.resolution,
             growth=float(self.growth[row, column]) if np.ndim(self.growth) else self.growth,
-            floors=self.floors[row, column] if self.floors.size else self.floors,
+            floors=self.floors[row, column] if self.floors.ndim > 2 else self.floors,
+            runs=self.runs[..., row, column] if len(self.runs) else self.runs,
+            noise=float(self.noise[row, column]) if np.ndim(self.noise) else self.noise,
+            scale=self.scale,
+            floor=self.floor,
         )
 
 
@@ -121,16 +124,23 @@ class SurfaceEvaluation:
     grid: SurfaceGrid
     neighbors: Neighbors
     n_jobs: int | None
+    scoring: Any = None
 
     def half_scores(self, surface: Any, request: HalvesRequest) -> HalfSurface:
         """Score random halves in all cells, on the same halves."""
         self.neighbors.check_unchanged()
         halvings = halvings_of(self.problem, request)
         kind = None if self.problem.pool else profile_kind(self.problem, self.grid)
-        found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
-        if np.isnan(found[0]).any(axis=(0, 1)).all():
+        runs = np.empty((0, 0, 2))
+        if self.scoring is not None:
+            runs, sizes = self._by_runs(halvings, request.rng)
+            found = scores_over_runs(runs), sizes, np.zeros(runs.shape[3:])
+        else:
+            found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
+        if (np.isnan(found[0]).mean(axis=(0, 1)) > MOST_UNDEFINED).all():
+            which = "the rule suits them" if self.scoring is None else f"{self.scoring!r} is defined"
             msg = (
-                "a standard error needs scores of halves of the samples, but the rule suits them in no "
+                f"a standard error needs scores of halves of the samples, but {which} in no "
                 f"cell: {self.grid.axis}={min(self.grid.values)} or more, halves train on at most "
                 f"{max(found[1]):g} samples"
             )
@@ -141,6 +151,20 @@ class SurfaceEvaluation:
             self.problem, self.neighbors, halvings, found, surface.scores, nearest
         )
         of_cells = HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
+        if self.scoring is not None:
+            scale, noise = self.scale(), np.square(surface.std_error)
+            n_answers = np.full(len(self.grid.sizes), scale.n_answers)
+            of_cells = replace(
+                of_cells, runs=runs, noise=noise, scale=scale.scale, floor=scale.floor,
+                floors=np.reshape(scale.floors, (-1, 3)), n_answers=n_answers,
+            )  # fmt: skip
+            near, texts = is_near_floor(of_cells, surface.scores), rare_class(self.problem.labels, 2)
+            if near.any():
+                texts.append(
+                    f"in {near.sum()} of {near.size} cells: halves of the samples score so near to a "
+                    f"constant answer, {scale.floor:.4g}, that the standard error is probably too small"
+                )
+            return replace(of_cells, warnings=(*of_cells.warnings, *texts))
         if not has_floors(self.problem):
             return of_cells
         floors = np.zeros((*of_cells.known.shape, len(self.problem.labels.classes), 3))
@@ -183,6 +207,8 @@ class SurfaceEvaluation:
     def target(self) -> str:
         """What the scores estimate, in words."""
         words = target_of(replace(self.problem, parameters=self.problem.parameters | self.grid.symbol))
+        if self.scoring is not None:
+            words = f"{self.scoring}{words[words.index(' in the population') :]}"
         return f"{words.split(', trained on')[0]}, for each number of neighbors and each training size"
 
     def _n_answers(self) -> Array:
@@ -194,6 +220,45 @@ class SurfaceEvaluation:
             squares = [n * sum(weights) ** 2 for n, weights in zip(counts, by_class, strict=True)]
             found.append(1 / float(sum(squares)))
         return np.array(found)
+
+    def scale(self) -> Scale:
+        """How the scoring is bounded."""
+        from sklearn import metrics
+
+        labels = self.problem.labels
+        made = read_scorer(metrics.get_scorer(self.scoring))
+        return scale_of(made, labels, table_scorer(self.scoring, labels.classes))
+
+    def _by_runs(self, halvings: Halvings, rng: np.random.Generator) -> tuple[Array, Array]:
+        """The scores of halves in random runs, (n_runs, n_halvings, 2, n_K, n_sizes), and training sizes.
+
+        All K of a column have the same runs. Columns may have fewer runs than others: NaN.
+        """
+        if self.problem.pool is not None:
+            msg = (
+                "take knnccv.sklearn.expected_score(..., test=...) for intervals of one cell: a surface of "
+                f"a scoring with a test set has no standard errors, got scoring={self.scoring!r}"
+            )
+            raise ValueError(msg)
+        labels, (n_rows, n_columns) = self.problem.labels, self.grid.nearest.shape
+        scorer = cast(TableScorer, table_scorer(self.scoring, labels.classes))
+        found = np.full((MOST, len(halvings.half_of), 2, n_rows, n_columns), np.nan)
+        sizes, most = np.empty(n_columns), 0
+        for column, design in enumerate(self.grid.designs):
+            nearest = self.grid.nearest[:, column]
+
+            def score(folds: Array, n_before: int, column: int = column, nearest: Array = nearest) -> Array:
+                scores, least = np.full((n_rows, len(folds)), np.nan), train_sizes(folds).min()
+                for row in np.flatnonzero(nearest <= least).tolist():
+                    problem, runs = self.cell(row, column), single_splits(folds, n_before)
+                    scores[row] = score_tables(problem, self.neighbors, runs, scorer, None, self.n_jobs)[0]
+                return scores
+
+            runs, of_halves = runs_of_halves(draw_by(design, labels), halvings, score, rng)
+            most = max(most, runs.shape[1])
+            found[: runs.shape[1], ..., column] = np.moveaxis(runs, 0, -1)
+            sizes[column] = of_halves.mean()
+        return found[:most], sizes
 
     def _by_profiles(self, kind: type[Profile], halvings: Halvings) -> tuple[Array, Array, Array]:
         """All cells of a half from its profile: what is equal for several halves is computed once."""

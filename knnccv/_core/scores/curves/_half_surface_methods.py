@@ -18,6 +18,7 @@ from ...luck.inference import (
     check_level,
     confidence_interval,
     has_one_bound,
+    mean_squared_difference,
     unequal_errors,
 )
 from ._half_surface import HalfSurface, SurfaceEvaluation
@@ -83,17 +84,19 @@ class HalvedSurface(KeptHalves):
     n_neighbors: Array
     train_sizes: Array
     truncation_bound: Array
+    std_error: Array | None
     is_loss: bool
     _missing: ClassVar[str] = (
-        "this needs exact scores, which a surface of a scoring does not have, and the data, which a copied "
-        "or pickled one does not contain; call surface again without scoring, or compute this before "
-        "copying, or copy surface.with_data()"
+        "this needs the data, which a copied or pickled surface does not contain; call surface again, or "
+        "compute this before copying, or copy surface.with_data()"
     )
 
     @functools.cached_property
     def _told(self) -> tuple[tuple[float, float] | None, str, str | None]:
         evaluation: SurfaceEvaluation = self._reference()
-        return evaluation.problem.score.range, evaluation.target(), evaluation.grid.axis
+        is_exact, score = evaluation.scoring is None, evaluation.problem.score
+        limits = score.range if is_exact else evaluation.scale().limits
+        return limits, evaluation.target(), evaluation.grid.axis
 
     def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
         return check_request(self._reference().problem, n_halvings, groups, random_state)
@@ -105,7 +108,7 @@ class HalvedSurface(KeptHalves):
     def half_scores(
         self, n_halvings: int | None = None, groups: Any = None, random_state: Any = 0
     ) -> HalfSurface:
-        """The exact scores of random pairs of disjoint halves in all cells; see `standard_error`.
+        """The scores of random pairs of disjoint halves in all cells; see `standard_error`.
 
         Returns
         -------
@@ -116,10 +119,11 @@ class HalvedSurface(KeptHalves):
         return cast(HalfSurface, super().half_scores(n_halvings, groups, random_state))
 
     def standard_error(self, n_halvings: int = 200, groups: Any = None, random_state: Any = 0) -> Array:
-        """The standard deviation of every exact score over samples of the population: the luck of the data.
+        """The standard deviation of every score over samples of the population: the luck of the data.
 
         As ``complete_cv(..., Subsample(size)).standard_error(...)`` of the cell; all cells share the same
-        halves. Computed from the data, to which the surface refers until it is pickled or copied.
+        halves. For a scoring they are scored by random runs, as by `ExpectedScore.standard_error`. Computed
+        from the data, to which the surface refers until it is pickled or copied.
 
         Parameters
         ----------
@@ -206,7 +210,7 @@ class HalvedSurface(KeptHalves):
         for at in np.argwhere(halves.known):
             row, column = map(int, at)
             score, cell = float(self.scores[row, column]), halves.cell(row, column)
-            if has_one_bound(limits):
+            if has_one_bound(limits) and self.std_error is None:
                 cell = replace(cell, deviations=self._reference().deviations(row, column, groups))
                 unequal += unequal_errors(score, cell.deviations)
             found = confidence_interval(score, cell, level, limits, target)
@@ -341,10 +345,16 @@ class HalvedSurface(KeptHalves):
 
     def _differences(self, halves: HalfSurface, rows: Array) -> DifferenceToBest:
         columns = np.arange(self.scores.shape[1])
-        best = halves.scores[:, :, rows, columns][:, :, None]
+        best, runs = halves.scores[:, :, rows, columns][:, :, None], halves.runs
+        if len(runs):
+            runs = runs - runs[..., rows, columns][..., None, :]
+        errors = np.sqrt(mean_squared_difference(halves.scores - best, runs) / 4)
+        noise = np.zeros(errors.shape) + halves.noise
+        noise = noise + noise[rows, columns]
+        noise[rows, columns] = 0.0
         return DifferenceToBest(
             self.scores - self.scores[rows, columns],
-            _errors(halves.scores - best, 2 * halves.resolution),
+            np.hypot(np.where(errors <= 2 * halves.resolution, 0.0, errors), np.sqrt(noise)),
             self.n_neighbors[rows],
         )
 
@@ -360,13 +370,6 @@ class HalvedSurface(KeptHalves):
             gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
         rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
         return rows
-
-
-def _errors(scores: Array, resolution: float) -> Array:
-    """The root of a quarter of the mean squared difference of the halves; 0 within their resolution."""
-    found = np.sqrt(np.square(scores[:, 0] - scores[:, 1]).mean(axis=0) / 4)
-    errors: Array = np.where(found <= resolution, 0.0, found)
-    return errors
 
 
 def _rounding(scores: Array) -> Array:

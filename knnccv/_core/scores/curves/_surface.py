@@ -188,7 +188,7 @@ def surface(
     warn_label_leakage(neighbors, min(sizes))
     if pool is None:
         warn_copies(neighbors, problem.targets, callers_level() + 1)
-    evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs)
+    evaluation = SurfaceEvaluation(problem, grid, neighbors, n_jobs, scoring)
     profile_of_rule = profile_kind(problem, grid) if scoring is None else None
     if profile_of_rule is not None:
         n_available = problem.training_sets[0].n_available
@@ -218,7 +218,7 @@ def surface(
         certified=is_certified or not is_exact,
         std_error=None if is_exact else bounds,
         seconds=time.perf_counter() - started,
-        _evaluation=evaluation if is_exact else None,
+        _evaluation=evaluation,
     )
 
 
