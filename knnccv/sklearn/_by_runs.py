@@ -104,7 +104,9 @@ def random_runs(
         if one.scorer is None and read_scorer(one.sklearn_scorer) is None:
             found[at] = "a scorer that make_scorer did not make may look at the estimator"
             continue
-        in_tables = one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs)
+        in_tables = (
+            one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs.n_folds)
+        )
         is_predicted = one.scorer is not None or one.formula is not None
         way = "counted" if in_tables else "predicted" if is_predicted else "scored"
         ways.setdefault(way, []).append(Scored(at, one, whys[at], twins[at] if twins else None))

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,8 +35,19 @@ from .._core.luck.inference import (
     few_neighbors,
     unequal_errors,
 )
-from .._core.luck.runs import NEITHER, Draw, draw_by, is_noisy, pool_draw, runs_of_halves, train_sizes
-from .._core.luck.scorings import ACCURACIES, Scale, is_near_floor, rare_class, scale_of
+from .._core.luck.runs import (
+    NEITHER,
+    Draw,
+    draw_by,
+    each_split,
+    is_noisy,
+    pool_draw,
+    runs_of_halves,
+    single_splits,
+    train_sizes,
+)
+from .._core.luck.scorings import ACCURACIES, Scale, TableScorer, is_near_floor, rare_class, scale_of
+from .._core.scores.results import is_counted, of_tables
 from ..designs import encode_groups
 from ._by_runs import errors_of, folds_of, n_tested_by, nearest_of, outputs_of, score_outputs, weights_of
 from ._request import ExpectedScore, Request
@@ -54,7 +65,7 @@ MOST_FOLDS = 20
 FEWEST = 20
 """Halvings below which there is a warning."""
 FEW_ITEMS = 300
-"""Samples whose halves take no time."""
+"""Samples whose halves take no time; three times as many if votes are counted."""
 LONG = 10.0
 """Seconds of fits that are announced."""
 BY_SAMPLE = {*ACCURACIES, "mean_squared_error", "mean_absolute_error", "log_loss", "brier_score_loss"}
@@ -176,11 +187,17 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
     These are means of absolute errors and of squares, (2, n_items), NaN where none is tested.
     """
     request, (predict, scored) = asked[0], predicts(asked)
-    step = 1 if predict is None else _at_once(request, folds.shape[1])
+    step = 1 if predict is None else _at_once(request, folds.shape[1], int(folds.max()) + 1)
     scores = np.empty((len(asked), len(folds)))
+    counted = [at for at, one in enumerate(asked) if _in_tables(one)]
+    left = [at for at in range(len(asked)) if at not in counted]
     errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
         some, started = folds[start : start + step], time.perf_counter()
+        for at in counted:
+            scores[at, start : start + step] = counted_scores(asked[at], some, seed)
+        if not left:
+            continue
         if predict is None:
             scores[:, start : start + step] = fitted_scores(asked, some)
             if start == 1:  # the first one starts processes
@@ -188,8 +205,8 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
             continue
         outputs = predict(request, some, seed + start)
         some = some[:, : outputs.shape[1]]
-        for at, one in enumerate(scored):
-            scores[at, start : start + step] = score_pairs(one, some, outputs)
+        for at in left:
+            scores[at, start : start + step] = score_pairs(scored[at], some, outputs)
         if request.regression:
             missed = np.where(some[..., None] >= 0, errors_of(request, outputs), 0.0)
             errors += np.abs(missed).sum(axis=(0, 2)), np.square(missed).sum(axis=(0, 2))
@@ -200,10 +217,37 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
         return scores, errors / tested
 
 
-def _at_once(request: Request, n_items: int) -> int:
+def _in_tables(request: Request) -> bool:
+    """Whether tables of counted votes are all that the scoring of halves needs."""
+    scorer, near = request.scorer, predicts([request])[0] is listed_outputs
+    if scorer is None or not near or request.n_tested or request.prepared.search is not None:
+        return False
+    return request.votes_alike and is_counted(scorer, request.problem, 1)
+
+
+def counted_scores(request: Request, folds: Array, seed: int) -> Array:
+    """The scores (n_runs,) of runs by tables of counted votes, see `score_pairs`."""
+    scorer, splits = cast(TableScorer, request.scorer), single_splits(each_split(folds), seed)
+    problem, near = request.problem, request.rule.neighbors
+    parts = of_tables(problem, near, splits, scorer, lambda tables: tables[:, 0], request.n_jobs)
+    tables = np.concatenate(parts)
+    tables = tables.reshape(len(folds), -1, *tables.shape[1:])
+    if _in_pairs(request, tables.shape[1]):
+        tables = tables + np.roll(tables, -1, axis=1)
+    with warnings.catch_warnings(action="ignore"):  # where no fold is defined
+        return np.asarray(np.nanmean(scorer(tables), axis=1))
+
+
+def _in_pairs(request: Request, n_folds: int) -> bool:
+    """Whether folds of halves are scored in pairs: not for means over samples."""
+    return metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE and 2 < n_folds <= MOST_FOLDS
+
+
+def _at_once(request: Request, n_items: int, n_folds: int) -> int:
     """How many runs of so many samples are scored at once."""
     width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
-    return int(max(1, AT_ONCE // (n_items * width)))
+    n_cells = n_folds * len(request.all_labels.classes) ** 2 * (_largest_k(request) + 1)
+    return int(max(1, AT_ONCE // max(n_items * width, n_cells)))
 
 
 def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
@@ -212,7 +256,7 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
     Where a pair lacks a class, the score may be undefined. The mean is that of the others.
     """
     n_folds = int(folds.max()) + 1
-    if metric_name(read_scorer(request.sklearn_scorer)) in BY_SAMPLE or not 2 < n_folds <= MOST_FOLDS:
+    if not _in_pairs(request, n_folds):
         return score_outputs(request, folds, outputs, n_folds)
     pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
     scores = [score_outputs(request, np.where(pair, 0, NEITHER), outputs, 1) for pair in pairs]
@@ -325,7 +369,8 @@ class HalfRuns:
         """Whether the halves are scored in less than a third of a second."""
         request = self.request
         has_formula = request.scorer is not None or request.formula is not None
-        return len(request.y) <= FEW_ITEMS and has_formula and predicts([request])[0] is listed_outputs
+        few = FEW_ITEMS * (3 if _in_tables(request) else 1)
+        return len(request.y) <= few and has_formula and predicts([request])[0] is listed_outputs
 
     def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
         """The checked arguments of `ExpectedScore.standard_error`.
@@ -398,7 +443,7 @@ class HalfRuns:
         request, n = self.request, len(self.request.y)
         rng, draw = np.random.default_rng(seed), _draw(request)
         predict, (scored,) = predicts([request])
-        step, scores = 1 if predict is None else _at_once(request, n), np.empty(n_runs)
+        step, scores = 1 if predict is None else _at_once(request, n, 1), np.empty(n_runs)
         for start in range(0, n_runs, step):
             number = min(step, n_runs - start)
             folds = np.stack([draw(np.arange(n), rng) for _ in range(number)])

@@ -22,6 +22,7 @@ from ._table_scores import (
     control_of_votes,
     is_counted,
     joined,
+    of_tables,
     score_tables,
     scored_by_runs,
 )

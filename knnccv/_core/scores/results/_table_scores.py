@@ -60,7 +60,7 @@ def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> C
     scorer = table_scorer(scoring, problem.labels.classes)
     rng = np.random.default_rng(seed)
     runs = draw_runs(problem, 1, np.random.default_rng(seed))
-    if scorer is None or not is_counted(scorer, problem, runs) or problem.average != "pooled":
+    if scorer is None or not is_counted(scorer, problem, runs.n_folds) or problem.average != "pooled":
         msg = (
             "scoring needs a plurality vote without a loss, average='pooled', and a function of a small "
             f"table of predictions or votes, got {scoring!r}, variant {problem.variant.name!r}, "
@@ -96,13 +96,13 @@ def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> C
     return found
 
 
-def is_counted(scorer: TableScorer, problem: ScoringProblem, runs: Runs) -> bool:
+def is_counted(scorer: TableScorer, problem: ScoringProblem, n_folds: int) -> bool:
     """Return True if the votes of the rule can be counted in a table that is not too large."""
     ballot = ballot_of(problem)
     if ballot is None or ballot.any_of or not ballot.plain:
         return False
     n_numbers = ballot.n_nearest + 1 if scorer.needs == "votes" else 1
-    return runs.n_folds * len(problem.labels.classes) ** 2 * n_numbers <= MOST_CELLS
+    return n_folds * len(problem.labels.classes) ** 2 * n_numbers <= MOST_CELLS
 
 
 def score_tables(
@@ -114,20 +114,34 @@ def score_tables(
     n_jobs: int | None,
 ) -> tuple[Array, Controls]:
     """Return the scores (n_runs,) of runs whose votes are counted, and their control variates."""
-    values: list[Any] = [None] * runs.n_blocks
-    controls: list[Controls] = [None] * runs.n_blocks
+
+    def score(tables: Array) -> tuple[Array, Controls]:
+        return scorer(tables).mean(axis=1), None if control is None else control(tables)
+
+    values, controls = zip(*of_tables(problem, neighbors, runs, scorer, score, n_jobs), strict=True)
+    return np.concatenate(values), joined(controls)
+
+
+def of_tables(
+    problem: ScoringProblem,
+    neighbors: Neighbors,
+    runs: Runs,
+    scorer: TableScorer,
+    each: Callable[[Array], Any],
+    n_jobs: int | None,
+) -> list[Any]:
+    """What `each` returns for the tables of every block of runs, those that `scorer` needs."""
+    found: list[Any] = [None] * runs.n_blocks
 
     def take(block: int, tables: RunTables) -> None:
-        values[block] = scorer(tables.counts).mean(axis=1)
-        if control is not None:
-            controls[block] = control(tables.counts)
+        found[block] = each(tables.counts)
 
     what = VOTES if scorer.needs == "votes" else CONFUSION
     counter = RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds))
     # The filters of warnings belong to the process: threads that set them alone would undo each other's.
     with warnings.catch_warnings(action="ignore"):
         counter.count(take, n_jobs)
-    return np.concatenate(values), joined(controls)
+    return found
 
 
 def joined(parts: Iterable[Controls]) -> Controls:
