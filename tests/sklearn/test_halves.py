@@ -203,6 +203,8 @@ def test_comparisons_share_halves_and_splits():
     assert np.array_equal(mixed.half_scores, gaps.mean(axis=0))
     with pytest.raises(TypeError, match="for both: the other score is that of random runs"):
         compare(accuracies[0], complete_cv(X, y, "knn"))
+    with pytest.raises(TypeError, match=r"take one scoring at a time, such as \['f1'\]: compare takes"):
+        compare({"f1": scaled}, {"f1": scaled})
     with pytest.raises(ValueError, match="scores are of one kind, got F1 and accuracy"):
         compare(scaled, accuracies[1])
 

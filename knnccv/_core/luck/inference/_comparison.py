@@ -504,6 +504,8 @@ def on_same_runs(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
     for result in results:
         if not isinstance(result, ScoredHalves):
             msg = f"{caller} takes results of complete_cv or expected_score, got {result!r}"
+            if isinstance(result, dict):
+                msg = f"take one scoring at a time, such as [{next(iter(result))!r}]: {msg}"
             if hasattr(result, "paired_by"):
                 msg = f'x.difference(y, "ap") compares retrieval scores, not {caller}, got {type(result)}'
             raise TypeError(msg)
@@ -577,11 +579,10 @@ def comparison_of(
 
 def _check_comparable(a: Any, b: Any, first: Terms, second: Terms) -> None:
     n_first, n_second = len(first.labels), len(second.labels)
-    same_labels = np.array_equal(first.labels, second.labels)
     reason = ""
     if n_first != n_second:
         reason = f"if they are for the same samples, got {n_first} and {n_second} samples"
-    elif not same_labels:
+    elif not np.array_equal(first.labels, second.labels):
         different = "targets" if first.labels.dtype.kind == "f" else "labels"
         reason = f"if they are for the same samples, but their {different} differ"
     elif a.measure != b.measure:
