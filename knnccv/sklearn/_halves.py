@@ -49,7 +49,16 @@ from .._core.luck.runs import (
 from .._core.luck.scorings import ACCURACIES, Scale, TableScorer, is_near_floor, rare_class, scale_of
 from .._core.scores.results import is_counted, of_tables
 from ..designs import encode_groups
-from ._by_runs import errors_of, folds_of, n_tested_by, nearest_of, outputs_of, score_outputs, weights_of
+from ._by_runs import (
+    errors_of,
+    folds_of,
+    n_tested_by,
+    nearest_of,
+    outputs_of,
+    score_outputs,
+    tables_of,
+    weights_of,
+)
 from ._request import ExpectedScore, Request
 from ._runs import score_splits
 from ._scoring import is_costs, metric_name
@@ -231,11 +240,15 @@ def counted_scores(request: Request, folds: Array, seed: int) -> Array:
     problem, near = request.problem, request.rule.neighbors
     parts = of_tables(problem, near, splits, scorer, lambda tables: tables[:, 0], request.n_jobs)
     tables = np.concatenate(parts)
-    tables = tables.reshape(len(folds), -1, *tables.shape[1:])
+    return _of_folds(request, tables.reshape(len(folds), -1, *tables.shape[1:]))
+
+
+def _of_folds(request: Request, tables: Array) -> Array:
+    """The mean score (n_runs,) of tables (n_runs, n_folds, ...), added for pairs of adjacent folds."""
     if _in_pairs(request, tables.shape[1]):
         tables = tables + np.roll(tables, -1, axis=1)
     with warnings.catch_warnings(action="ignore"):  # where no fold is defined
-        return np.asarray(np.nanmean(scorer(tables), axis=1))
+        return np.asarray(np.nanmean(cast(TableScorer, request.scorer)(tables), axis=1))
 
 
 def _in_pairs(request: Request, n_folds: int) -> bool:
@@ -256,6 +269,8 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
     Where a pair lacks a class, the score may be undefined. The mean is that of the others.
     """
     n_folds = int(folds.max()) + 1
+    if request.scorer is not None and request.scorer.needs != "votes":
+        return _of_folds(request, tables_of(request, folds, outputs, n_folds))
     if not _in_pairs(request, n_folds):
         return score_outputs(request, folds, outputs, n_folds)
     pairs = [(folds == fold) | (folds == (fold + 1) % n_folds) for fold in range(n_folds)]
