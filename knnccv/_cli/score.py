@@ -303,7 +303,7 @@ class Answer:
             if name in self.intervals:
                 low, high = self.intervals[name]
                 yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
-            elif name in self.without:
+            if name in self.without:
                 yield "", "\n".join(textwrap.wrap(f"no luck of the data: {self.without[name]}", WIDTH))
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"

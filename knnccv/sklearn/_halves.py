@@ -204,7 +204,7 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
     for start in range(0, len(folds), step):
         some, started = folds[start : start + step], time.perf_counter()
         for at in counted:
-            scores[at, start : start + step] = counted_scores(asked[at], some, seed)
+            scores[at, start : start + step] = counted_scores(asked[at], some, seed + start)
         if not left:
             continue
         if predict is None:
@@ -229,7 +229,7 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
 def _in_tables(request: Request) -> bool:
     """Whether tables of counted votes are all that the scoring of halves needs."""
     scorer, near = request.scorer, predicts([request])[0] is listed_outputs
-    if scorer is None or not near or request.n_tested or request.prepared.search is not None:
+    if scorer is None or not near or request.n_tested:
         return False
     return request.votes_alike and is_counted(scorer, request.problem, 1)
 
@@ -245,10 +245,11 @@ def counted_scores(request: Request, folds: Array, seed: int) -> Array:
 
 def _of_folds(request: Request, tables: Array) -> Array:
     """The mean score (n_runs,) of tables (n_runs, n_folds, ...), added for pairs of adjacent folds."""
-    if _in_pairs(request, tables.shape[1]):
-        tables = tables + np.roll(tables, -1, axis=1)
-    with warnings.catch_warnings(action="ignore"):  # where no fold is defined
-        return np.asarray(np.nanmean(cast(TableScorer, request.scorer)(tables), axis=1))
+    scorer = cast(TableScorer, request.scorer)
+    if not _in_pairs(request, tables.shape[1]):
+        return np.asarray(scorer(tables).mean(axis=1))
+    with warnings.catch_warnings(action="ignore"):  # where no pair is defined
+        return np.asarray(np.nanmean(scorer(tables + np.roll(tables, -1, axis=1)), axis=1))
 
 
 def _in_pairs(request: Request, n_folds: int) -> bool:

@@ -222,6 +222,9 @@ class ExpectedScore(Numeric, ScoredByRuns):
         """The smallest and the largest score of one classification, or None."""
         if self._measure is None:
             return super().score_range()
+        if self._measure.is_recall:
+            low, high = sorted((0.0, self._measure.factor))
+            return low, high
         offset, parts = self._measure.offset, self._parts
         ranges = [(weight, result.score_range()) for weight, result in parts]
         if any(limits is None for _, limits in ranges):

@@ -69,10 +69,14 @@ class Measure:
     all_classes: bool = False
 
     @property
+    def is_recall(self) -> bool:
+        """Whether the costs are those of the recall of some classes."""
+        return self.kind == "balanced" and self.costs is not None
+
+    @property
     def is_named(self) -> bool:
         """Whether the score has another name than the mean: it is another number, or a recall."""
-        changes = (self.offset, self.factor) != (0.0, 1.0)
-        return changes or (self.kind == "balanced" and self.costs is not None)
+        return self.is_recall or (self.offset, self.factor) != (0.0, 1.0)
 
     def __call__(self, mean: Any) -> Any:
         """Convert the mean to the score."""

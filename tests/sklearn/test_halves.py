@@ -337,3 +337,13 @@ def test_extremes_have_finite_intervals():
         expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS, scoring="f1", n_runs=1).standard_error()
     with pytest.raises(ValueError, match="n_runs must be at least 1, got 0"):
         compare(one_class, one_class).misranked(0)
+
+
+def test_an_interval_of_a_recall_stays_in_its_range():
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(20, 2)), np.arange(20) % 2
+    cv = StratifiedKFold(3, shuffle=True)
+    found = expected_score(KNeighborsClassifier(3), features, labels, cv=cv, scoring="recall")
+    low, high = found.confidence_interval()
+    assert 0 <= low < found.score < high <= 1
+    assert found.confidence_interval().target.startswith("recall in the population of KNeighborsClassifier")

@@ -154,9 +154,9 @@ n_classes, n_classes, K + 1)
                 float(self._function(true, answers, **self._options))
         except Exception as error:
             shown = self._classes.tolist()
-            instead = "take a scoring of several classes, such as 'roc_auc_ovr', 'f1_macro' or 'accuracy': "
             msg = f"scoring {self.name!r} must serve the classes {shown}, but its function raises: {error}"
-            msg = instead * (len(shown) > 2) + msg
+            if len(shown) > 2 and isinstance(error, ValueError):
+                msg = f"take a scoring of several classes, such as 'roc_auc_ovr' or 'f1_macro': {msg}"
             raise ValueError(msg) from error
 
 

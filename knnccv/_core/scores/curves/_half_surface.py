@@ -30,7 +30,14 @@ from ...luck.halves import (
     score_in_halves,
     target_of,
 )
-from ...luck.inference import MOST_UNDEFINED, HalfScores, Halvings, scores_over_runs, unit_deviations
+from ...luck.inference import (
+    MOST_UNDEFINED,
+    HalfScores,
+    Halvings,
+    differences_over_runs,
+    scores_over_runs,
+    unit_deviations,
+)
 from ...luck.runs import MOST, draw_by, runs_of_halves, single_splits, train_sizes
 from ...luck.scorings import Scale, TableScorer, is_near_floor, rare_class, scale_of, table_scorer
 from ..results import CompleteCV, complete_cv, score_tables
@@ -138,12 +145,13 @@ class SurfaceEvaluation:
         else:
             found = self._by_cells(halvings) if kind is None else self._by_profiles(kind, halvings)
         if (np.isnan(found[0]).mean(axis=(0, 1)) > MOST_UNDEFINED).all():
-            which = "the rule suits them" if self.scoring is None else f"{self.scoring!r} is defined"
             msg = (
-                f"a standard error needs scores of halves of the samples, but {which} in no "
+                "a standard error needs scores of halves of the samples, but the rule suits them in no "
                 f"cell: {self.grid.axis}={min(self.grid.values)} or more, halves train on at most "
                 f"{max(found[1]):g} samples"
             )
+            if self.scoring is not None:
+                msg = f"take more samples, or stratified=True: {msg}, or {self.scoring!r} is undefined"
             raise ValueError(msg)
         parameters = [self.problem.parameters | self.grid.setting(value) for value in self.grid.values]
         nearest = np.array([[self.problem.variant.n_nearest(**each)] for each in parameters])
@@ -258,6 +266,8 @@ class SurfaceEvaluation:
             most = max(most, runs.shape[1])
             found[: runs.shape[1], ..., column] = np.moveaxis(runs, 0, -1)
             sizes[column] = of_halves.mean()
+        undefined = np.isnan(differences_over_runs(found)[0]).mean(axis=0) > MOST_UNDEFINED
+        found[..., undefined] = np.nan
         return found[:most], sizes
 
     def _by_profiles(self, kind: type[Profile], halvings: Halvings) -> tuple[Array, Array, Array]:
