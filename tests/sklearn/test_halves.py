@@ -339,6 +339,7 @@ def test_extremes_have_finite_intervals():
         compare(one_class, one_class).misranked(0)
 
 
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_an_interval_of_a_recall_stays_in_its_range():
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(20, 2)), np.arange(20) % 2
