@@ -291,7 +291,8 @@ class Answer:
         if self.luck:
             yield "", "\n".join(self._luck())
         for name, one in (self.scorings or {}).items():
-            sure = f"the mean of {one.n_runs:,} runs, standard error {one.std_error:.1e}"
+            of = f"{one.n_runs:,} runs" if one.n_runs else f"{one.n_draws:,} draws for each sample"
+            sure = f"the mean of {of}, standard error {one.std_error:.1e}"
             if args.precision:
                 sure += "".join(one.explanation.partition("; an error of ")[1:])
             certified = f"off by at most {bound_text(one.error_bound)}" if one.is_exact else sure
@@ -321,7 +322,7 @@ class Answer:
                 if not math.isnan(one.pvalue):
                     ends = ", ".join(f"{end:+.4g}" for end in one.confidence_interval(level))
                     sure = f"{100 * level:g} % [{ends}], p-value {one.pvalue:.2g}"
-                yield f"  {name}", f"{one.difference:+.4g}  ({sure})"
+                yield f"  {name} ", f"{one.scores[1]:.4g}, difference {one.difference:+.4g}  ({sure})"
         if self.confusion is not None:
             yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
 

@@ -74,7 +74,9 @@ def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[lis
             undefined.append({"name": name, "reason": one.rstrip(".")})
         else:
             fields = "score", "is_exact", "std_error", "error_bound", "n_runs"
-            _, interval, _ = _luck_of_the_data(study, one, f"Interval of {name}")
+            _, interval, reason = _luck_of_the_data(study, one, f"Interval of {name}")
+            if reason is not None:
+                study.note(f"No interval of {name}: {reason}.")
             rows.append({"name": name} | plain_fields(one, *fields) | {"interval": interval})
     return rows, undefined
 

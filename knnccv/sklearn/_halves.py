@@ -61,7 +61,7 @@ from ._by_runs import (
 )
 from ._request import ExpectedScore, Request
 from ._runs import score_splits
-from ._scoring import is_costs, metric_name
+from ._scoring import is_costs, metric_name, name_of
 from ._searches import outputs_of_search, search_to_repeat
 from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
 
@@ -358,8 +358,8 @@ def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: A
     texts += few_neighbors(float(sizes.mean()), k)
     if is_near_floor(halves, score):
         texts.append(
-            f"halves of the samples score {halves.mean:.4g}, all of them {score:.4g}, and a constant "
-            f"answer {halves.floor:.4g}: the standard error is probably too small"
+            f"take more samples: halves score {halves.mean:.4g} by {name_of(request.sklearn_scorer)}, "
+            f"all samples {score:.4g}, and a constant answer {halves.floor:.4g}: the interval is uncertain"
         )
     texts += few_groups(halves)
     if halves.of_groups and not _by_groups(request):

@@ -303,7 +303,9 @@ def test_every_scoring_is_compared_too():
     one, other = (expected_score(rule, wine.X, wine.y, cv=cv, scoring="f1_macro") for rule in rules)
     found = numbers(f"{asked} nn")["scorings"]["f1_macro"]["comparison"]
     assert (found["difference"], found["pvalue"]) == (one.score - other.score, compare(one, other).pvalue)
-    assert f"f1_macro     {one.score - other.score:+.4g}  (95 % [" in knnccv(f"{asked} nn")
+    assert f"f1_macro     {other.score:.4g}, difference {one.score - other.score:+.4g}  (95 % [" in knnccv(
+        f"{asked} nn"
+    )
     alone = "score t.csv --target label --groups who --variant nn --repeats 0 --scoring f1 --compare knn"
     told = knnccv(f"{alone}", csv("x who label", X[:, 0], np.arange(len(LABEL)) % 40, LABEL))
     assert "no luck of the data: " in told

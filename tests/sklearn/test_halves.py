@@ -348,3 +348,5 @@ def test_an_interval_of_a_recall_stays_in_its_range():
     low, high = found.confidence_interval()
     assert 0 <= low < found.score < high <= 1
     assert found.confidence_interval().target.startswith("recall in the population of KNeighborsClassifier")
+    fixed = expected_score(KNeighborsClassifier(3), features, labels, cv=3, scoring="f1")
+    assert str(fixed) == f"F1 {fixed.score:.4g} (fixed splits)"

@@ -274,6 +274,7 @@ class ScoredByRuns(ScoredHalves):
                 low, high = self.confidence_interval()
                 interval = f"; 95 % interval {low:.4g} to {high:.4g} (of the data)"
         runs = f" ± {error:.1g} (of the runs)" if error else ""
+        runs += " (fixed splits)" * getattr(self, "deterministic", False)
         return f"{self.measure} {self.score:.4g}{runs}{interval}"
 
     def _known_interval(self) -> dict[str, Any]:

@@ -207,7 +207,8 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     name = scoring if isinstance(scoring, str) else made.name or repr(made.function)
     defaults = {key: each.default for key, each in inspect.signature(made.function).parameters.items()}
     options = {**defaults, **made.options}
-    position = _positive(options.get("pos_label"), labels, name)
+    of_all = defaults.get("average") == "binary" != options["average"]  # averages heed no positive class
+    position = _positive(None if of_all else options.get("pos_label"), labels, name)
     weighs = "sample_weight" in defaults and made.name not in MEDIANS
     found = TableScorer(name, needs, made.function, made.options, made.sign, labels, position, weighs)
     found.check()

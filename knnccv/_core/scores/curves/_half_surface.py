@@ -170,7 +170,7 @@ class SurfaceEvaluation:
             if near.any():
                 texts.append(
                     f"in {near.sum()} of {near.size} cells: halves of the samples score so near to a "
-                    f"constant answer, {scale.floor:.4g}, that the standard error is probably too small"
+                    f"constant answer, {scale.floor:.4g}, that the interval is uncertain"
                 )
             return replace(of_cells, warnings=(*of_cells.warnings, *texts))
         if not has_floors(self.problem):

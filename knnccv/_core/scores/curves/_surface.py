@@ -157,6 +157,9 @@ def surface(
     started = time.perf_counter()
     check_tol(tol)
     check_precision(precision, n_runs)
+    if isinstance(scoring, (list, tuple, set, dict)):
+        msg = f"take one scoring at a time, such as {next(iter(scoring), 'f1')!r}; got {scoring!r}"
+        raise TypeError(msg)
     if n_runs is not None:
         check_integer("n_runs", n_runs, 2)
     wish, seed = Wish(len(y), precision, n_runs), fixed_seed(random_state)
