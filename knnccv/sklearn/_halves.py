@@ -198,13 +198,17 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
     request, (predict, scored) = asked[0], predicts(asked)
     step = 1 if predict is None else _at_once(request, folds.shape[1], int(folds.max()) + 1)
     scores = np.empty((len(asked), len(folds)))
-    counted = [at for at, one in enumerate(asked) if _in_tables(one)]
+    counted = [at for at, one in enumerate(asked) if predict is listed_outputs and _in_tables(one)]
     left = [at for at in range(len(asked)) if at not in counted]
     errors, tested = np.zeros((2, request.n_tested or len(request.y))), np.zeros(1)
     for start in range(0, len(folds), step):
         some, started = folds[start : start + step], time.perf_counter()
+        tables = dict[str, Array]()
         for at in counted:
-            scores[at, start : start + step] = counted_scores(asked[at], some, seed + start)
+            needs = cast(TableScorer, asked[at].scorer).needs
+            if needs not in tables:
+                tables[needs] = counted_tables(request, needs, some, seed + start)
+            scores[at, start : start + step] = _of_folds(asked[at], tables[needs])
         if not left:
             continue
         if predict is None:
@@ -227,20 +231,19 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
 
 
 def _in_tables(request: Request) -> bool:
-    """Whether tables of counted votes are all that the scoring of halves needs."""
-    scorer, near = request.scorer, predicts([request])[0] is listed_outputs
-    if scorer is None or not near or request.n_tested:
+    """Whether tables of counted votes are all that the scoring of listed neighbors needs."""
+    scorer = request.scorer
+    if scorer is None or request.n_tested or not request.votes_alike:
         return False
-    return request.votes_alike and is_counted(scorer, request.problem, 1)
+    return is_counted(scorer, request.problem, 1)
 
 
-def counted_scores(request: Request, folds: Array, seed: int) -> Array:
-    """The scores (n_runs,) of runs by tables of counted votes, see `score_pairs`."""
-    scorer, splits = cast(TableScorer, request.scorer), single_splits(each_split(folds), seed)
-    problem, near = request.problem, request.rule.neighbors
-    parts = of_tables(problem, near, splits, scorer, lambda tables: tables[:, 0], request.n_jobs)
+def counted_tables(request: Request, needs: str, folds: Array, seed: int) -> Array:
+    """The tables of counted votes of runs, (n_runs, n_folds, ...)."""
+    splits, near = single_splits(each_split(folds), seed), request.rule.neighbors
+    parts = of_tables(request.problem, near, splits, needs, lambda tables: tables[:, 0], request.n_jobs)
     tables = np.concatenate(parts)
-    return _of_folds(request, tables.reshape(len(folds), -1, *tables.shape[1:]))
+    return tables.reshape(len(folds), -1, *tables.shape[1:])
 
 
 def _of_folds(request: Request, tables: Array) -> Array:
@@ -426,10 +429,7 @@ class HalfRuns:
             deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
             texts += unequal_errors(float(each.mean()), np.abs(deviations))
         found = HalfScores.of_runs(runs, halvings, float(sizes.mean()), answer.std_error)
-        found = replace(
-            found, deviations=deviations, scale=scale.scale, floor=scale.floor,
-            floors=np.reshape(scale.floors, (-1, 3)), n_answers=scale.n_answers,
-        )  # fmt: skip
+        found = scale.of(found, deviations=deviations, n_answers=scale.n_answers)
         growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
         texts += _doubts(request, score, found, k, sizes)
         return replace(found, warnings=tuple(texts), growth=growth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,11 @@ class Scale(NamedTuple):
     floors: tuple[tuple[float, float, int], ...] = ()
     n_answers: float = 0.0
 
+    def of(self, halves: HalfScores, **fields: Any) -> HalfScores:
+        """The scores of halves with these bounds, and other fields."""
+        floors = np.reshape(self.floors, (-1, 3))
+        return replace(halves, scale=self.scale, floor=self.floor, floors=floors, **fields)
+
 
 def scale_of(
     made: MadeScorer | None, labels: EncodedLabels, scorer: TableScorer | None, name: str | None = None
@@ -85,7 +91,7 @@ def scale_of(
     return Scale(limits, floor=floor, floors=((floor, 1.0, int(labels.counts[labels.counts > 0].min())),))
 
 
-def rare_class(labels: EncodedLabels, few: int) -> list[str]:
+def rare_class(labels: EncodedLabels, few: int = 0) -> list[str]:
     """A warning if a class has fewer samples than this, or than `FEWEST_OF_CLASS`."""
     smallest, few = int(labels.counts[labels.counts > 0].min()), max(FEWEST_OF_CLASS, few)
     if smallest >= few:

@@ -160,19 +160,7 @@ class SurfaceEvaluation:
         )
         of_cells = HalfSurface(**vars(halves) | {"n_answers": self._n_answers()})
         if self.scoring is not None:
-            scale, noise = self.scale(), np.square(surface.std_error)
-            n_answers = np.full(len(self.grid.sizes), scale.n_answers)
-            of_cells = replace(
-                of_cells, runs=runs, noise=noise, scale=scale.scale, floor=scale.floor,
-                floors=np.reshape(scale.floors, (-1, 3)), n_answers=n_answers,
-            )  # fmt: skip
-            near, texts = is_near_floor(of_cells, surface.scores), rare_class(self.problem.labels, 2)
-            if near.any():
-                texts.append(
-                    f"in {near.sum()} of {near.size} cells: halves of the samples score so near to a "
-                    f"constant answer, {scale.floor:.4g}, that the interval is uncertain"
-                )
-            return replace(of_cells, warnings=(*of_cells.warnings, *texts))
+            return self._bounded(of_cells, surface, runs)
         if not has_floors(self.problem):
             return of_cells
         floors = np.zeros((*of_cells.known.shape, len(self.problem.labels.classes), 3))
@@ -237,6 +225,19 @@ class SurfaceEvaluation:
         made = read_scorer(metrics.get_scorer(self.scoring))
         return scale_of(made, labels, table_scorer(self.scoring, labels.classes))
 
+    def _bounded(self, halves: HalfSurface, surface: Any, runs: Array) -> HalfSurface:
+        """Halves of a scoring with its runs and bounds, and warnings."""
+        scale = self.scale()
+        n_answers = np.full(len(self.grid.sizes), scale.n_answers)
+        found = scale.of(halves, runs=runs, noise=np.square(surface.std_error), n_answers=n_answers)
+        near, texts = is_near_floor(found, surface.scores), rare_class(self.problem.labels)
+        if near.any():
+            texts.append(
+                f"in {near.sum()} of {near.size} cells: halves of the samples score so near to a "
+                f"constant answer, {scale.floor:.4g}, that the interval is uncertain"
+            )
+        return cast(HalfSurface, replace(found, warnings=(*found.warnings, *texts)))
+
     def _by_runs(self, halvings: Halvings, rng: np.random.Generator) -> tuple[Array, Array]:
         """The scores of halves in random runs, (n_runs, n_halvings, 2, n_K, n_sizes), and training sizes.
 
@@ -257,9 +258,10 @@ class SurfaceEvaluation:
 
             def score(folds: Array, n_before: int, column: int = column, nearest: Array = nearest) -> Array:
                 scores, least = np.full((n_rows, len(folds)), np.nan), train_sizes(folds).min()
+                near, runs = self.neighbors, single_splits(folds, n_before)
                 for row in np.flatnonzero(nearest <= least).tolist():
-                    problem, runs = self.cell(row, column), single_splits(folds, n_before)
-                    scores[row] = score_tables(problem, self.neighbors, runs, scorer, None, self.n_jobs)[0]
+                    problem = self.cell(row, column)
+                    scores[row] = score_tables(problem, near, runs, scorer, None, self.n_jobs)[0]
                 return scores
 
             runs, of_halves = runs_of_halves(draw_by(design, labels), halvings, score, rng)

@@ -118,7 +118,7 @@ def score_tables(
     def score(tables: Array) -> tuple[Array, Controls]:
         return scorer(tables).mean(axis=1), None if control is None else control(tables)
 
-    values, controls = zip(*of_tables(problem, neighbors, runs, scorer, score, n_jobs), strict=True)
+    values, controls = zip(*of_tables(problem, neighbors, runs, scorer.needs, score, n_jobs), strict=True)
     return np.concatenate(values), joined(controls)
 
 
@@ -126,17 +126,17 @@ def of_tables(
     problem: ScoringProblem,
     neighbors: Neighbors,
     runs: Runs,
-    scorer: TableScorer,
+    needs: str,
     each: Callable[[Array], Any],
     n_jobs: int | None,
 ) -> list[Any]:
-    """What `each` returns for the tables of every block of runs, those that `scorer` needs."""
+    """What `each` returns for the tables of every block of runs, those that a scorer `needs`."""
     found: list[Any] = [None] * runs.n_blocks
 
     def take(block: int, tables: RunTables) -> None:
         found[block] = each(tables.counts)
 
-    what = VOTES if scorer.needs == "votes" else CONFUSION
+    what = VOTES if needs == "votes" else CONFUSION
     counter = RunCounter(problem, neighbors, runs, what, np.arange(runs.n_folds))
     # The filters of warnings belong to the process: threads that set them alone would undo each other's.
     with warnings.catch_warnings(action="ignore"):
