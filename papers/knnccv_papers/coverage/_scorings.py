@@ -116,6 +116,13 @@ def unequal(rng: Rng, n: int) -> tuple[Array, Array]:
     return X, X[:, 0] ** 2 + X[:, 1] + noise
 
 
+def two_values(rng: Rng, n: int) -> tuple[Array, Array]:
+    """Two outputs of three features, with noise."""
+    X = rng.normal(size=(n, 3))
+    values = np.c_[X[:, 0] ** 2 + X[:, 1], np.sin(2 * X[:, 2]) + 0.5 * X[:, 0]]
+    return X, values + 0.5 * rng.normal(size=(n, 2))
+
+
 class Cell(NamedTuple):
     """A population, its number of samples, and what is scored."""
 
@@ -147,6 +154,7 @@ CELLS = {
     "Friedman": Cell(friedman, 80, Means(5), PLAIN, OF_VALUES),
     "Friedman, scaler": Cell(friedman, 150, _scaled(Means(5)), PLAIN, OF_VALUES),
     "unequal noise": Cell(unequal, 300, Means(7), PLAIN, OF_VALUES),
+    "two outputs": Cell(two_values, 150, Means(5), PLAIN, OF_VALUES),
     "half space": Cell(linear, 500, Votes(15), FIVE, OF_TWO),
     "half space, large": Cell(linear, 1000, Votes(15), FIVE, OF_TWO),
 }
