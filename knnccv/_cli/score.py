@@ -29,7 +29,7 @@ from .._core.luck.runs import ScoredRuns
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, monte_carlo_cv
 from ..designs import LeaveGroupsOut, as_design
 from ..kernel import Variant
-from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
+from ..neighbors import Neighbors, SupervisedDistanceWarning
 from ..reporting import MIXED, Table
 from . import data
 from .commands import other_rule, pairs, parameters, refuse_both, refuse_without
@@ -305,7 +305,10 @@ class Answer:
                 low, high = self.intervals[name]
                 yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
             if name in self.without:
-                yield "", "\n".join(textwrap.wrap(f"no luck of the data: {self.without[name]}", WIDTH))
+                yield (
+                    "",
+                    "\n".join(textwrap.wrap(f"no interval or comparison: {self.without[name]}", WIDTH)),
+                )
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.n_tied:
@@ -509,11 +512,10 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
         params = None if args.p is None else {"p": args.p}
         near = problem.X if mixed else Neighbors.from_data(table.X, args.metric, metric_params=params)
         design = as_design(cv, stratified=name not in REGRESSION)
-        if is_pooled(args, cv):
-            near = in_other_groups(near, cv.codes)
         found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
-            refuse(isinstance(score, str), f"there is no {one}: {score}")
+            if isinstance(score, str):
+                refuse(True, f"there is no {one}: {score}")
         return dict(found)
     return dict(
         expected_score(

@@ -67,7 +67,7 @@ def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[lis
 
     how: dict[str, Any] = {"random_state": study.random_state, "n_jobs": study.n_jobs}
     rule = neighbors_rule(study.task == "regression", n_neighbors=study.n_neighbors)
-    found = scores_of(rule, study.others, study.y, study.design, wanted, precision=precision, **how)
+    found = scores_of(rule, study.near, study.y, study.design, wanted, precision=precision, **how)
     rows, undefined = [], []
     for name, one in found.items():
         if isinstance(one, str):

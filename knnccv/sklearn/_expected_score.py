@@ -18,8 +18,8 @@ from .._base.typing import Array
 from .._base.validation import check_bool, check_choice, check_integer, check_tol, fixed_seed
 from .._core.driver import TIES, InexactError, check_n_draws
 from .._core.luck.scorings import check_precision
-from ..designs import Design, KFold, StratifiedKFold
-from ..neighbors import Neighbors, warn_of_rows
+from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
+from ..neighbors import Neighbors, in_other_groups, warn_of_rows
 from ._by_runs import outputs_of, score_outputs, weights_of
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
@@ -371,8 +371,8 @@ def scores_of(
     estimator : KNeighborsClassifier or KNeighborsRegressor
         The rule; the neighbors decide instead of its metric.
     neighbors : Neighbors
-        If they are those of other groups, each sample has one training set. Scorings are then those of all
-        predictions together, and `cv` only names the design.
+        Of any samples. If `cv` leaves one group out, each sample has one training set, and scorings are
+        those of all predictions together.
     scoring : mapping of str to str or scorer
         As of `named_scorings`, which has checked them.
 
@@ -388,8 +388,11 @@ def scores_of(
     X = np.zeros((len(y), 1))
     prepared = Prepared(estimator, X, neighbors=neighbors)
     request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), precision=precision)
-    of_others = neighbors.in_other_groups
-    nearest = neighbors.kneighbors(estimator.n_neighbors, n_jobs=n_jobs) if of_others else None
+    nearest, folds = None, np.zeros((1, len(y)), np.int32)
+    if isinstance(cv, LeaveGroupsOut) and cv.p == 1:
+        request = replace(request, groups=cv.codes, joined=True, ties="index")
+        near = in_other_groups(neighbors, cv.codes)
+        nearest = near.kneighbors(estimator.n_neighbors, n_jobs=n_jobs)
     found: dict[str, ExpectedScore | str] = {}
     for name, one in scoring.items():
         asked = replace(request, scoring=one)
@@ -399,8 +402,9 @@ def scores_of(
                 continue
             items, distances = nearest
             outputs = outputs_of(asked, items[None], weights_of(asked.rule, distances[None]))
-            (score,) = score_outputs(asked, np.zeros((1, len(y)), np.int32), outputs, 1)
-            found[name] = asked.answer(score, "the score of all predictions together")
+            (score,) = score_outputs(asked, folds, outputs, 1)
+            one_score = asked.answer(score, "the score of all predictions together")
+            found[name] = replace(one_score, _evaluation=HalfRuns(asked))
         except ValueError as error:
             found[name] = str(error)
     return found

@@ -63,7 +63,7 @@ from ._request import ExpectedScore, Request
 from ._runs import score_splits
 from ._scoring import is_costs, metric_name, name_of
 from ._searches import outputs_of_search, search_to_repeat
-from ._splitters import FoldLaw, SplitterDesign, in_words, reseeded
+from ._splitters import FoldLaw, GroupLaw, SplitterDesign, in_words, reseeded
 
 USUAL_FITS = 25
 """Halvings if scikit-learn fits the estimator."""
@@ -125,12 +125,9 @@ def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
 
 
 def fitted_scores(asked: Sequence[Request], folds: Array) -> Array:
-    """The mean scores (n_asked, n_runs) of the folds of runs that scikit-learn fits.
+    """The mean scores (n_asked, n_runs) of the folds of runs that scikit-learn fits; NaN if it refuses.
 
-    Raises
-    ------
-    ValueError
-        If scikit-learn has no score of a fold.
+    The reason is then in `Request.drawn`, by the scoring.
     """
     n_folds = int(folds.max()) + 1
     splits = [
@@ -141,8 +138,10 @@ def fitted_scores(asked: Sequence[Request], folds: Array) -> Array:
     try:
         scores, _ = score_splits(asked, splits)
     except ValueError as error:
-        msg = f"take more samples, or fewer folds: halves of the samples cannot be scored, as {error}"
-        raise ValueError(msg) from error
+        if len(asked) > 1:
+            return np.concatenate([fitted_scores([one], folds) for one in asked])
+        asked[0].drawn["refused", asked[0].scoring] = f"; scikit-learn: {error}"
+        return np.full((1, len(folds)), np.nan)
     return np.asarray(scores.reshape(len(asked), len(folds), n_folds).mean(axis=2))
 
 
@@ -182,9 +181,9 @@ def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[A
     undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < 2
     if undefined.mean() > MOST_UNDEFINED:
         msg = (
-            f"take fewer folds, or more samples: {request.scoring!r} is undefined in "
+            f"take fewer folds, or more samples: {name_of(request.sklearn_scorer)} is undefined in "
             f"{undefined.mean():.0%} of the halvings of the samples, and at most {MOST_UNDEFINED:.0%} may "
-            "be left out of a standard error"
+            f"be left out of a standard error{request.drawn.get(('refused', request.scoring), '')}"
         )
         raise ValueError(msg)
     return runs, errors, sizes
@@ -233,7 +232,7 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
 def _in_tables(request: Request) -> bool:
     """Whether tables of counted votes are all that the scoring of listed neighbors needs."""
     scorer = request.scorer
-    if scorer is None or request.n_tested or not request.votes_alike:
+    if scorer is None or request.n_tested or request.joined or not request.votes_alike:
         return False
     return is_counted(scorer, request.problem, 1)
 
@@ -256,7 +255,9 @@ def _of_folds(request: Request, tables: Array) -> Array:
 
 
 def _in_pairs(request: Request, n_folds: int) -> bool:
-    """Whether folds of halves are scored in pairs: not for means over samples."""
+    """Whether folds of halves are scored in pairs: not for means over samples, or folds of fixed sizes."""
+    if request.goes_through_all:
+        return False
     return metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE and 2 < n_folds <= MOST_FOLDS
 
 
@@ -272,6 +273,8 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
 
     Where a pair lacks a class, the score may be undefined. The mean is that of the others.
     """
+    if request.joined:
+        folds = np.minimum(folds, 0)
     n_folds = int(folds.max()) + 1
     if request.scorer is not None and request.scorer.needs != "votes":
         return _of_folds(request, tables_of(request, folds, outputs, n_folds))
@@ -302,10 +305,20 @@ def _draw(request: Request) -> Draw:
         law = None
     if isinstance(law, FoldLaw) and not isinstance(law.design, SplitterDesign):
         draw = draw_by(law.design, request.labels, 0 if law.tests_rest else n_tested_by(request))
+    elif isinstance(law, GroupLaw) and law.every:
+        draw = partial(_each_group, law)
     else:
         n_units = len(y) if groups is None or not _by_groups(request) else len(np.unique(groups))
         draw = partial(_drawn_by, _in_shares(cv, n_units), y, groups)
     return pool_draw(draw, n) if n else draw
+
+
+def _each_group(law: GroupLaw, rows: Array, rng: np.random.Generator) -> Array:
+    """The folds of random disjoint sets of as many groups as are left out."""
+    (_, _, n_left), *_ = law.parts
+    names, codes = np.unique(law.codes[rows], return_inverse=True)
+    order = rng.permutation(len(names))
+    return np.asarray(np.where(order < len(names) // n_left * n_left, order // n_left, -1)[codes])
 
 
 def _in_shares(cv: Any, n_units: int) -> Any:
@@ -387,9 +400,10 @@ class HalfRuns:
     def takes_no_time(self) -> bool:
         """Whether the halves are scored in less than a third of a second."""
         request = self.request
+        if predicts([request])[0] is not listed_outputs:
+            return False
         has_formula = request.scorer is not None or request.formula is not None
-        few = FEW_ITEMS * (3 if _in_tables(request) else 1)
-        return len(request.y) <= few and has_formula and predicts([request])[0] is listed_outputs
+        return has_formula and len(request.y) <= FEW_ITEMS * (3 if _in_tables(request) else 1)
 
     def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:
         """The checked arguments of `ExpectedScore.standard_error`.

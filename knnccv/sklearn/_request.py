@@ -151,7 +151,13 @@ class ExpectedScore(Numeric, ScoredByRuns):
 
     @property
     def _takes_no_time(self) -> bool:
-        return self._evaluation is not None and not self.deterministic and self._evaluation.takes_no_time
+        fixed = self.deterministic and not self._goes_through_all
+        return self._evaluation is not None and not fixed and self._evaluation.takes_no_time
+
+    @property
+    def _goes_through_all(self) -> bool:
+        """Whether these are all splits of a kind, such as those that leave one group out."""
+        return self._evaluation is not None and self._evaluation.request.goes_through_all
 
     @property
     def _is_in_closed_form(self) -> bool:
@@ -209,11 +215,12 @@ class ExpectedScore(Numeric, ScoredByRuns):
         )
 
     def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:
-        if self.deterministic:
-            instead = "a splitter with shuffle=True, or knnccv.complete_cv"
+        if self.deterministic and not self._goes_through_all:
             msg = (
-                "a standard error or an interval for the population (the luck of the data) needs random "
-                f"splits, but this score is {self.explanation}: take {instead}"
+                "take a splitter that draws, such as KFold(5, shuffle=True), or with groups "
+                "GroupShuffleSplit or GroupKFold(5, shuffle=True): a standard error or an interval for the "
+                "population (the luck of the data) needs random splits, but this score is "
+                f"{self.explanation}"
             )
             raise ValueError(msg)
         return super()._halves_request(n_halvings, groups, random_state)
@@ -286,6 +293,8 @@ class Request:
         The results of a search from drawn training sets; or scores of halves.
     family : list of Request
         All that were asked at once. They differ in the scoring.
+    joined : bool
+        Whether the predictions of all folds are scored together.
     """
 
     prepared: Prepared
@@ -305,6 +314,7 @@ class Request:
     searched: tuple[int, ...] = ()
     drawn: dict[Any, Any] = field(default_factory=dict)
     family: list[Request] = field(default_factory=list)
+    joined: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what was asked, not what can be found again."""
@@ -359,6 +369,14 @@ class Request:
         if "law" in vars(self):
             vars(other)["law"] = self.law
         return other
+
+    @property
+    def goes_through_all(self) -> bool:
+        """Whether the splits are all those of a kind, such as those that leave one group out."""
+        try:
+            return not isinstance(self.law, tuple) and bool(self.law.every)
+        except InexactError:
+            return False
 
     @property
     def leaves_groups(self) -> bool:

@@ -306,9 +306,9 @@ def test_every_scoring_is_compared_too():
     assert f"f1_macro     {other.score:.4g}, difference {one.score - other.score:+.4g}  (95 % [" in knnccv(
         f"{asked} nn"
     )
-    alone = "score t.csv --target label --groups who --variant nn --repeats 0 --scoring f1 --compare knn"
-    told = knnccv(f"{alone}", csv("x who label", X[:, 0], np.arange(len(LABEL)) % 40, LABEL))
-    assert "no luck of the data: " in told
+    alone = "score t.csv --target label --groups who --variant nn --repeats 0 --scoring roc_auc --interval"
+    told = knnccv(alone, csv("x who label", np.arange(24) % 7, np.arange(24) // 2, np.arange(24) < 2))
+    assert "no interval or comparison: " in told
 
 
 def test_groups_are_the_units_and_few_of_them_are_noted():
@@ -453,6 +453,16 @@ def test_scorings_of_groups_are_those_of_all_predictions(variant, weights):
     shares = ms.cross_val_predict(KNeighborsClassifier(weights=weights), X, y, **how)[:, 1]
     assert found["f1"]["score"] == f1_score(y, shares > 0.5)
     assert found["roc_auc"]["score"] == pytest.approx(roc_auc_score(y, shares))
+
+
+def test_joined_scores_of_groups_have_the_interval_of_the_exact_accuracy():
+    X, y, groups = np.random.default_rng(0).normal(size=(80, 1)), np.arange(80) % 2, np.arange(80) // 2
+    asked = "score t.csv --target label --groups who --repeats 0 --interval --scoring accuracy,f1"
+    found = numbers(f"{asked} --n-neighbors 3", csv("x who label", X[:, 0] + y, groups, y))
+    for end in "low", "high":
+        exact, by_runs = found["interval"][end], found["scorings"]["accuracy"]["interval"][end]
+        assert by_runs == pytest.approx(exact, abs=1e-3)
+    assert found["scorings"]["f1"]["interval"] is not None
 
 
 @pytest.mark.slow

@@ -366,7 +366,7 @@ def test_scores_without_halves():
     found = exact_score(THREE, X, Y, cv=FIVE_FOLDS)
     listed = exact_score(THREE, X, Y, cv=KFold(5))
     for result, text in (
-        (listed, "take a splitter with shuffle=True"),
+        (listed, "take a splitter that draws"),
         (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
     ):
         for ask in (result.standard_error, result.confidence_interval, lambda: compare(found, result)):  # noqa: B023

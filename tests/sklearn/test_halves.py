@@ -17,6 +17,7 @@ from sklearn.model_selection import (
     GroupShuffleSplit,
     KFold,
     LeaveOneOut,
+    LeavePGroupsOut,
     ShuffleSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -59,14 +60,15 @@ RULES = {
     "given numbers": (KNeighborsClassifier(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
     "groups": (KNeighborsClassifier(3), GroupKFold(4, shuffle=True)),
     "strata of groups": (KNeighborsClassifier(3), StratifiedGroupKFold(3, shuffle=True)),
+    "all pairs of groups": (KNeighborsClassifier(3), LeavePGroupsOut(2)),
     "means": (KNeighborsRegressor(3), UNSTRATIFIED),
     "scaled means": (
         make_pipeline(StandardScaler(), KNeighborsRegressor(3, weights="distance")),
         UNSTRATIFIED,
     ),
 }
-FITTED = "fits", "fits of decisions", "radius", "strata of groups"
-"""By scikit-learn, which scores fold by fold."""
+SINGLE = "fits", "fits of decisions", "radius", "strata of groups", "all pairs of groups"
+"""Scored fold by fold: fits of scikit-learn's, and folds of the same size in halves and in all samples."""
 SCORINGS = {True: ["r2", "neg_root_mean_squared_error"], False: ["f1", "roc_auc", "accuracy"]}
 
 
@@ -75,9 +77,10 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
     rule, cv = RULES[name]
     is_regression, groups = "means" in name, GROUPS if "groups" in name else None
     targets = VALUES if is_regression else y
-    found = expected_score(
-        rule, X, targets, cv=cv, groups=groups, scoring=SCORINGS[is_regression], n_runs=20
-    )
+    scorings = SCORINGS[is_regression]
+    if name == "all pairs of groups":  # in which a class may lack
+        scorings = ["f1_macro", "accuracy"]
+    found = expected_score(rule, X, targets, cv=cv, groups=groups, scoring=scorings, n_runs=20)
     for scoring, score in found.items():
         with warnings.catch_warnings(action="ignore", category=InferenceWarning):
             runs = score._by_runs().half_scores(2, random_state=1).runs
@@ -89,7 +92,7 @@ def test_runs_of_halves_are_those_of_scikit_learn(name):
             inside = halvings.half_of[at[1]] == at[2]
             assert (folds[at][~inside] == -2).all()
             with warnings.catch_warnings(action="ignore"):  # of inner folds that lack a class
-                expected = _score(rule, targets, folds[at], scoring, name not in FITTED)
+                expected = _score(rule, targets, folds[at], scoring, name not in SINGLE)
             assert runs[at] == pytest.approx(expected, abs=1e-12)
 
 
@@ -229,7 +232,7 @@ def test_what_has_no_halves_says_why():
     def score(rule=KNeighborsClassifier(3), cv=FOLDS, scoring="f1", **more):  # noqa: B008
         return expected_score(rule, X, y, cv=cv, scoring=scoring, n_runs=20, **more)
 
-    with pytest.raises(ValueError, match=r"take a splitter with shuffle=True"):
+    with pytest.raises(ValueError, match="take a splitter that draws"):
         score(cv=5).standard_error()
     with pytest.raises(ValueError, match="take fewer neighbors, or more samples"):
         score(KNeighborsClassifier(30)).standard_error()
@@ -242,6 +245,18 @@ def test_what_has_no_halves_says_why():
     rare = np.arange(60) < 7
     with pytest.warns(InferenceWarning, match="the smallest class has 7 samples, fewer than 10"):
         expected_score(KNeighborsClassifier(1), X, rare, cv=FOLDS, scoring="f1", n_runs=20).standard_error()
+
+
+@pytest.mark.filterwarnings("ignore:Only one class is present")
+def test_a_scoring_that_halves_lack_leaves_the_others():
+    """Folds of the halves of nine samples of a class lack it: no AUC, but an accuracy, as if alone."""
+    rare, rule, scorings = np.arange(60) < 9, RULES["fits"][0], ["accuracy", "roc_auc"]
+    asked = {"cv": FOLDS, "n_runs": 2}
+    found = expected_score(rule, X, rare, scoring=scorings, **asked)
+    alone = expected_score(rule, X, rare, scoring="accuracy", **asked)
+    assert found["accuracy"].half_scores(4).runs.tolist() == alone.half_scores(4).runs.tolist()
+    with pytest.raises(ValueError, match=r"ROC AUC is undefined in 100% .* are False \(no"):
+        found["roc_auc"].half_scores(4)
 
 
 def test_a_test_set_and_a_pool_are_halved_together():
