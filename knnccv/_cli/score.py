@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
 
 def check_design(args: argparse.Namespace) -> None:
     """Raise ValueError if the options of the design contradict each other; no file is read yet."""
+    conflict = f"leave out --cv {args.cv}: --groups leaves one group out, or --leave-out P of them: a fifth"
+    refuse(args.cv and args.groups is not None, f"{conflict} of the groups is as much as of five folds")
     last = "leave_out" if args.groups is None else "groups"
     refuse_both(args, "designs", "cv", "train_size", "per_class", last)
     refuse(args.groups is not None and args.stratify, "--groups cannot be stratified")
@@ -402,8 +404,11 @@ class Answer:
     def _runs(self, runs: ScoredRuns) -> Lines:
         n_runs, shown = len(runs.scores), self._score
         yield "", ""
-        yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed})", ""
-        if len(set(self._group_sizes)) > 1 and self.table.test is None:
+        sizes, tested = self._group_sizes, ""
+        if sizes:
+            tested = f"; each tests {self.cv.p} of {len(sizes)} groups"
+        yield f"{_plural(n_runs, 'random run')} of the same design (seed {self.args.seed}){tested}", ""
+        if len(set(sizes)) > 1 and self.table.test is None:
             over = "; one run can exceed 100 %" if self.percent else ""
             unbiased = "weighted by the sizes of their test sets, so that their mean is unbiased"
             yield f"  {unbiased}{over}", ""

@@ -119,7 +119,8 @@ class Episodes:
             raise ValueError(msg)
         if self.ways[-1] > n_classes:
             msg = (
-                f"n_way must be between 2 and {n_classes}, the number of classes in y, got {self.ways[-1]}"
+                f"pass Episodes(n_way=..., n_shot=...): n_way must be between 2 and {n_classes}, the "
+                f"number of classes in y, got {self.ways[-1]}"
             )
             raise ValueError(msg)
         needed = self.shots_of(labels).max(axis=0)

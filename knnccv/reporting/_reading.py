@@ -418,8 +418,8 @@ class _Reader:
         elif is_date(cell):
             hint = f"; write numbers, such as days since the first, or --drop {option}"
         elif np.isfinite(self.cells[index].numbers).any():
-            hint = f", but other cells of the column are numbers{hint}"
-            hint += f", {self._marking([cell])}" * (len(cell) < LONG_MARK)
+            marking = f"; {self._marking([cell])}" * (len(cell) < LONG_MARK)
+            hint = f", but other cells of the column are numbers{marking}{hint}"
         return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"
 
     def _remedy(self, found: Mapping[str, Marks]) -> str:

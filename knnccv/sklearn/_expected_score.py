@@ -267,7 +267,7 @@ def expected_score(
         raise TypeError(msg)
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
-        check_answers(estimator, for_sklearn(one, target), one)
+        check_answers(estimator, for_sklearn(one, target), one, target)
     splitter = check_cv(cv, target, classifier=is_classifier(estimator))
     n_tested = 0
     if test is not None:

@@ -13,7 +13,7 @@ from .._base.compat import MadeScorer, read_scorer
 from .._base.typing import Array
 from .._base.validation import as_reals
 from .._core.driver import InexactError
-from .._core.luck.scorings import ACCURACIES
+from .._core.luck.scorings import ACCURACIES, positive_class
 
 WHY_NOT = (
     "exact are 'accuracy', 'balanced_accuracy', 'recall', 'recall_macro', 'neg_brier_score', "
@@ -228,8 +228,8 @@ def _of_class(name: str, positive: Any) -> Any:
     return make_scorer(made.function, **options, pos_label=positive)
 
 
-def check_answers(estimator: Any, scorer: Any, scoring: Any) -> None:
-    """Raise ValueError if a classifier has none of the methods whose answers a scorer needs."""
+def check_answers(estimator: Any, scorer: Any, scoring: Any, y: Array) -> None:
+    """Raise ValueError if a classifier lacks the answers that a scorer needs, or y its positive class."""
     from sklearn.base import is_classifier
 
     made = read_scorer(as_scorer(scorer))
@@ -240,6 +240,8 @@ def check_answers(estimator: Any, scorer: Any, scoring: Any) -> None:
             f"{' or '.join(needed)}, which {type(estimator).__name__} has not"
         )
         raise ValueError(msg)
+    if needed and y.ndim == 1 and isinstance(scoring, str) and scoring in OF_ONE_CLASS:
+        positive_class(1, np.unique(y), scoring)
 
 
 OF_ONE_CLASS = ("average_precision", "f1", "jaccard", "precision", "recall")

@@ -28,5 +28,5 @@ from __future__ import annotations
 from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._precision import Budget, EnoughRuns, Wish, check_precision, enough_draws, enough_runs
 from ._scales import ACCURACIES, Scale, is_near_floor, rare_class, scale_of
-from ._scorers import TableScorer, table_scorer
+from ._scorers import TableScorer, positive_class, table_scorer
 from ._vote_laws import mixed_ties, vote_controls, vote_laws

@@ -208,7 +208,7 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     defaults = {key: each.default for key, each in inspect.signature(made.function).parameters.items()}
     options = {**defaults, **made.options}
     of_all = defaults.get("average") == "binary" != options["average"]  # averages heed no positive class
-    position = _positive(None if of_all else options.get("pos_label"), labels, name)
+    position = positive_class(None if of_all else options.get("pos_label"), labels, name)
     weighs = "sample_weight" in defaults and made.name not in MEDIANS
     found = TableScorer(name, needs, made.function, made.options, made.sign, labels, position, weighs)
     found.check()
@@ -220,14 +220,14 @@ def table_scorer(scoring: Any, classes: Any) -> TableScorer | None:
     return replace(found, _form=form) if form or needs == PREDICTS or len(labels) == 2 else None
 
 
-def _positive(pos_label: Any, classes: Array, name: str) -> int:
+def positive_class(pos_label: Any, classes: Array, name: str) -> int:
     """The positive class of two, as scikit-learn's scorers choose it."""
     names = classes.tolist()
     if len(names) == 2 and pos_label is not None:
         if pos_label not in names:
             msg = (
-                f"pass make_scorer(..., pos_label={names[1]!r}): the positive class must be one of "
-                f"{names}, got {pos_label!r} by scoring {name!r}"
+                f"name the positive class, {names[0]!r} or {names[1]!r}, by "
+                f"make_scorer(..., pos_label=...): scoring {name!r} is of {pos_label!r}"
             )
             raise ValueError(msg)
         return int(names.index(pos_label))
