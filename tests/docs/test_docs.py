@@ -20,7 +20,7 @@ import knnccv_variants
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCRIPTS = ("approximate.md", "cluster.md", "variants_example.md", "variants_decide.md")
+SCRIPTS = ("approximate.md", "cluster.md", "variants_example.md")
 """Pages whose blocks are scripts of their own, or tested with the registry."""
 DOWNLOADS = ("guide/data_sets.md",)
 """Pages whose blocks fetch data."""

@@ -25,7 +25,7 @@ from command_line import run as command
 import knnccv
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("registry/README.md", "docs/variants_example.md", "docs/variants_decide.md")
+PAGES = ("registry/README.md", "docs/variants_example.md")
 COMPILED = not numba.config.DISABLE_JIT
 
 
@@ -284,12 +284,12 @@ def guide_blocks(language):
 
 @pytest.mark.slow
 def test_the_pages_teach_what_new_rule_writes_and_it_works_when_installed(python, project):
-    short, check, _, ask, _, decides, prepares = guide_blocks("python")
+    short, check, ask, _, decides = guide_blocks("python")
     texts = {path.name: path.read_text(encoding="utf-8") for path in project.iterdir()}
     assert check.splitlines()[-1] in texts["test_kth.py"]
     assert guide_blocks("toml")[0] in texts["pyproject.toml"]
     assert len(texts["README.md"].splitlines()) <= 15
-    run("\n".join([ask, decides, prepares, short]), python=python)
+    run("\n".join([ask, decides, short]), python=python)
     tested = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
     how = {"capture_output": True, "text": True, "timeout": 300, "check": False}
     assert "2 passed" in subprocess.run(tested, cwd=project, **how).stdout
@@ -298,9 +298,9 @@ def test_the_pages_teach_what_new_rule_writes_and_it_works_when_installed(python
 @pytest.mark.slow
 def test_the_example_is_what_the_page_says(python, project, tmp_path):
     """With an error put into one of the kernels its check, which the project's tests repeat, fails."""
-    _, check, register, _, named, *_ = guide_blocks("python")
+    _, check, ask, named, _ = guide_blocks("python")
     module = (project / "knnccv_kth.py").read_text(encoding="utf-8")
-    run("\n".join([register, named]), python=python)
+    run("\n".join([ask, named]), python=python)
     code = f"try:\n{indent(check, '    ')}\nexcept (AssertionError, ValueError):\n    print('\"found\"')\n"
     for kernel, right in (("fixed", " / (end - start)"), ("stratified", ".sum() / h")):
         wrong = module.replace(right, right.split(" /")[0])
