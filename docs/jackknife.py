@@ -1,4 +1,4 @@
-"""Compute what guide/episodes.md and guide/what_tables_say.md say about the jackknife, in about twenty minutes.
+"""Compute what the pages on episodes and on tables say about the jackknife, in about twenty minutes.
 
     python docs/jackknife.py
 

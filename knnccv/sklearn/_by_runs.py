@@ -21,7 +21,7 @@ from .._base.compat import read_scorer
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER, Runs, allotted_runs, from_pool, single_splits
+from .._core.luck.runs import NEITHER, Runs, add_votes, allotted_runs, from_pool, single_splits
 from .._core.luck.scorings import (
     ACCURACIES,
     Budget,
@@ -361,16 +361,15 @@ def outputs_by_k(request: Request, items: Array, weights: Array, ks: Sequence[in
     n_classes = [1] * targets.shape[1] if request.regression else [len(one.classes) for one in labels_of]
     starts, width = np.cumsum([0, *n_classes[:-1]]), sum(n_classes)
     summed, total = np.zeros((*items.shape[:2], width)), np.zeros((*items.shape[:2], 1))
-    first = np.arange(items[..., 0].size).reshape(items.shape[:2]) * width
+    rows = items.reshape(-1, items.shape[2]), weights.reshape(-1, items.shape[2])
+    cells = np.column_stack([at + labels.codes for at, labels in zip(starts, labels_of, strict=True)])
     for start, k in pairwise([0, *ks]):
-        for place in range(start, k):
-            near, weight = items[:, :, place], weights[:, :, place]
-            total[..., 0] += weight
-            if request.regression:
-                summed += weight[..., None] * targets[near]
-                continue
-            for at, labels in zip(starts.tolist(), labels_of, strict=True):
-                summed.reshape(-1)[first + at + labels.codes[near]] += weight
+        if not request.regression:
+            add_votes(*rows, start, k, cells, summed.reshape(-1, width))
+        for place in range(start, k) if request.regression else ():
+            near, weight = items[:, :, place], weights[:, :, place, None]
+            total += weight
+            summed += weight * targets[near]
         if request.regression:
             yield summed / total
         else:  # sums of the shares themselves, as scikit-learn's: so no share is larger than 1

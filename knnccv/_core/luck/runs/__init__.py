@@ -43,4 +43,4 @@ from ._planes import (
 from ._random_runs import RandomSplits, ScoredRuns, SplitSpread
 from ._rescaled import RescaledSearch
 from ._scalers import SCALERS, read_scaling, refitted, scaled, scaling_of, train_sizes
-from ._trials import item_shares, nearest_in_runs, score_runs
+from ._trials import add_votes, item_shares, nearest_in_runs, score_runs

