@@ -181,7 +181,7 @@ class Neighbors:
         Notes
         -----
         Rows of memory-mapped and of dask arrays are read, checked and freed block by block, each time that
-        they are needed. Their `max_depth` is the arrays' width; see ``docs/guide/hundred_million.md``.
+        they are needed. Their `max_depth` is the arrays' width; see ``docs/approximate.md``.
 
         Lists that are too short increase the result's ``error_bound``. Since a sample beyond the list may
         tie the last one in it, the last tied group counts as unknown, unless the list is complete. Equal

@@ -124,7 +124,7 @@ def complete_cv(
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Runs the computation instead of knnccv's own threads: a pool of threads or processes, any object
         with the same interface, or a dask cluster. The result does not depend on it. See
-        ``docs/cluster.md``.
+        ``docs/guide/performance.md``.
     progress : bool, default False
         Show a progress bar (needs tqdm) of the samples, and of those that need deeper lists.
     test : pair (X_test, y_test), or array of shape (n_test,), optional
