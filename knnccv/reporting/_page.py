@@ -23,7 +23,7 @@ from ._text import (
     visible,
 )
 
-MAX_BYTES = 5_900_000
+MAX_BYTES = 1_500_000
 """The size that a page may have; rows of the last items are left out of a larger one."""
 LONG = 40
 """Texts with more characters are cut at the end of their cell until they are focused."""
@@ -50,7 +50,8 @@ def render_page(answer: dict[str, Any]) -> str:
     from ._charts import MAX_MATRIX, MAX_NUMBERED, draw_pictures
 
     pictures = draw_pictures(answer)
-    scripts = [_template(name) for name in ("vega.js.gz", "charts.js", "table.js")]
+    scripts = [_template(name).decode() for name in ("charts.js", "table.js")]
+    packed = _template("vega.js.gz")
     values = {
         "pictures": pictures,
         "confusions": _confusions(answer["classes"] or {}),
@@ -60,8 +61,9 @@ def render_page(answer: dict[str, Any]) -> str:
             if part
         ],
         "scripts": scripts,
-        "hashes": [_hash(script) for script in scripts],
-        "style": _template("style.css"),
+        "packed": base64.b64encode(packed).decode(),
+        "hashes": [_hash(script) for script in (gzip.decompress(packed).decode(), *scripts)],
+        "style": _template("style.css").decode(),
         "specs": embedded_json(pictures),
         "max_numbered": MAX_NUMBERED,
         "max_matrix": MAX_MATRIX,
@@ -181,9 +183,8 @@ def _settings_table(curves: list[dict[str, Any]], task: str) -> dict[str, Any]:
 
 
 @cache
-def _template(name: str) -> str:
-    content = files("knnccv.reporting").joinpath("templates", name).read_bytes()
-    return (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+def _template(name: str) -> bytes:
+    return files("knnccv.reporting").joinpath("templates", name).read_bytes()
 
 
 def _hash(script: str) -> str:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from .._base.labels import majority_class
 from .._base.refusals import need
 from .._base.typing import Array
 from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
-from .._core.scores.curves import loo_curve
+from .._core.scores.curves import loo_curve, surface
 from .._core.scores.results import CompleteCV
-from ..neighbors import Neighbors
-from ._settings import LEVEL
+from ..neighbors import SupervisedDistanceWarning
+from ._settings import LEVEL, Pair
 from ._study import Setting, Study, enough_depth, smallest_training_size
 from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
 
@@ -275,9 +276,7 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     setting = study.best_setting._replace(n_neighbors=min(study.n_neighbors, part.train_size))
     numbers = sorted({1, setting.n_neighbors, min(5, part.train_size)})
     sizes = _sizes(part, max(numbers), study.ties)
-    if part.table.is_mixed:
-        _keep_deepest(part.neighbors(*setting.pair), part, sizes, max(numbers))
-    curves = [_curve(part, setting._replace(n_neighbors=k), sizes) for k in numbers]
+    curves = _curves(part, setting.pair, numbers, sizes)
     scores = np.array(curves[numbers.index(setting.n_neighbors)]["scores"], float)
     known = ~np.isnan(scores)
     if sizes[0] > max(2, part.table.n_items // 40):
@@ -303,27 +302,20 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     }
 
 
-def _curve(part: Study, setting: Setting, sizes: list[int]) -> dict[str, Any]:
-    """The scores of a setting; None for training sets smaller than its number of neighbors."""
-    found = [
-        part.score(setting, size, LEARNING_TOL) if setting.n_neighbors <= size else None for size in sizes
-    ]
-    return {
-        "n_neighbors": setting.n_neighbors,
-        "scores": [each and each.score for each in found],
-        "error_bound": [each and each.error_bound for each in found],
-    }
-
-
-def _keep_deepest(near: Neighbors, part: Study, sizes: list[int], largest_k: int) -> None:
-    """Search once for all training sizes, from the smallest whose lists fit into memory.
-
-    Pairs of rows of a mixed table are slow to compare, so one search for each size would take longest.
-    """
-    for size in sizes:
-        depth = enough_depth(part.table.n_items, size, min(largest_k, size), LEARNING_TOL)
-        if part.keep_lists(near, depth):
-            return
+def _curves(part: Study, pair: Pair, numbers: list[int], sizes: list[int]) -> list[dict[str, Any]]:
+    """The scores of several K; None for training sets that are smaller."""
+    curves, near = list[dict[str, Any]](), part.neighbors(*pair)
+    how: dict[str, Any] = {"average": part.average, "tol": LEARNING_TOL, "n_jobs": part.n_jobs}
+    for n_without, ks in groupby(numbers, lambda k: sum(size < k for size in sizes)):
+        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
+            found = surface(near, part.y, list(ks), sizes[n_without:], part.rule, **how)
+        without = [None] * n_without
+        for k, scores, bounds in zip(
+            found.n_neighbors.tolist(), found.scores.tolist(), found.error_bound.tolist(), strict=True
+        ):
+            curve = {"n_neighbors": k, "scores": without + scores, "error_bound": without + bounds}
+            curves.append(curve)
+    return curves
 
 
 def _sizes(part: Study, largest_k: int, ties: float) -> list[int]:

@@ -32,8 +32,8 @@ from ._text import SCALED, of_a_part, percentage, section
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
 LEVEL = 0.95
-FEWEST_HALVINGS, RUNS_A_HALVING = 25, 8
-"""For the interval of the choice: a quarter of its time."""
+FEWEST_HALVINGS, RUNS_A_HALVING = 25, 20
+"""For the interval of the choice: as long as its score."""
 HVDM_NOTE = (
     "HVDM compares categories by the classes that they occur with. It has seen the labels, so its curve "
     "can be optimistic, and it is never chosen as the best."

@@ -19,7 +19,7 @@ from knnccv import Neighbors, Report, Subsample, complete_cv, surface
 from knnccv.reporting import _settings, _study, scaled
 from knnccv.reporting._table import read_input
 
-LARGEST = 5_900_000
+LARGEST = 1_500_000
 SECTIONS = ("scores", "settings", "tuned", "learning", "classes", "items", "ties", "regression")
 SHOWN = ("script", "image", "closing", "quotes", "long word", "template", "formula", "emoji")
 MANY = {"n_classes": 30, "n_neighbors": 1}
@@ -47,6 +47,9 @@ def test_every_section_has_a_heading_its_conclusion_and_its_numbers(kind):
     html = Report(found).to_html()
     page = Page(html)
     assert len(html.encode()) <= LARGEST
+    if kind.get("kind") == "hostile":  # whose cells are so long that not all rows have room
+        found["items"]["items"] = found["items"]["items"][:6]
+        found["items"]["shown"] = 6
     assert json.loads(page.data["report-data"]) == found
     text = " ".join(page.text.split())
     for name in SECTIONS:
