@@ -12,7 +12,7 @@ from typing import Any
 from .. import reporting
 from .._base.refusals import refuse
 from .commands import refuse_both
-from .data import check_options, table_of
+from .data import check_options, scaling_of, table_of
 from .output import Lines, computing, output_path, print_notes, show
 
 NARROWEST, WIDEST = 40, 100
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     asked = reporting.Question(
         *(args.task, args.train_size, args.n_neighbors, args.average, args.scoring, args.precision),
         *(args.max_items, args.jobs, args.seed),
+        *("all" if args.scaling is None else scaling_of(args), args.interval or 0.95),
     )
     name = "wine" if args.file is None else Path(table.source).name
     with computing(False, "the kernels of this page (about a minute)", Warning):

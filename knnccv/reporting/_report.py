@@ -23,6 +23,7 @@ from .._base.parallel import Bar, one_bar, shared_bar
 from .._base.validation import check_choice, check_integer
 from .._base.version import __version__
 from .._core.driver import AVERAGES
+from .._core.luck.inference import check_level
 from .._core.luck.scorings import check_precision
 from ..designs import Subsample
 from ..kernel import COMPILES
@@ -33,7 +34,7 @@ from ._scores import checked_scorings, learning_section, regression_section, sco
 from ._settings import choose_setting, tuned_section
 from ._study import Study, smallest_without, studied
 from ._table import Table, read_input
-from ._text import quoted
+from ._text import SCALED, USUAL_SCALINGS, quoted
 
 SECTIONS = (
     "data", "tuned", "scores", "settings", "learning", "classes", "items", "ties", "regression", "method",
@@ -158,6 +159,8 @@ def report(
     average: str | None = None,
     scoring: Any = None,
     precision: float | None = None,
+    scaling: Any = "all",
+    confidence_level: float = 0.95,
     feature_names: Sequence[str] | None = None,
     categorical: Any = None,
     name: str = "data",
@@ -201,6 +204,11 @@ def report(
         has more than twice as many samples, if scikit-learn is there; otherwise none.
     precision : float, optional
         The wanted standard error of those by random runs, as in `knnccv.sklearn.expected_score`.
+    scaling : {"all", None, "standard", "minmax", "maxabs", "robust"} or list of them, default "all"
+        The scalings to compare, the default setting's first; "all" are None, "standard" and "minmax". Mixed
+        tables are scaled by their distance.
+    confidence_level : float, default 0.95
+        Of all intervals.
     feature_names : sequence of str, optional
         Default: the columns of the data frame, or x0, x1, …
     categorical : sequence of column names or numbers, or bool mask, optional
@@ -245,7 +253,8 @@ def report(
     check_progress(progress)
     table = read_input(X, y, feature_names, categorical, groups)
     asked = Question(
-        task, train_size, n_neighbors, average, scoring, precision, max_items, n_jobs, random_state
+        *(task, train_size, n_neighbors, average, scoring, precision, max_items, n_jobs, random_state),
+        *(scaling, confidence_level),
     )
     found = report_on(table, name, asked, progress)
     if text := found.to_dict()["data"]["repeated_rows"]:
@@ -265,6 +274,8 @@ class Question(NamedTuple):
     max_items: int = 100_000
     n_jobs: int | None = None
     random_state: int = 0
+    scaling: Any = "all"
+    confidence_level: float = 0.95
 
 
 def report_on(given: Table, name: str, asked: Question, progress: Progress = False) -> Report:
@@ -275,7 +286,8 @@ def report_on(given: Table, name: str, asked: Question, progress: Progress = Fal
     table, cut = studied(whole, asked.max_items, asked.random_state)
     size = checked_size(asked.train_size, table)
     weighing = checked_average(asked.average, table)
-    study = Study(table, size, asked.n_jobs, asked.random_state, weighing)
+    scalings, level = checked_scalings(asked.scaling, table), check_level(asked.confidence_level)
+    study = Study(table, size, asked.n_jobs, asked.random_state, weighing, scalings, level)
     sections: dict[str, Callable[[Study], Any]] = {
         "data": partial(data_section, cut=cut, whole=whole),
         "settings": partial(choose_setting, wanted=checked_neighbors(asked.n_neighbors, size)),
@@ -341,6 +353,27 @@ def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
         raise ValueError(msg)
     limit = "the number of training samples"
     return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
+
+
+def checked_scalings(scaling: Any, table: Table) -> tuple[str | None, ...]:
+    """The scalings to compare.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown, or the table is mixed.
+    """
+    if isinstance(scaling, str) and scaling == "all":
+        return USUAL_SCALINGS
+    if table.is_mixed:
+        msg = f"leave out scaling={scaling!r}: the distance of tables with categories or gaps has its own"
+        raise ValueError(msg)
+    asked = scaling if isinstance(scaling, (list, tuple)) else [scaling]
+    if not asked or any(one not in [*SCALED] for one in asked):
+        known = ", ".join(map(repr, SCALED))
+        msg = f"scaling must be 'all', or some of {known}, got {scaling!r}"
+        raise ValueError(msg)
+    return tuple(dict.fromkeys(asked))
 
 
 def checked_average(average: str | None, table: Table) -> str:

@@ -20,7 +20,7 @@ from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
 from .._core.scores.curves import loo_curve, surface
 from .._core.scores.results import CompleteCV
 from ..neighbors import SupervisedDistanceWarning
-from ._settings import LEVEL, Pair
+from ._settings import Pair
 from ._study import Setting, Study, enough_depth, smallest_training_size
 from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
 
@@ -148,14 +148,14 @@ def _luck_of_the_data(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", InferenceWarning)
-            low, high = found.confidence_interval(LEVEL, **study.halves)
+            low, high = found.confidence_interval(study.confidence_level, **study.halves)
             error = found.standard_error(**study.halves)
     except ValueError as reason:
         return None, None, str(reason)
     study.note(*(f"{title}: {each.message}." for each in caught))
     if not (math.isfinite(low) and math.isfinite(high)):
         return error, None, "the halves of the data give no interval"
-    return error, {"low": low, "high": high, "confidence_level": LEVEL}, None
+    return error, {"low": low, "high": high, "confidence_level": study.confidence_level}, None
 
 
 def _luck_of_the_split(study: Study, found: CompleteCV) -> float | None:
@@ -177,7 +177,7 @@ def _difference(study: Study) -> dict[str, Any] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InferenceWarning)
             found = compare(study.best, study.default, **study.halves)
-            low, high = found.confidence_interval(LEVEL)
+            low, high = found.confidence_interval(study.confidence_level)
     except ValueError:
         return None
     return {"score": found.difference, "low": low, "high": high, "pvalue": found.pvalue}
@@ -222,7 +222,7 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     amount, interval, more = said(best["score"]), "", ""
     simplest = f"the {simple['name']}" if regression else f"always answering the {simple['name']}"
     if ends := best["interval"]:
-        interval = f"{LEVEL:.0%} interval {said(ends['low'])} to {said(ends['high'])}"
+        interval = f"{100 * study.confidence_level:g}% interval {said(ends['low'])} to {said(ends['high'])}"
     whose = "the samples of new groups" if study.groups is not None else "new samples"
     start, term = f"{amount} of {whose} are classified correctly", ""
     if regression:

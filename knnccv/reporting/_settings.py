@@ -27,11 +27,10 @@ from ._study import (
     search_units,
 )
 from ._table import TIMES_LARGER, Table, shown
-from ._text import SCALED, of_a_part, percentage, section
+from ._text import of_a_part, percentage, section
 
 METRICS = ("euclidean", "manhattan", "cosine")
 OPTIMISTIC = "hvdm"
-LEVEL = 0.95
 FEWEST_HALVINGS, RUNS_A_HALVING = 25, 20
 """For the interval of the choice: as long as its score."""
 HVDM_NOTE = (
@@ -58,7 +57,7 @@ Pair = tuple[str | None, str]
 def offered(study: Study) -> list[Pair]:
     """The pairs of scaling and metric; the first is the default."""
     if not study.table.is_mixed:
-        return [(scaling, metric) for scaling in SCALED for metric in METRICS]
+        return [(scaling, metric) for scaling in study.scalings for metric in METRICS]
     return [(None, "heom"), (None, OPTIMISTIC)]
 
 
@@ -219,7 +218,11 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
         part.note(f"Settings are not compared statistically: {reason}.")
     kept, n_unknown = [], 0
     for pair, each in found.items():
-        slack = _half_width(halves[pair], halves[best], row) if halves else np.zeros(len(each.scores))
+        slack = (
+            _half_width(halves[pair], halves[best], row, part.confidence_level)
+            if halves
+            else np.zeros(len(each.scores))
+        )
         gap = np.abs(each.scores - found[best].scores[row])
         near: Array = gap <= slack + each.error_bound + found[best].error_bound[row]
         if pair == best:
@@ -236,7 +239,7 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
     return kept, bool(halves) and not n_unknown
 
 
-def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int) -> Array:
+def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int, level: float) -> Array:
     """Half the interval of the difference to the best, for each K; 0 where the halves say nothing."""
     from scipy.special import stdtrit
 
@@ -244,7 +247,7 @@ def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int) -> Array:
     error = np.sqrt(np.square(differences[:, 0] - differences[:, 1]).mean(axis=0) / 4)
     known = error > of_setting.resolution + of_best.resolution
     freedom = degrees_of_freedom(of_best.n_units, len(differences))
-    width: Array = np.where(known, stdtrit(freedom, (1 + LEVEL) / 2) * error, 0.0)
+    width: Array = np.where(known, stdtrit(freedom, (1 + level) / 2) * error, 0.0)
     return width
 
 
@@ -406,7 +409,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         n_halvings = max(FEWEST_HALVINGS, min(study.effort.n_halvings, n_runs // RUNS_A_HALVING))
         with suppress(ValueError), warnings.catch_warnings(action="ignore"):
             interval = score.confidence_interval(
-                LEVEL, n_halvings=n_halvings, random_state=study.random_state
+                study.confidence_level, n_halvings=n_halvings, random_state=study.random_state
             )
             found["interval"] = interval.to_dict()
     choices = [one for one in sorted(found["choices"], key=lambda one: -one["share"]) if one["share"]]

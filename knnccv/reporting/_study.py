@@ -7,7 +7,7 @@ data give the same choices on every machine. The unit is about a second of two p
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ..kernel.sampling import fixed_tail
 from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
 from ..neighbors.hvdm import HVDM
 from ._table import FEWEST_ROWS, MIXED, Table, shown
-from ._text import SCALED, Cut, metric_name, score_text
+from ._text import SCALED, USUAL_SCALINGS, Cut, metric_name, score_text
 
 SEARCH_RATE = {"euclidean": 3e10, "cosine": 3e10, "manhattan": 1.2e9, "heom": 1e10, "hvdm": 1e10}
 """Pairs times columns that are compared in a unit."""
@@ -348,6 +348,10 @@ class Study:
         Seed of all draws.
     average : {"pooled", "item", "class"}
         What has equal weight in all scores.
+    scalings : tuple of str or None
+        Those that are compared, the default first.
+    confidence_level : float
+        Of all intervals.
     rule : str
         "knn" or "regression".
     compared : dict of (str, str) to list of int
@@ -365,6 +369,8 @@ class Study:
     n_jobs: int | None
     random_state: int
     average: str = "pooled"
+    scalings: tuple[str | None, ...] = USUAL_SCALINGS
+    confidence_level: float = 0.95
     best_setting: Setting = field(init=False)
     default_setting: Setting = field(init=False)
     lists: dict[tuple[str | None, str], Neighbors] = field(default_factory=dict)
@@ -489,7 +495,7 @@ class Study:
             size = smallest_without(table.group_codes)
         if cut is None or not size:
             return self, None
-        part = Study(table, size, self.n_jobs, self.random_state, self.average, notes=self.notes)
+        part = replace(self, table=table, train_size=size, lists={}, compared={})
         part.effort = self.effort
         return part, cut
 

@@ -90,8 +90,16 @@ def setting_name(setting: dict[str, Any]) -> str:
     return f"{pair}, K\u00a0=\u00a0{setting['n_neighbors']}"
 
 
-SCALED = {None: "raw", "standard": "standardized", "minmax": "min-max"}
-"""The scalings that a report compares, in words."""
+SCALED = {
+    None: "raw",
+    "standard": "standardized",
+    "minmax": "min-max",
+    "maxabs": "max-abs",
+    "robust": "robust",
+}
+"""Scalings in words."""
+USUAL_SCALINGS = (None, "standard", "minmax")
+"""Those that a report compares by default."""
 
 
 def pair_name(scaling: Any, metric: Any) -> str:

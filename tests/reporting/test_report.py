@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 from parallel_work import bars
 from report_check import SECTIONS, check_code, check_report, clouds, quick_report, unequal_classes
+from sklearn.preprocessing import RobustScaler
 
-from knnccv import Report, report
+from knnccv import Report, Subsample, complete_cv, report
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, load_diabetes, load_wine
+from knnccv.neighbors import Neighbors
 from knnccv.reporting import scaled
 
 
@@ -129,6 +131,19 @@ def test_groups_of_equal_rows():
     y = np.concatenate([np.arange(13) < n for n in (4, 8, 8)]).astype(int)
     found = numbers(np.repeat(np.arange(3.0), 13)[:, None], y, "items", n_neighbors=[3])
     assert found["items"]["counts"]["suspicious"] == 0
+
+
+def test_other_scalings_and_levels():
+    wine = load_wine()
+    found = report(wine.X, wine.y, n_neighbors=[1, 5], scaling=["robust"], confidence_level=0.8).to_dict()
+    best, k = found["scores"]["best"], found["scores"]["best"]["n_neighbors"]
+    near = Neighbors.from_data(RobustScaler().fit_transform(wine.X), best["metric"])
+    exact = complete_cv(near, wine.y, "knn", Subsample(142), n_neighbors=k)
+    assert best["score"] == pytest.approx(exact.score, abs=1e-12)
+    assert (best["interval"]["low"], best["interval"]["high"]) == pytest.approx(
+        exact.confidence_interval(0.8)
+    )
+    assert {one["scaling"] for one in found["settings"]["curves"]} == {"robust"}
 
 
 @pytest.mark.parametrize("average", [None, "pooled"])
