@@ -73,8 +73,8 @@ def test_the_readme_runs_and_prints_what_it_says(capsys):
         run_page("```python\nx = 1\n```\n\n```pycon\n>>> x\n2\n```\n", "page.md")
     assert "fetch_" not in "".join(blocks(README))
     run_page(README, "README.md")
-    by_runs, is_better, first, *_ = capsys.readouterr().out.splitlines()
-    assert f"This prints `{by_runs}` and `{is_better}`" in README
+    by_runs, compared, first, *_ = capsys.readouterr().out.splitlines()
+    assert f"```text\n{by_runs}\n{compared}\n```" in README
     score, bound, number = first.split()
     assert f"The first line is about `{score[:8]}…`, `{float(bound):.1e}` and `{number}`" in README
     started = (DOCS / "getting_started.md").read_text(encoding="utf-8")

@@ -10,13 +10,13 @@ and tests. `knnccv._core.luck.halves` and `knnccv.sklearn` compute the scores.
 - `_halvings` draws the halves; it has their scores, the variance and its degrees of freedom.
 - `_interval` has standard errors and intervals, `_kept_halves` the methods of results that return them. The
   jackknife's standard error, from scores without one unit at a time, is for few-shot and retrieval.
-- `_comparison` compares two results on the same halves, or one with another classifier's predictions;
-  `_ranking` compares several results.
+- `_comparison` compares two results on the same halves, or one with another classifier's predictions, which
+  `_predictions` scores; `_ranking` compares several results.
 """
 
 from __future__ import annotations
 
-from ._comparison import Comparison, PredictionScores, compare, predictions_on
+from ._comparison import Comparison, compare
 from ._halvings import (
     LEAST_TRAIN_PER_NEIGHBOR,
     MOST_UNDEFINED,
@@ -48,4 +48,5 @@ from ._interval import (
     unit_deviations,
 )
 from ._kept_halves import KeptHalves, ScoredByRuns, ScoredHalves
+from ._predictions import PredictionScores, predictions_on
 from ._ranking import Comparisons, compare_all
