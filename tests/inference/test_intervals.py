@@ -467,6 +467,9 @@ def test_samples_that_no_split_tests_are_left_out_of_both_scores():
     assert other.n_tested.tolist() == [1, 1, 2, 2] + [1] * 8 + [0] * 8
     with pytest.warns(InferenceWarning, match="those of 12 samples only"):
         found = compare(result, other)
+    whole = [(np.arange(20) < 8, np.arange(8, 20)), (np.arange(8, 20), np.arange(8))]
+    with pytest.warns(InferenceWarning, match="10 samples of other and 16 of nn"):
+        compare(result, predictions_on(whole, [y[8:], y[:8]], y))
     assert found.scores == pytest.approx((result.per_item[:12].mean(), 11 / 12))
     two = predictions_on([(None, [0, 1]), (None, [2, 3])], [y[:2], 1 - y[2:4]], y)
     assert two.std_error == pytest.approx(math.sqrt((0.5 - 1 / 6) / 2))

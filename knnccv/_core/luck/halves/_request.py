@@ -354,6 +354,7 @@ def terms_of(problem: ScoringProblem, result: Scored) -> Terms:
         _groups(problem, None),
         target_of(problem),
         problem.score.range,
+        train_sizes=_train_sizes(problem),
     )
 
 
@@ -365,8 +366,9 @@ def target_of(problem: ScoringProblem) -> str:
     elif any(kind.stratified for kind in problem.training_sets):
         drawn += f", {problem.design.class_sizes_in_words()}"
     average = "" if problem.average == "pooled" else f" (average={problem.average!r})"
+    sizes = " to ".join(map(str, dict.fromkeys(_train_sizes(problem))))
     return (
-        f"{problem.measure} in the population of {_rule(problem)}, trained on {_train_sizes(problem)} "
+        f"{problem.measure} in the population of {_rule(problem)}, trained on {sizes} "
         f"{drawn}, averaged over all training sets{average}"
     )
 
@@ -375,7 +377,5 @@ def _rule(problem: ScoringProblem) -> str:
     return f"{problem.variant.name}{_listed(problem.parameters)}"
 
 
-def _train_sizes(problem: ScoringProblem) -> str:
-    low = problem.smallest_train
-    high = max(kind.most_train for kind in problem.training_sets)
-    return f"{low}" if low == high else f"{low} to {high}"
+def _train_sizes(problem: ScoringProblem) -> tuple[int, int]:
+    return problem.smallest_train, max(kind.most_train for kind in problem.training_sets)

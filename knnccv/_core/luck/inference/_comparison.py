@@ -21,6 +21,8 @@ from ._interval import ConfidenceInterval, Terms, student_interval, unit_deviati
 from ._kept_halves import ScoredHalves
 from ._predictions import PredictionScores
 
+ALIKE = 1.1
+"""The ratio up to which sizes of training sets are alike."""
 HALVES_AGREE = (
     "the halves of both results score the same although the scores differ: halves say nothing about this "
     "difference"
@@ -336,6 +338,14 @@ def _with_predictions(result: Any, other: PredictionScores, groups: Any, sign: i
     if not tested.all():
         warnings.warn(
             f"the scores are those of {tested.sum()} samples only, which the splits test, of {len(tested)}",
+            InferenceWarning,
+            stacklevel=3,
+        )
+    low, high = terms.train_sizes or (other.train_size, other.train_size)
+    if other.train_size < low / ALIKE - 1 or other.train_size > high * ALIKE + 1:
+        warnings.warn(
+            "score both on training sets of one size: the difference is also that of the sizes, "
+            f"{other.train_size:g} samples of {other.name} and {low} of {terms.rule}",
             InferenceWarning,
             stacklevel=3,
         )

@@ -482,6 +482,8 @@ class Terms(NamedTuple):
         The smallest and the largest score of one classification.
     usual_halvings : int
         How many halvings there are if nobody says so.
+    train_sizes : (int, int), or None
+        The smallest and the largest size of a training set, if it is known.
     """
 
     labels: Array
@@ -495,3 +497,4 @@ class Terms(NamedTuple):
     target: str = ""
     limits: tuple[float, float] | None = None
     usual_halvings: int = USUAL
+    train_sizes: tuple[int, int] | None = None

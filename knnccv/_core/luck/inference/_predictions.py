@@ -39,6 +39,8 @@ class PredictionScores(Result):
         The loss matrix.
     name : str
         The name of the classifier.
+    train_size : float
+        The mean size of the training sets; NaN if one is unknown.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class PredictionScores(Result):
     measure: str
     loss: Array | None
     name: str
+    train_size: float
 
 
 def predictions_on(
@@ -67,8 +70,8 @@ def predictions_on(
     Parameters
     ----------
     splits : iterable of (train, test)
-        As scikit-learn's ``cv.split(X, y)`` yields them; the training sets are not read. Splits that are
-        drawn at random must be those of the predictions: keep them in a list.
+        As scikit-learn's ``cv.split(X, y)`` yields them; of the training sets only the sizes are read, and
+        None is an unknown one. Random splits must be those of the predictions: keep them in a list.
     predictions : sequence of array
         For each split the predictions for its test set, in its order. Of `cross_val_predict`:
         ``[predicted[test] for _, test in splits]``.
@@ -106,7 +109,8 @@ def predictions_on(
     if hasattr(splits, "split"):
         msg = f"splits must be pairs (train, test), such as list(cv.split(X, y)), got {splits!r}"
         raise TypeError(msg)
-    n_items, tests = len(y), [np.asarray(test) for _, test in splits]
+    pairs = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    n_items, tests = len(y), [test for _, test in pairs]
     rows, sizes = np.concatenate(tests or [np.empty(0)]), [test.size for test in tests]
     numbers = rows.ndim == 1 and rows.dtype.kind in "iu" and all(sizes)
     if not numbers or not 0 <= rows.min() <= rows.max() < n_items:
@@ -122,6 +126,8 @@ def predictions_on(
             "of one array of cross_val_predict take [y_pred[test] for _, test in splits]"
         )
         raise ValueError(msg)
+    trains = [train.nonzero()[0] if train.dtype == bool else train for train, _ in pairs]
+    train_size = float(np.mean([train.size if train.ndim else math.nan for train in trains]))
     predicted = np.concatenate(given)
     matrix: Array | None = None
     if isinstance(loss, str) and loss == "squared":
@@ -154,4 +160,14 @@ def predictions_on(
     if len(sizes) > 1:
         excess = split_scores.var(ddof=1) - scores.var(ddof=1) * np.mean(1 / np.array(sizes))
     std_error = math.sqrt(max(excess, 0.0) / len(sizes))
-    return PredictionScores(per_item, n_tested, split_scores, std_error, labels, measure, matrix, name)
+    return PredictionScores(
+        per_item,
+        n_tested,
+        split_scores,
+        std_error,
+        labels,
+        measure,
+        matrix,
+        name,
+        train_size,
+    )
