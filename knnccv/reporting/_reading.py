@@ -317,7 +317,7 @@ class _Reader:
         )
         told = [thousands_note(f"the target {columns.name(label)!r}", y)] if y.dtype.kind == "f" else []
         for i, values in zip(features, table.X.T, strict=True):
-            told.append(columns.feature_note(i, values, i in categorical))
+            told.append(columns.feature_note(i, values, i in categorical, grouping is not None))
         return replace(table, notes=(*self.notes, *filter(None, told)))
 
     def _column(self, index: int) -> Cells:

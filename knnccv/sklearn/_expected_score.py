@@ -27,7 +27,7 @@ from ._halves import HalfRuns
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
 from ._runs import every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
-from ._searches import nested_runs, searched_runs
+from ._searches import nested_runs, scoring_of_search, searched_runs
 from ._splitters import FromPool
 from ._twins import corrected_runs, runs_of_scaled
 
@@ -265,6 +265,7 @@ def expected_score(
     if isinstance(cv, (bool, type)):
         msg = f"cv must be a number of folds, a splitter or splits, got {cv!r}"
         raise TypeError(msg)
+    scoring = scoring_of_search(estimator) if scoring is None else scoring
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():
         check_answers(estimator, for_sklearn(one, target), one, target)

@@ -366,11 +366,14 @@ def _announce(seconds: float) -> None:
         warnings.warn(msg, InferenceWarning, stacklevel=callers_level())
 
 
-def _doubts(request: Request, score: float, halves: HalfScores, k: int, sizes: Array) -> list[str]:
+def _doubts(
+    request: Request, score: float, halves: HalfScores, k: int, sizes: Array, groups: Array | None
+) -> list[str]:
     """Warnings where intervals were found to be unreliable."""
     texts = list[str]()
     if not request.by_output and metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE:
-        texts += rare_class(request.all_labels, 2 * sizes.shape[1])
+        few = 0 if request.goes_through_all or request.joined else 2 * sizes.shape[1]
+        texts += rare_class(request.all_labels, few, groups)
     texts += few_neighbors(float(sizes.mean()), k)
     if is_near_floor(halves, score):
         texts.append(
@@ -445,7 +448,7 @@ class HalfRuns:
         found = HalfScores.of_runs(runs, halvings, float(sizes.mean()), answer.std_error)
         found = scale.of(found, deviations=deviations, n_answers=scale.n_answers)
         growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
-        texts += _doubts(request, score, found, k, sizes)
+        texts += _doubts(request, score, found, k, sizes, asked.groups)
         return replace(found, warnings=tuple(texts), growth=growth)
 
     def terms(self, found: ExpectedScore) -> Terms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from .._base.compat import read_scorer
 from .._base.formatting import magnitude
 from .._base.parallel import counted, shared_bar
 from .._base.typing import Array
-from .._core.driver import InexactError
+from .._core.driver import InexactError, callers_level
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
 from ._by_runs import Twin
@@ -72,6 +73,13 @@ def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[Expect
     if isinstance(cv, (ms.KFold, ms.StratifiedKFold, ms.GroupKFold)):
         shuffled = f"{type(cv).__name__}({cv.get_n_splits()}, shuffle=True)"
         how += f"; {shuffled} would be averaged over all shuffles"
+    estimator = asked[0].prepared.estimator
+    inner = getattr(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator, "cv", None)
+    if inner is not None and is_random(inner) and inner.random_state is None:
+        how = (
+            f"one run, as the search draws {in_words(inner)} anew every time: give it a random_state; {how}"
+        )
+        warnings.warn(how, UserWarning, stacklevel=callers_level())
     pairs = zip(asked, _means(asked, splits), strict=True)
     return [one.answer(mean, how, deterministic=True) for one, mean in pairs]
 

@@ -7,11 +7,12 @@ the first K of a list are those of every smaller K.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._base.compat import read_scorer
 from .._base.parallel import counted
 from .._base.typing import Array
 from .._core.driver import InexactError
@@ -62,6 +63,18 @@ def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
         raise InexactError(str(error)) from error
     how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
     return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
+
+
+def scoring_of_search(estimator: Any) -> Any:
+    """The scoring by which a search, or a pipeline that ends with one, scores itself; None for others."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    scoring = getattr(last, "scoring", None) if hasattr(last, "refit") else None
+    if isinstance(scoring, Mapping):
+        scoring = scoring.get(last.refit)
+    if isinstance(scoring, (list, tuple, set)):
+        scoring = last.refit
+    known = isinstance(scoring, str) or (callable(scoring) and read_scorer(scoring) is not None)
+    return scoring if known else None
 
 
 def search_of(request: Request) -> tuple[Any, bool]:

@@ -147,6 +147,7 @@ SHORT = Neighbors.from_data(RNG.normal(size=(60, 2)), n_neighbors=12)
 SPLITS = Y2[:60] + 0
 
 
+@pytest.mark.filterwarnings("ignore:give longer neighbor lists")
 @pytest.mark.parametrize("how", [{}, {"variant": "confidence"}, {"loss": 1 - np.eye(2)}])
 def test_cells_with_undecided_halves_have_no_standard_error(how):
     result = surface(SHORT, SPLITS, [1, 5], [15, 50], **how)

@@ -159,6 +159,7 @@ def test_stratified_cells_are_complete_cv():
             assert_cells_agree(found, near, y, designs, ties=ties)
 
 
+@pytest.mark.filterwarnings("ignore:give longer neighbor lists")
 @pytest.mark.parametrize(("variant", "ks"), [("knn", [1, 2, 5]), ("nn", None), ("rank", [1, 2, 5])])
 def test_short_lists_show_in_the_bound(variant, ks):
     whole = Neighbors.from_data(X3, "sqeuclidean")  # of which no square root merges two
@@ -183,6 +184,7 @@ def test_short_lists_show_in_the_bound(variant, ks):
             assert result.scores == pytest.approx(scores, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:give longer neighbor lists")
 def test_the_best_is_told_with_its_regret():
     result = surface(X3, Y3, [5, 1, 3], [80, 20])
     best = result.best()

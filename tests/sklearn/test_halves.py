@@ -247,6 +247,12 @@ def test_what_has_no_halves_says_why():
         expected_score(KNeighborsClassifier(1), X, rare, cv=FOLDS, scoring="f1", n_runs=20).standard_error()
 
 
+def test_a_search_scores_itself_by_its_own_scoring():
+    found = expected_score(RULES["scaled search"][0], X, y, cv=UNSTRATIFIED, n_runs=4)
+    asked = expected_score(RULES["scaled search"][0], X, y, cv=UNSTRATIFIED, scoring="f1", n_runs=4)
+    assert (found.measure, found.score) == ("F1", asked.score)
+
+
 @pytest.mark.filterwarnings("ignore:Only one class is present")
 def test_a_scoring_that_halves_lack_leaves_the_others():
     """Folds of the halves of nine samples of a class lack it: no AUC, but an accuracy, as if alone."""

@@ -279,7 +279,8 @@ class ScoredByRuns(ScoredHalves):
 
     def _known_interval(self) -> dict[str, Any]:
         """The usual interval in types that JSON has, if it was asked for before."""
-        return {"interval": self.confidence_interval().to_dict() if self._has_usual_halves else None}
+        with warnings.catch_warnings(action="ignore"):  # which were given when it was asked for
+            return {"interval": self.confidence_interval().to_dict() if self._has_usual_halves else None}
 
     @property
     def _is_in_closed_form(self) -> bool:

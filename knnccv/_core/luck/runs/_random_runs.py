@@ -165,9 +165,10 @@ class RandomSplits(Scored):
 
         The samples are fixed; only their random split varies. One run of a k-fold design is a whole
         partition into folds, one run of another design a single split; with a pool and a test set, one run
-        is one training set from the pool. It says how far one random run, as
-        of scikit-learn's shuffled splitters, is from the exact score; not how far the exact score is from
-        that of other samples.
+        is one training set from the pool. It says how far one random run, as of scikit-learn's shuffled
+        splitters, is from the exact score; not how far the exact score is from that of other samples.
+        Within a run it averages over orders of ties and, with ``vote_ties="random"``, over the lots of
+        equal votes: a program that draws them scatters more, as `runs` does.
 
         Computed at every call, from the data, to which the result refers until it is pickled or copied.
 
@@ -242,8 +243,8 @@ class RandomSplits(Scored):
     def runs(self, n_runs: int = 10_000, random_state: Any = 0, n_jobs: int | None = None) -> ScoredRuns:
         """Scores and confusion tables of single random runs: what one would have reported by chance.
 
-        The mean of the runs estimates ``score``, which is exact. One run is as in `split_std`. Results of
-        the same design and seed are scored on the same splits.
+        The mean of the runs estimates ``score``, which is exact. One run is as in `split_std`, but for ties
+        (see the notes). Results of the same design and seed are scored on the same splits.
 
         Parameters
         ----------

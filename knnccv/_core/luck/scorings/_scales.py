@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._base.compat import MadeScorer
 from ...._base.labels import EncodedLabels
+from ...._base.typing import Array
 from ..inference import HalfScores
 from ._scorers import TableScorer
 
@@ -91,13 +92,17 @@ def scale_of(
     return Scale(limits, floor=floor, floors=((floor, 1.0, int(labels.counts[labels.counts > 0].min())),))
 
 
-def rare_class(labels: EncodedLabels, few: int = 0) -> list[str]:
-    """A warning if a class has fewer samples than this, or than `FEWEST_OF_CLASS`."""
-    smallest, few = int(labels.counts[labels.counts > 0].min()), max(FEWEST_OF_CLASS, few)
+def rare_class(labels: EncodedLabels, few: int = 0, groups: Array | None = None) -> list[str]:
+    """A warning if a class has fewer samples, or lies in fewer groups, than this or `FEWEST_OF_CLASS`."""
+    counts, few, units = labels.counts, max(FEWEST_OF_CLASS, few), "samples"
+    if groups is not None:
+        pairs, units = np.unique(np.column_stack([labels.codes, groups]), axis=0), "groups"
+        counts = np.bincount(pairs[:, 0])
+    smallest = int(counts[counts > 0].min())
     if smallest >= few:
         return []
     return [
-        f"the smallest class has {smallest} samples, fewer than {few}: 95% intervals were found to contain "
+        f"the smallest class has {smallest} {units}, fewer than {few}: 95% intervals were found to contain "
         "the true score in 83 to 100% of the data sets"
     ]
 

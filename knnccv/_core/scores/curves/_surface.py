@@ -9,6 +9,7 @@ lists that are kept; so are means of scikit-learn's scorings over random runs.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -33,6 +34,8 @@ from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
+UNCERTAIN = 0.01
+"""The error of a cell, in units of the largest score, from which short lists are warned of."""
 MAX_K_OF_LOO = 50
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AXES = ("n_neighbors", "rank")
@@ -65,7 +68,8 @@ def surface(
 
     Every cell equals ``complete_cv(X, y, variant, Subsample(size), n_neighbors=K).score`` to within the
     bounds (here `tol` is a millionth), but all cells are computed in one pass over one set of neighbor
-    lists. Where given lists are too short, the unknown share counts as a score of 0.
+    lists. Where given lists are too short, the unknown share counts as a score of 0, `error_bound` has it,
+    and a warning says so if it is large.
 
     Parameters
     ----------
@@ -206,6 +210,14 @@ def surface(
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
+    if is_exact and (n_uncertain := int((bounds > max(UNCERTAIN, tol) * problem.largest).sum())):
+        warnings.warn(
+            f"give longer neighbor lists, or leave out small training sizes: {n_uncertain} of "
+            f"{bounds.size} cells are uncertain by more than {UNCERTAIN:g}, at most {bounds.max():.2g}, "
+            f"since the lists of {neighbors.max_depth} neighbors end too early; see error_bound",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
     is_certified = is_exact and not neighbors.approximate
     return Surface(
         scores=scores,
