@@ -39,8 +39,6 @@ class Neighbors:
         Whether there are distances; False if only the order of the neighbors is known.
     sees_all : bool
         Whether every sample can be compared with all others by `values`.
-    in_other_groups : bool
-        Whether the neighbors of a sample are those of other groups alone.
     approximate : bool
         Whether nearer samples than those listed may exist, so that results cannot be certified.
     fitted_to_labels : str
@@ -78,7 +76,6 @@ class Neighbors:
         self.ordered_by_index: bool = source.ordered_by_index
         self.measured: bool = source.measured
         self.sees_all: bool = source.compares_all and self.max_depth == self.n_items - 1
-        self.in_other_groups: bool = source.in_other_groups
         self.approximate = approximate
         self.fitted_to_labels = fitted_to_labels
         self.fitted_without: Array | None = getattr(source, "groups", None)

@@ -132,7 +132,6 @@ class OtherGroups(Source, Engine):
     """
 
     compares_all = False
-    in_other_groups = True
 
     def __init__(self, near: Neighbors, groups: Array) -> None:
         self._near, self._groups = near, groups

@@ -55,8 +55,6 @@ class Source(ABC):
         Whether `compare` works.
     measured : bool
         Whether there are distances; False if only the order is known.
-    in_other_groups : bool
-        Whether the neighbors of a sample are those of other groups.
     parts : Parts or None
         The data in parts that travel with the tasks of a cluster.
     """
@@ -67,7 +65,6 @@ class Source(ABC):
     ordered_by_index: bool = True
     compares_all: bool = True
     measured: bool = True
-    in_other_groups: bool = False
     parts: Parts | None = None
 
     @abstractmethod

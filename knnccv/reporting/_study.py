@@ -437,10 +437,10 @@ class Study:
             self.lists[scaling, metric] = found
         return self.lists[scaling, metric]
 
-    def score(self, setting: Setting, train_size: int | None = None, tol: float = TOL) -> CompleteCV:
-        """The exact score of a setting, by default of the headline's training size."""
-        near, design = self.neighbors(*setting.pair), Subsample(train_size) if train_size else self.design
-        how: dict[str, Any] = {"average": self.average, "tol": tol, "n_jobs": self.n_jobs}
+    def score(self, setting: Setting) -> CompleteCV:
+        """The exact score of a setting."""
+        near, design = self.neighbors(*setting.pair), self.design
+        how: dict[str, Any] = {"average": self.average, "n_jobs": self.n_jobs}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SupervisedDistanceWarning)
             return complete_cv(near, self.y, self.rule, design, n_neighbors=setting.n_neighbors, **how)
@@ -470,17 +470,14 @@ class Study:
         enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
         return depth_for_halves(2 * enough, near)
 
-    def keep_lists(self, near: Neighbors, depth: int) -> bool:
+    def keep_lists(self, near: Neighbors, depth: int) -> None:
         """Search lists of this depth for all samples and keep them, unless they are kept or too large.
 
-        Results that are computed later read them. Their values do not depend on this. Returns whether there
-        was a search.
+        Results that are computed later read them. Their values do not depend on this.
         """
         depth = min(depth, near.max_depth)
-        is_wanted = near.room(depth) is not None
-        if is_wanted:
+        if near.room(depth) is not None:
             near.all_lists(depth, self.n_jobs)
-        return is_wanted
 
     def part(self, n_items: int, work: str) -> tuple[Study, Cut]:
         """The study of a random part of the rows, with the same share of training samples, and its `Cut`.
