@@ -210,7 +210,9 @@ def surface(
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
-    if is_exact and (n_uncertain := int((bounds > max(UNCERTAIN, tol) * problem.largest).sum())):
+    are_short = is_exact and neighbors.max_depth < problem.training_sets[0].n_available
+    n_uncertain = int((bounds > max(UNCERTAIN, tol) * problem.largest).sum())
+    if are_short and n_uncertain:
         warnings.warn(
             f"give longer neighbor lists, or leave out small training sizes: {n_uncertain} of "
             f"{bounds.size} cells are uncertain by more than {UNCERTAIN:g}, at most {bounds.max():.2g}, "
