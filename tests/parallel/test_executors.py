@@ -388,6 +388,7 @@ class TestCluster:
         assert all(rows[0] // CHUNK == rows[-1] // CHUNK for rows in tasks)
         np.testing.assert_array_equal(np.concatenate(tasks), np.arange(N_LISTED))
 
+    @pytest.mark.filterwarnings("ignore:give longer neighbor lists")
     def test_all_lists(self, cluster, tmp_path):
         lists, y, expected = listed()
         memory, held = Neighbors.from_lists(*lists), in_dask(700, 7, cluster.persist)
