@@ -121,6 +121,12 @@ def labels_of(labels: EncodedLabels, rows: Array) -> EncodedLabels:
     return EncodedLabels(codes, labels.classes, np.bincount(codes, minlength=len(labels.classes)))
 
 
+def groups_by_class(labels: EncodedLabels, groups: Array) -> Array:
+    """The number of groups, int64 (n_classes,), that have samples of each class."""
+    pairs = np.unique(np.column_stack([labels.codes, groups]), axis=0)
+    return np.bincount(pairs[:, 0], minlength=len(labels.classes))
+
+
 def single_class(n_items: int) -> EncodedLabels:
     """Return all samples as one class, for rules without class labels."""
     return EncodedLabels(np.zeros(n_items, np.int64), np.zeros(1, np.int64), np.array([n_items]))

@@ -22,7 +22,7 @@ from .. import designs
 from .._base.files import written_whole
 from .._base.formatting import _listed, bound_text, magnitude, plain
 from .._base.labels import majority_class
-from .._base.refusals import need, refuse
+from .._base.refusals import Refusal, need, refuse
 from .._base.version import __version__
 from .._core.luck.inference import Comparison, InferenceWarning, compare
 from .._core.luck.runs import ScoredRuns
@@ -307,10 +307,8 @@ class Answer:
                 low, high = self.intervals[name]
                 yield "", f"{100 * args.interval:g} % [{low:.4g}, {high:.4g}] (luck of the data)"
             if name in self.without:
-                yield (
-                    "",
-                    "\n".join(textwrap.wrap(f"no interval or comparison: {self.without[name]}", WIDTH)),
-                )
+                reason = f"no interval or comparison: {self.without[name]}"
+                yield "", "\n".join(textwrap.wrap(reason, WIDTH))
         if base := self.baseline:
             yield "Baseline", f"{100 * base['score']:.4f} %  ({base['explanation']})"
         if found.n_tied:
@@ -520,7 +518,8 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
         found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
             if isinstance(score, str):
-                refuse(True, f"there is no {one}: {score}")
+                msg = f"there is no {one}: {score}"
+                raise Refusal(msg)
         return dict(found)
     return dict(
         expected_score(

@@ -302,8 +302,7 @@ class Columns:
         is_grouped : bool
             Whether another column names groups.
         """
-        repeated = None if is_grouped else _repeated_note(self, index, values)
-        return (_category_note if is_category else _column_note)(self, index, values, repeated)
+        return (_category_note if is_category else _column_note)(self, index, values, is_grouped)
 
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
@@ -338,7 +337,7 @@ class Columns:
         return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
 
 
-def _column_note(columns: Columns, index: int, values: Array, repeated: str | None) -> str | None:
+def _column_note(columns: Columns, index: int, values: Array, is_grouped: bool) -> str | None:
     name = columns.names[index] if columns.names else str(index)
     which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     option, is_long = columns.option(index), len(values) >= _FEWEST
@@ -351,7 +350,7 @@ def _column_note(columns: Columns, index: int, values: Array, repeated: str | No
     if columns.names and _KEY.fullmatch(name) and is_key:
         different = "has a different number in every row and is used as a feature"
         return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
-    return thousands_note(which, values) or repeated
+    return thousands_note(which, values) or _repeated_note(which, option, values, is_grouped)
 
 
 def thousands_note(which: str, values: Array) -> str | None:
@@ -367,22 +366,20 @@ def thousands_note(which: str, values: Array) -> str | None:
     return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
 
 
-def _repeated_note(columns: Columns, index: int, values: Array) -> str | None:
+def _repeated_note(which: str, option: str, values: Array, is_grouped: bool) -> str | None:
     """A note on a column with many values, each in a few rows, such as the numbers of patients."""
     from ._facts import like_groups
 
-    if not (rows := like_groups(values)):
+    if is_grouped or not (rows := like_groups(values)):
         return None
-    name, option = columns.names[index] if columns.names else str(index), columns.option(index)
-    which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     together = "if rows with one value belong together"
     return f"{which} {rows}, and is a feature; {together}, --groups {option}, or --drop {option}"
 
 
-def _category_note(columns: Columns, index: int, codes: Array, repeated: str | None) -> str | None:
+def _category_note(columns: Columns, index: int, codes: Array, is_grouped: bool) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
     which = f"column {columns.name(index)!r}"
-    if repeated:
+    if repeated := _repeated_note(which, columns.option(index), codes, is_grouped):
         return repeated
     known = codes[~np.isnan(codes)]
     n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())

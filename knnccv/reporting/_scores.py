@@ -17,9 +17,8 @@ from .._base.labels import majority_class
 from .._base.refusals import need
 from .._base.typing import Array
 from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
-from .._core.scores.curves import loo_curve, surface
+from .._core.scores.curves import loo_curve
 from .._core.scores.results import CompleteCV
-from ..neighbors import SupervisedDistanceWarning
 from ._settings import Pair
 from ._study import Setting, Study, enough_depth, smallest_training_size
 from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
@@ -256,7 +255,6 @@ def _also(scorings: list[dict[str, Any]]) -> str:
 
 FEWEST_SIZES, MOST_SIZES = 7, 12
 SIZES_PER_DOUBLING = 3
-LEARNING_TOL = 1e-6
 MODEL = "a - b * n**-c"
 FEWEST_POINTS = 5
 LARGEST_MISFIT = 0.25
@@ -304,15 +302,11 @@ def learning_section(study: Study) -> dict[str, Any] | None:
 
 def _curves(part: Study, pair: Pair, numbers: list[int], sizes: list[int]) -> list[dict[str, Any]]:
     """The scores of several K; None for training sets that are smaller."""
-    curves, near = list[dict[str, Any]](), part.neighbors(*pair)
-    how: dict[str, Any] = {"average": part.average, "tol": LEARNING_TOL, "n_jobs": part.n_jobs}
-    for n_without, ks in groupby(numbers, lambda k: sum(size < k for size in sizes)):
-        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
-            found = surface(near, part.y, list(ks), sizes[n_without:], part.rule, **how)
-        without = [None] * n_without
-        for k, scores, bounds in zip(
-            found.n_neighbors.tolist(), found.scores.tolist(), found.error_bound.tolist(), strict=True
-        ):
+    curves = list[dict[str, Any]]()
+    for n_without, some in groupby(numbers, lambda k: sum(size < k for size in sizes)):
+        ks, without = list(some), [None] * n_without
+        found = part.surface(pair, ks, sizes[n_without:])
+        for k, scores, bounds in zip(ks, found.scores.tolist(), found.error_bound.tolist(), strict=True):
             curve = {"n_neighbors": k, "scores": without + scores, "error_bound": without + bounds}
             curves.append(curve)
     return curves

@@ -13,9 +13,7 @@ import numpy as np
 
 from .._base.typing import Array
 from .._core.luck.inference import HalfScores, degrees_of_freedom
-from .._core.scores.curves import surface
 from .._core.scores.tuning import tuned_score
-from ..neighbors.hvdm import SupervisedDistanceWarning
 from ._study import (
     FEWEST_REFITTED,
     NESTED_LIMIT,
@@ -163,14 +161,12 @@ Found = dict[Pair, Curve]
 
 
 def _curve(part: Study, scaling: str | None, metric: str, numbers: list[int], average: str) -> Curve:
+    part = replace(part, average=average)
     if part.groups is not None:
-        return _curve_of_groups(replace(part, average=average), scaling, metric, numbers)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SupervisedDistanceWarning)
-        near = part.neighbors(scaling, metric)
-        part.keep_lists(near, part.depth_of_halves(near, numbers[-1]))
-        sizes = [part.train_size]
-        found = surface(near, part.y, numbers, sizes, part.rule, average=average, n_jobs=part.n_jobs)
+        return _curve_of_groups(part, scaling, metric, numbers)
+    near = part.neighbors(scaling, metric)
+    part.keep_lists(near, part.depth_of_halves(near, numbers[-1]))
+    found = part.surface((scaling, metric), numbers, [part.train_size])
 
     def half_scores(n_halvings: int) -> HalfScores:
         halves = found.half_scores(n_halvings, random_state=part.random_state)
@@ -218,11 +214,9 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
         part.note(f"Settings are not compared statistically: {reason}.")
     kept, n_unknown = [], 0
     for pair, each in found.items():
-        slack = (
-            _half_width(halves[pair], halves[best], row, part.confidence_level)
-            if halves
-            else np.zeros(len(each.scores))
-        )
+        slack = np.zeros(len(each.scores))
+        if halves:
+            slack = _half_width(halves[pair], halves[best], row, part.confidence_level)
         gap = np.abs(each.scores - found[best].scores[row])
         near: Array = gap <= slack + each.error_bound + found[best].error_bound[row]
         if pair == best:

@@ -17,6 +17,7 @@ from .._base.typing import Array
 from .._base.validation import check_integer
 from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
+from .._core.scores.curves import Surface, surface
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
@@ -439,11 +440,16 @@ class Study:
 
     def score(self, setting: Setting) -> CompleteCV:
         """The exact score of a setting."""
-        near, design = self.neighbors(*setting.pair), self.design
+        near, k = self.neighbors(*setting.pair), setting.n_neighbors
         how: dict[str, Any] = {"average": self.average, "n_jobs": self.n_jobs}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SupervisedDistanceWarning)
-            return complete_cv(near, self.y, self.rule, design, n_neighbors=setting.n_neighbors, **how)
+        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
+            return complete_cv(near, self.y, self.rule, self.design, n_neighbors=k, **how)
+
+    def surface(self, pair: tuple[str | None, str], ks: list[int], sizes: list[int]) -> Surface:
+        """The exact scores of a scaling and a metric for these K and training sizes."""
+        near, average, n_jobs = self.neighbors(*pair), self.average, self.n_jobs
+        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
+            return surface(near, self.y, ks, sizes, self.rule, average=average, n_jobs=n_jobs)
 
     def plan(self, wanted: list[int], n_curves: int) -> list[int]:
         """Decide what can be afforded; return the K that can be compared for so many curves."""

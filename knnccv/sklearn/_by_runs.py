@@ -364,15 +364,14 @@ def outputs_by_k(request: Request, items: Array, weights: Array, ks: Sequence[in
     rows = items.reshape(-1, items.shape[2]), weights.reshape(-1, items.shape[2])
     cells = np.column_stack([at + labels.codes for at, labels in zip(starts, labels_of, strict=True)])
     for start, k in pairwise([0, *ks]):
-        if not request.regression:
-            add_votes(*rows, start, k, cells, summed.reshape(-1, width))
-        for place in range(start, k) if request.regression else ():
-            near, weight = items[:, :, place], weights[:, :, place, None]
-            total += weight
-            summed += weight * targets[near]
         if request.regression:
+            for place in range(start, k):
+                near, weight = items[:, :, place], weights[:, :, place, None]
+                total += weight
+                summed += weight * targets[near]
             yield summed / total
         else:  # sums of the shares themselves, as scikit-learn's: so no share is larger than 1
+            add_votes(*rows, start, k, cells, summed.reshape(-1, width))
             yield summed / np.repeat(np.add.reduceat(summed, starts, axis=2), n_classes, axis=2)
 
 

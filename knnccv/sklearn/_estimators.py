@@ -171,6 +171,11 @@ def length_of(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
+def last_step(estimator: Any) -> Any:
+    """The last step of a pipeline; an estimator that is none is its own."""
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
 def as_target(estimator: Any, X: Any, y: Any, name: str = "y") -> Array:
     """Convert labels or values to an array of shape (n_items,) or (n_items, n_outputs)."""
     from sklearn.base import is_classifier
@@ -203,7 +208,7 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
     if not isinstance(test, tuple) or len(test) != 2:
         msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
         raise TypeError(msg)
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    last = last_step(estimator)
     if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
         msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
         raise ValueError(msg)

@@ -59,6 +59,7 @@ from ._by_runs import (
     tables_of,
     weights_of,
 )
+from ._estimators import last_step
 from ._request import ExpectedScore, Request
 from ._runs import score_splits
 from ._scoring import is_costs, metric_name, name_of
@@ -354,8 +355,7 @@ def _drawn_by(cv: Any, y: Array, groups: Any, rows: Array, rng: np.random.Genera
 
 def _largest_k(request: Request) -> int:
     """The number of neighbors; 1 where it is unknown."""
-    last = getattr(request.prepared.estimator, "steps", [(0, request.prepared.estimator)])[-1][1]
-    k = getattr(last, "n_neighbors", None)
+    k = getattr(last_step(request.prepared.estimator), "n_neighbors", None)
     return int(k) if isinstance(k, (int, np.integer)) else 1
 
 

@@ -151,13 +151,13 @@ class ExpectedScore(Numeric, ScoredByRuns):
 
     @property
     def _takes_no_time(self) -> bool:
-        fixed = self.deterministic and not self._goes_through_all
-        return self._evaluation is not None and not fixed and self._evaluation.takes_no_time
+        return self._evaluation is not None and not self._is_of_some and self._evaluation.takes_no_time
 
     @property
-    def _goes_through_all(self) -> bool:
-        """Whether these are all splits of a kind, such as those that leave one group out."""
-        return self._evaluation is not None and self._evaluation.request.goes_through_all
+    def _is_of_some(self) -> bool:
+        """Whether its splits are fixed and not all of a kind, as all those that leave one group out are."""
+        evaluation = self._evaluation
+        return self.deterministic and not (evaluation and evaluation.request.goes_through_all)
 
     @property
     def _is_in_closed_form(self) -> bool:
@@ -215,7 +215,7 @@ class ExpectedScore(Numeric, ScoredByRuns):
         )
 
     def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:
-        if self.deterministic and not self._goes_through_all:
+        if self._is_of_some:
             msg = (
                 "take a splitter that draws, such as KFold(5, shuffle=True), or with groups "
                 "GroupShuffleSplit or GroupKFold(5, shuffle=True): a standard error or an interval for the "
@@ -290,7 +290,7 @@ class Request:
     searched : tuple of int
         The K of a search, whose requests differ in nothing else and share `drawn`; () of a single K.
     drawn : dict
-        The results of a search from drawn training sets; or scores of halves.
+        The results of a search from drawn training sets; or scores of halves, and why some have none.
     family : list of Request
         All that were asked at once. They differ in the scoring.
     joined : bool

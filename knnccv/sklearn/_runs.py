@@ -18,7 +18,7 @@ from .._core.driver import InexactError, callers_level
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
 from ._by_runs import Twin
-from ._estimators import check_size
+from ._estimators import check_size, last_step
 from ._metrics import check_metric
 from ._request import ExpectedScore, Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
@@ -73,8 +73,7 @@ def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[Expect
     if isinstance(cv, (ms.KFold, ms.StratifiedKFold, ms.GroupKFold)):
         shuffled = f"{type(cv).__name__}({cv.get_n_splits()}, shuffle=True)"
         how += f"; {shuffled} would be averaged over all shuffles"
-    estimator = asked[0].prepared.estimator
-    inner = getattr(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator, "cv", None)
+    inner = getattr(last_step(asked[0].prepared.estimator), "cv", None)
     if inner is not None and is_random(inner) and inner.random_state is None:
         how = (
             f"one run, as the search draws {in_words(inner)} anew every time: give it a random_state; {how}"
@@ -178,7 +177,7 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
 
     request, scorers = asked[0], {str(at): _scorer(one) for at, one in enumerate(asked)}
     estimator = request.prepared.estimator
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    last = last_step(estimator)
     if hasattr(last, "metric_params"):
         check_metric(last)
     k = getattr(last, "n_neighbors", None)

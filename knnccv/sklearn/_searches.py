@@ -32,7 +32,7 @@ from ._by_runs import (
     score_outputs,
     weights_of,
 )
-from ._estimators import prepare
+from ._estimators import last_step, prepare
 from ._metrics import metric_of, missing_parameters
 from ._request import INEXACT, ExpectedScore, Request
 from ._splitters import FoldLaw, in_words
@@ -67,7 +67,7 @@ def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
 
 def scoring_of_search(estimator: Any) -> Any:
     """The scoring by which a search, or a pipeline that ends with one, scores itself; None for others."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    last = last_step(estimator)
     scoring = getattr(last, "scoring", None) if hasattr(last, "refit") else None
     if isinstance(scoring, Mapping):
         scoring = scoring.get(last.refit)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...._base.formatting import _listed
-from ...._base.labels import EncodedLabels
+from ...._base.labels import EncodedLabels, groups_by_class
 from ...._base.typing import Array
 from ...._base.validation import check_integer, check_random_state
 from ....designs import LeaveGroupsOut, encode_groups
@@ -259,8 +259,8 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
             "data sets"
         )
     elif problem.average == "class" and groups is not None:
-        pairs = np.unique(np.column_stack([problem.labels.codes, groups]), axis=0)
-        n_groups = int(np.unique(pairs[:, 0], return_counts=True)[1].min())
+        counts = groups_by_class(problem.labels, groups)
+        n_groups = int(counts[counts > 0].min())
         if n_groups < FEWEST_GROUPS_OF_CLASS:
             texts.append(
                 f"one class has samples in {n_groups} groups, fewer than {FEWEST_GROUPS_OF_CLASS}, and "

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._base.compat import MadeScorer
-from ...._base.labels import EncodedLabels
+from ...._base.labels import EncodedLabels, groups_by_class
 from ...._base.typing import Array
 from ..inference import HalfScores
 from ._scorers import TableScorer
@@ -96,8 +96,7 @@ def rare_class(labels: EncodedLabels, few: int = 0, groups: Array | None = None)
     """A warning if a class has fewer samples, or lies in fewer groups, than this or `FEWEST_OF_CLASS`."""
     counts, few, units = labels.counts, max(FEWEST_OF_CLASS, few), "samples"
     if groups is not None:
-        pairs, units = np.unique(np.column_stack([labels.codes, groups]), axis=0), "groups"
-        counts = np.bincount(pairs[:, 0])
+        counts, units = groups_by_class(labels, groups), "groups"
     smallest = int(counts[counts > 0].min())
     if smallest >= few:
         return []

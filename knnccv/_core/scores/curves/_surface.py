@@ -210,16 +210,8 @@ def surface(
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
-    are_short = is_exact and neighbors.max_depth < problem.training_sets[0].n_available
-    n_uncertain = int((bounds > max(UNCERTAIN, tol) * problem.largest).sum())
-    if are_short and n_uncertain:
-        warnings.warn(
-            f"give longer neighbor lists, or leave out small training sizes: {n_uncertain} of "
-            f"{bounds.size} cells are uncertain by more than {UNCERTAIN:g}, at most {bounds.max():.2g}, "
-            f"since the lists of {neighbors.max_depth} neighbors end too early; see error_bound",
-            UserWarning,
-            stacklevel=callers_level(),
-        )
+    if is_exact and neighbors.max_depth < problem.training_sets[0].n_available:
+        _warn_of_short_lists(bounds, max(UNCERTAIN, tol) * problem.largest, neighbors.max_depth)
     is_certified = is_exact and not neighbors.approximate
     return Surface(
         scores=scores,
@@ -237,6 +229,19 @@ def surface(
         seconds=time.perf_counter() - started,
         _evaluation=evaluation,
     )
+
+
+def _warn_of_short_lists(bounds: Array, limit: float, depth: int) -> None:
+    """Warn if the errors of some cells are larger than this, as lists of this depth end too early."""
+    n_uncertain = int((bounds > limit).sum())
+    if n_uncertain:
+        warnings.warn(
+            f"give longer neighbor lists, or leave out small training sizes: {n_uncertain} of "
+            f"{bounds.size} cells are uncertain by more than {UNCERTAIN:g}, at most {bounds.max():.2g}, "
+            f"since the lists of {depth} neighbors end too early; see error_bound",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def loo_curve(
