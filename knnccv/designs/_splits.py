@@ -357,9 +357,9 @@ class _ShuffledFolds(Design):
     def allotment(self, labels: EncodedLabels) -> Allotment:
         """Return the sizes of the folds in every stratum."""
         tested = self._tested(labels)
-        kinds = [kind.n_train for kind in self.training_sets(labels)]
-        n_trains = (tested.sum(axis=0) - tested).tolist()
-        kind_of = np.array([kinds.index(tuple(n_train)) for n_train in n_trains])
+        n_trains = list(map(tuple, (tested.sum(axis=0) - tested).tolist()))
+        kinds = list(dict.fromkeys(n_trains))  # in the order of `merge_folds`
+        kind_of = np.array([kinds.index(n_train) for n_train in n_trains])
         strata = labels.codes if self.stratifies else np.zeros_like(labels.codes)
         return Allotment(np.ascontiguousarray(tested.T), strata, kind_of, folded=True)
 

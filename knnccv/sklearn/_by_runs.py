@@ -46,6 +46,12 @@ AT_ONCE = 2**22
 """Runs times samples times neighbors that are listed at once."""
 
 
+def runs_at_once(n_cells: int) -> int:
+    """How many runs of so many cells are computed at once: whole blocks of 64 if there are more."""
+    n_runs = max(1, AT_ONCE // n_cells)
+    return n_runs - n_runs % BITS if n_runs > BITS else n_runs
+
+
 class Twin(NamedTuple):
     """A pipeline whose expected score is known, and its scores in the runs of another.
 
@@ -276,7 +282,7 @@ def predict(
     width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
     if any(one.scorer is not None and one.scorer.needs == "votes" for one in asked):
         width = len(request.all_labels.classes) ** 2  # of `ranked`
-    step = max(1, AT_ONCE // (len(request.y) * max(rule.n_neighbors, width)))
+    step = runs_at_once(len(request.y) * max(rule.n_neighbors, width))
     values, controls = [], []
     for block in range(runs.n_blocks):
         folds = runs.folds(block)

@@ -25,7 +25,7 @@ from .._core.driver import InexactError
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
-from ._by_runs import AT_ONCE, errors_of, fold_sums, folds_of, outputs_of, tables_of, weights_of
+from ._by_runs import errors_of, fold_sums, folds_of, outputs_of, runs_at_once, tables_of, weights_of
 from ._estimators import check_size
 from ._request import INEXACT, ExpectedScore, Request
 from ._runs import MAX_SPLITS, few_splits
@@ -259,7 +259,7 @@ def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedSco
     check_size(rule.n_neighbors, request.least_train)
     splits, total = law.splits(), np.zeros(())
     width = max(rule.n_neighbors, request.targets.shape[1], len(request.all_labels.classes))
-    step = max(1, AT_ONCE // (n_items * width))
+    step = runs_at_once(n_items * width)
     starts = range(0, law.n_splits, step)
     for _ in counted(starts, len(starts)):
         probabilities, some = zip(*islice(splits, step), strict=True)

@@ -55,6 +55,7 @@ from ._by_runs import (
     n_tested_by,
     nearest_of,
     outputs_of,
+    runs_at_once,
     score_outputs,
     tables_of,
     weights_of,
@@ -68,8 +69,6 @@ from ._splitters import FoldLaw, GroupLaw, SplitterDesign, in_words, reseeded
 
 USUAL_FITS = 25
 """Halvings if scikit-learn fits the estimator."""
-AT_ONCE = 2**22
-"""Runs times samples times outputs that are scored at once."""
 MOST_FOLDS = 20
 """Folds that are scored in pairs; more have few samples each, which nobody scores so."""
 FEWEST = 20
@@ -266,7 +265,7 @@ def _at_once(request: Request, n_items: int, n_folds: int) -> int:
     """How many runs of so many samples are scored at once."""
     width = max(_largest_k(request), request.targets.shape[1], len(request.all_labels.classes))
     n_cells = n_folds * len(request.all_labels.classes) ** 2 * (_largest_k(request) + 1)
-    return int(max(1, AT_ONCE // max(n_items * width, n_cells)))
+    return runs_at_once(max(n_items * width, n_cells))
 
 
 def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:

@@ -23,11 +23,11 @@ from .._core.scores.tuning import Inner, tuned_score, virtual_runs
 from ..kernel.words import BITS
 from ..neighbors import ALIASES, NAMES
 from ._by_runs import (
-    AT_ONCE,
     controls_once,
     mean_of_runs,
     nearest_of,
     outputs_by_k,
+    runs_at_once,
     runs_of,
     score_outputs,
     weights_of,
@@ -315,9 +315,7 @@ def _at_once(search: Search, request: Request, n_folds: int) -> int:
     width = max(request.targets.shape[1], sum(len(labels.classes) for labels in request.outputs))
     largest = max(group.ks[-1] for group in search.groups)
     of_tables = width**2 * n_folds if search.inner.n_folds == 1 else 0
-    return int(
-        max(1, AT_ONCE // (len(request.y) * max(largest * n_folds, width * n_candidates, of_tables)))
-    )
+    return runs_at_once(len(request.y) * max(largest * n_folds, width * n_candidates, of_tables))
 
 
 def outputs_of_search(search: Search, request: Request, folds: Array, seed: int) -> Array:
