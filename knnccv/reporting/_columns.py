@@ -14,6 +14,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -69,6 +70,15 @@ def number(cell: str) -> float:
         return math.nan if "_" in cell else float(cell)
     except ValueError:
         return math.nan
+
+
+def finite_numbers(cells: Sequence[str]) -> Array | None:
+    """The same of all cells; None if one holds no number, or an infinite one."""
+    with suppress(ValueError):
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
+        if np.isfinite(values).all() and "_" not in "".join(cells):
+            return values
+    return None
 
 
 def looks_numeric(cell: str) -> bool:
@@ -166,6 +176,9 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, texts: list[str], kind: str, gaps: Collection[Any], marks: Marks) -> Cells:
         """A column of texts, some of which mark missing values; numbers have these marks."""
+        if marks == Marks() and (values := finite_numbers(texts)) is not None:  # of most columns
+            missing = np.isin(values, [mark for mark in gaps if isinstance(mark, float)])
+            return cls(np.where(missing, np.nan, values), missing, texts, kind)
         missing = np.array([is_missing(text, gaps) for text in texts], np.bool_)
         if marks != Marks():
             misled = np.array(list(map(marks.misleads, texts)), np.bool_)
@@ -180,6 +193,11 @@ class Cells(NamedTuple):
         return Cells(self.numbers[rows], self.missing[rows], texts, self.kind)
 
     @property
+    def has_numbers(self) -> bool:
+        """Whether some cell is a number, so that they are neither names nor dates."""
+        return bool(np.isfinite(self.numbers).any())
+
+    @property
     def known(self) -> list[str]:
         """The texts without the marks of missing values."""
         return list(itertools.compress(self.texts or (), ~self.missing))
@@ -190,11 +208,13 @@ class Cells(NamedTuple):
 
     def are_dates(self) -> bool:
         """Return True if they have the type, or all look like dates or times."""
-        return self.kind == "dates" or (bool(self.known) and all(map(is_date, self.known)))
+        if self.kind == "dates" or self.has_numbers:
+            return self.kind == "dates"
+        return bool(self.known) and all(map(is_date, self.known))
 
     def are_names(self) -> bool:
         """Return True if they are texts, none of which looks like a number."""
-        if self.kind == "text" or not self.known:
+        if self.kind == "text" or self.has_numbers or not self.known:
             return self.kind == "text"
         return not any(looks_numeric(cell) or without_sign(cell) for cell in set(self.known))
 

@@ -183,13 +183,9 @@ def _read_text(bound: Bound, blob: bytes, how: Format) -> File:
     first = next(_records(text, mark, name))[1]
     columns = how.columns(name, first)
 
-    lines = list[int]()
-    values: list[list[str]] = [[] for _ in first]
-    for line, cells in itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None):
-        lines.append(line)
-        for column, cell in zip(values, cells, strict=True):
-            column.append(cell)
-    return File(columns, "text", values, np.array(lines, np.int64), notes)
+    records = list(itertools.islice(_records(text, mark, name, len(first)), columns.first_row, None))
+    values = list(zip(*(cells for _, cells in records), strict=True)) or [()] * len(first)
+    return File(columns, "text", values, np.array([line for line, _ in records], np.int64), notes)
 
 
 def _encoding(blob: bytes) -> str:
@@ -221,7 +217,7 @@ def _records(text: str, mark: str, name: str, width: int = 0) -> Iterator[tuple[
     before = n_read = 0
     try:
         for record in reader:
-            cells = [cell.strip() for cell in record]
+            cells = list(map(str.strip, record))
             if mark == " ":  # several spaces separate as one does
                 cells = [cell for cell in cells if cell]
             if cells not in ([], [""]):
