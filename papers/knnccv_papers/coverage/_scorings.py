@@ -157,6 +157,7 @@ CELLS = {
     "two outputs": Cell(two_values, 150, Means(5), PLAIN, OF_VALUES),
     "half space": Cell(linear, 500, Votes(15), FIVE, OF_TWO),
     "half space, large": Cell(linear, 1000, Votes(15), FIVE, OF_TWO),
+    "half space, very large": Cell(linear, 2000, Votes(15), FIVE, OF_TWO),
 }
 PAIRS = {
     "votes": (100, Votes(5)),
