@@ -328,6 +328,11 @@ class Answer:
                 yield f"  {name} ", f"{one.scores[1]:.4g}, difference {one.difference:+.4g}  ({sure})"
         if self.confusion is not None:
             yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
+        own = "knnccv report TABLE --target COLUMN has all answers about a table of your own"
+        sure = "--interval says how far off the score may be for other samples of the same source"
+        if further := own if args.file is None else "" if self.luck else sure:
+            yield "", ""
+            yield "Next", further
 
     def _score(self, value: float, digits: int = 2) -> str:
         return f"{100 * value:.{digits}f} %" if self.percent else f"{value:.4g}"
