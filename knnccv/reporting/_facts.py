@@ -155,6 +155,8 @@ def like_groups(values: Array) -> str:
         repeating = counts[counts > 1].sum() / len(known)
         if repeating < SHARE_REPEATED or (known != np.floor(known)).any():
             return ""
+        if np.gcd.reduce(known.astype(np.int64)) > 1:  # rounded, as 3,750 g
+            return ""
         if (counts[1:] @ counts[:-1] / (len(counts) - 1) - counts.mean() ** 2) > SMOOTH * counts.var():
             return ""
     size = " to ".join(map(str, sorted({counts.min(), counts.max()})))

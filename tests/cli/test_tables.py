@@ -423,5 +423,7 @@ class TestRemarks:
         patients = rng.permutation(70)[: len(sizes)].repeat(sizes)
         n = len(patients)
         cells = rng.normal(size=n), np.round(rng.normal(40, 12, n)), np.round(rng.normal(5, 0.8, n), 1)
-        found = knnccv(self.SCORE, csv("a age length patient y", *cells, patients, (["u", "v"] * n)[:n]))
+        grams = 50 * np.round(rng.normal(80, 12, n)) + 25 * (rng.random(n) < 0.2)
+        cells = *cells, grams, patients, (["u", "v"] * n)[:n]
+        found = knnccv(self.SCORE, csv("a age length g patient y", *cells))
         assert [line.split("'")[1] for line in found.splitlines() if "--groups" in line] == ["patient"]
