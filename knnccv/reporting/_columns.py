@@ -324,6 +324,15 @@ class Columns:
         """
         return (_category_note if is_category else _column_note)(self, index, values, is_grouped)
 
+    def dropped_note(self, index: int, cells: Cells) -> str | None:
+        """A note on a column that is left out, although its values may be groups."""
+        if cells.are_dates():
+            return None
+        codes = cells.numbers
+        if not cells.has_numbers:
+            codes = np.where(cells.missing, np.nan, np.unique(cells.texts or [""], return_inverse=True)[1])
+        return _repeated_note(f"column {self.name(index)!r}", self.option(index), codes, False, True)
+
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
 
@@ -386,14 +395,19 @@ def thousands_note(which: str, values: Array) -> str | None:
     return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
 
 
-def _repeated_note(which: str, option: str, values: Array, is_grouped: bool) -> str | None:
+def _repeated_note(
+    which: str, option: str, values: Array, is_grouped: bool, is_dropped: bool = False
+) -> str | None:
     """A note on a column with many values, each in a few rows, such as the numbers of patients."""
     from ._facts import like_groups
 
     if is_grouped or not (rows := like_groups(values)):
         return None
-    together = "if rows with one value belong together"
-    return f"{which} {rows}, and is a feature; {together}, --groups {option}, or --drop {option}"
+    together = f"if rows with one value belong together, --groups {option}"
+    if is_dropped:
+        only = "or the score holds only for new samples of these groups"
+        return f"{which} {rows}, and is left out; {together}, {only}"
+    return f"{which} {rows}, and is a feature; {together}, or --drop {option}"
 
 
 def _category_note(columns: Columns, index: int, codes: Array, is_grouped: bool) -> str | None:

@@ -158,13 +158,17 @@ def table_in(
         note = columns.header_note(file.place(at), first, label, table.y)
     elif how.header is None and file.form != "parquet" and table.categorical.all():
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
+    notes = [*table.notes, *filter(None, [note])]
+    if choice.groups is None:
+        kept = ((i, reader.column(i).take(reader.rows)) for i in sorted(left_out))
+        notes += filter(None, [columns.dropped_note(i, cells) for i, cells in kept])
     if by_copies:
         from ..neighbors import copies
 
         table = replace(table, groups=copies(table.X), groups_name=COPIES)
     return replace(
         table,
-        notes=(*table.notes, note) if note else table.notes,
+        notes=tuple(notes),
         code=choice.code(source, how),
         left_out=tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features}),
         lines=None if file.form == "parquet" else file.lines[reader.rows],
@@ -259,7 +263,7 @@ class _Reader:
         self.file, self.columns, self.marks, self.gaps = file, file.columns, how.marks, how.gaps
         self.rows, self.notes = np.arange(len(file.lines)), file.notes
         self.missing = how.missing and how.missing.strip()
-        self.cells = {i: self._column(i) for i in used}
+        self.cells = {i: self.column(i) for i in used}
         known = {text for one in self.cells.values() for text in one.known} if self.missing else set()
         if usual := sorted(filter(is_missing, known)):  # --missing takes the place of the usual marks
             values = f"{', '.join(usual)} {'are values' if usual[1:] else 'is a value'}"
@@ -320,7 +324,7 @@ class _Reader:
             told.append(columns.feature_note(i, values, i in categorical, grouping is not None))
         return replace(table, notes=(*self.notes, *filter(None, told)))
 
-    def _column(self, index: int) -> Cells:
+    def column(self, index: int) -> Cells:
         values = self.file.values[index]
         if self.file.form == "text":
             return Cells.of(values, "", self.gaps, self.marks)
