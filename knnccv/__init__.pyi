@@ -27,7 +27,6 @@ from ._core.luck.runs import SplitSpread as SplitSpread
 from ._core.scores.bootstrap import BootstrapScore as BootstrapScore
 from ._core.scores.bootstrap import bootstrap_score as bootstrap_score
 from ._core.scores.curves import Surface as Surface
-from ._core.scores.curves import loo_curve as loo_curve
 from ._core.scores.curves import surface as surface
 from ._core.scores.permutation import PermutationTest as PermutationTest
 from ._core.scores.permutation import permutation_test as permutation_test

@@ -143,8 +143,6 @@ FAIR = {
     "surface nn": partial(knnccv.surface, None, [0.3, 0.8], "nn"),
     "surface confidence": partial(knnccv.surface, [2, 3], [0.3, 0.8], "confidence"),
     "surface regression": partial(knnccv.surface, [1, 3], [0.3, 0.8], "regression"),
-    "loo_curve": partial(knnccv.loo_curve, [1, 3], "knn"),
-    "loo_curve regression": partial(knnccv.loo_curve),
     "bootstrap_score": partial(knnccv.bootstrap_score),
     "item_values": partial(knnccv.item_values),
     "item_values influence": partial(knnccv.item_values, "influence"),
@@ -183,7 +181,7 @@ BUT = {
     ),
 }
 """Checks that do not apply."""
-REAL = {"KNeighborsRegressorCV", "surface regression", "loo_curve regression"}
+REAL = {"KNeighborsRegressorCV", "surface regression"}
 for rule, setting in RULES.items():
     for design in DESIGNS:
         strata = isinstance(design, (StratifiedSubsample, StratifiedKFold, RebalancedLeaveOneOut))

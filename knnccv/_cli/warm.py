@@ -12,7 +12,7 @@ import scipy.sparse
 from .._base.parallel import check_pool, for_each
 from .._base.typing import Array
 from .._core.scores.bootstrap import bootstrap_score
-from .._core.scores.curves import loo_curve, surface
+from .._core.scores.curves import surface
 from .._core.scores.results import complete_cv, monte_carlo_cv
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from ..episodes import Episodes, expected_episodes, sampled_episodes
@@ -94,8 +94,8 @@ def _steps() -> list[Callable[[], object]]:
         lambda: expected_episodes(TIED, LABELS[2], shots, 1),
         lambda: expected_episodes(TIED, LABELS[2], shots, 2),
         lambda: sampled_episodes(TIED, LABELS[2], shots, n_episodes=2, n_query=1),
-        lambda: loo_curve(TIED, targets, [1, 2]),
-        lambda: loo_curve(TIED, LABELS[2], [1, 2], "knn"),
+        lambda: surface(TIED, targets, [1, 2], len(targets) - 1, "regression"),
+        lambda: surface(TIED, LABELS[2], [1, 2], len(targets) - 1),
         _warm_engines,
         _warm_sources,
         *(partial(_warm_gallery, gallery) for gallery in GALLERIES),

@@ -17,7 +17,7 @@ from .._base.labels import majority_class
 from .._base.refusals import need
 from .._base.typing import Array
 from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
-from .._core.scores.curves import loo_curve
+from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV
 from ._settings import Pair
 from ._study import Setting, Study, enough_depth, smallest_training_size
@@ -405,6 +405,7 @@ def regression_section(study: Study) -> dict[str, Any] | None:
     best, spread = study.best, float(np.var(study.y))
     tested = best.weights > 0
     ks = curve_numbers(study.n_neighbors, study.near.max_depth)
+    curve = surface(study.near, study.y, ks, len(study.y) - 1, "regression", n_jobs=study.n_jobs)
     return section(
         _of_regression,
         mse=best.score,
@@ -415,7 +416,7 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         r2=1 - best.score / spread if spread > 0 else None,
         loo={
             "n_neighbors": ks,
-            "mse": loo_curve(study.near, study.y, ks, n_jobs=study.n_jobs).scores[:, 0],
+            "mse": curve.scores[:, 0],
         },
     )
 

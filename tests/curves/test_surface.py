@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score, get_scorer, make_scorer
 from sklearn.neighbors import KNeighborsClassifier
 
 import knnccv
-from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, loo_curve, surface
+from knnccv import Neighbors, StratifiedSubsample, Subsample, complete_cv, surface
 from knnccv.datasets import load_wine
 
 AXES = {"rank": "rank", "nn": None}
@@ -337,13 +337,11 @@ def test_leave_one_out_curves_are_its_scores(ties):
         (wine.X, wine.y, [3, 1, 8], "knn"),
         (near, wine.y, [3, 1, 8], "knn"),
         (wine.X[:, [1]], np.column_stack([wine.y, wine.X[:, 0]]), [1, 5], "regression"),
-        (small, np.array([0.0, 1.0, 2.0, 6.0]), None, "regression"),
+        (small, np.array([0.0, 1.0, 2.0, 6.0]), [1, 2, 3], "regression"),
     ):
-        found = loo_curve(X, y, ks, variant, ties=ties)
+        found = surface(X, y, ks, len(y) - 1, variant, ties=ties)
         expected = [
             complete_cv(X, y, variant, knnccv.LeaveOut(1), n_neighbors=k, ties=ties).score
             for k in found.n_neighbors.tolist()
         ]
         np.testing.assert_allclose(found.scores[:, 0], expected, rtol=1e-12)
-    assert found.n_neighbors.tolist() == [1, 2, 3]
-    assert loo_curve(wine.X, wine.y).scores.shape == (50, 1)

@@ -25,7 +25,6 @@ from knnccv import (
     Neighbors,
     Subsample,
     complete_cv,
-    loo_curve,
     monte_carlo_cv,
     surface,
 )
@@ -219,8 +218,8 @@ def test_scores_warn_about_label_leakage():
             assert [warning.filename for warning in caught] == [__file__]
     for ask in (
         lambda near: complete_cv(near, labels, "knn", LeaveOut(1)),
-        lambda near: loo_curve(near, labels, [1, 3], "knn"),
-        lambda near: loo_curve(near, labels, [1, 3]),
+        lambda near: surface(near, labels, [1, 3], 59),
+        lambda near: surface(near, labels, [1, 3], 59, "regression"),
     ):
         ask(exact)  # what is left out is left out of the distance
         with pytest.warns(SupervisedDistanceWarning):

@@ -11,7 +11,7 @@ from sklearn import neighbors
 from sklearn.metrics import DistanceMetric, pairwise
 from sklearn.model_selection import KFold as Folds
 
-from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, loo_curve, monte_carlo_cv, surface
+from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors import SPARSE_NAMES
 from knnccv.sklearn import expected_score
 
@@ -326,7 +326,7 @@ def test_every_function_takes_sparse_data(metric):
             complete_cv(given, y, "knn", StratifiedSubsample(0.7), **options).per_item,
             monte_carlo_cv(given, y, "nn", KFold(3), **runs).scores,
             surface(given, y, **options).scores,
-            loo_curve(given, y, **options).scores,
+            surface(given, y, [1, 5], len(y) - 1, "regression", **options).scores,
             expected_score(vote, given, y, cv=Folds(3, shuffle=True)).score,
         ]
         for given in (X, sp.csr_matrix(X))

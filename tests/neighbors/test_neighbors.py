@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 from sklearn import neighbors
 from sklearn.model_selection import KFold as Folds
 
-import knnccv
 from knnccv import KFold, Neighbors, StratifiedSubsample, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.sklearn import expected_score
 
@@ -349,7 +348,6 @@ def everything(metric):
         lambda given, y: complete_cv(given, y, "nn", KFold(3), **named),
         lambda given, y: monte_carlo_cv(given, y, "nn", KFold(3), **named),
         lambda given, y: surface(given, y, **named),
-        lambda given, y: knnccv.loo_curve(given, y, **named),
         with_scikit_learn(metric),
     ]
 

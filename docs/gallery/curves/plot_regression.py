@@ -12,7 +12,7 @@ training sets.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from knnccv import Neighbors, Subsample, complete_cv, loo_curve
+from knnccv import Neighbors, Subsample, complete_cv, surface
 from knnccv.datasets import load_diabetes
 
 diabetes = load_diabetes()
@@ -45,7 +45,7 @@ plt.show()
 # %%
 # Leave-one-out for every K at once costs one pass over the lists:
 
-curve = loo_curve(near, diabetes.y, n_neighbors=range(1, 81)).scores[:, 0]
+curve = surface(near, diabetes.y, range(1, 81), len(diabetes.y) - 1, "regression").scores[:, 0]
 fig, ax = plt.subplots(layout="constrained")
 ax.plot(range(1, 81), curve, color="#30588c", label="leave-one-out")
 ax.plot(ks, error, "o-", color="#b3261e", label="half of the samples train")

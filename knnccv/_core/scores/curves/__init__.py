@@ -1,7 +1,6 @@
 """Learning curves and validation curves: all K and all training sizes from one pass.
 
-- `_surface` has `knnccv.surface`, which reads rows and columns, and `loo_curve`, the surface of one
-  training size; `_surface_result` is their result.
+- `_surface` has `knnccv.surface`, which reads rows and columns; `_surface_result` is its result.
 - `_profile` computes the profile of the data, from which every pair of K and training size is a weighted
   sum: it counts the votes, in the vectors of `kernel.simd`, and `_profile_ties` adds tied samples.
   `_profile_surface` makes the surface; it has the profile of squared errors, shares of votes and Brier
@@ -12,5 +11,5 @@
 
 from __future__ import annotations
 
-from ._surface import loo_curve, surface
+from ._surface import surface
 from ._surface_result import Surface

@@ -1,4 +1,4 @@
-"""`surface`, all numbers of neighbors and all training sizes at once, and `loo_curve`, of one size.
+"""`surface`, all numbers of neighbors and all training sizes at once.
 
 There are three ways. From a profile of the data (`_profile_surface`) every pair of K and training size is a
 weighted sum, so that one pass over the neighbor lists serves all. All other problems (stratified training
@@ -25,7 +25,7 @@ from ...._base.validation import check_bool, check_integer, check_tol, fixed_see
 from ....designs import Design, StratifiedSubsample, Subsample
 from ....kernel import Variant
 from ....kernel.registry import get_variant
-from ....neighbors import as_neighbors, warn_copies, warn_label_leakage
+from ....neighbors import warn_copies, warn_label_leakage
 from ...driver import Jobs, callers_level, of_many, validate_problem
 from ...luck.scorings import Wish, check_precision
 from ..results import CompleteCV, scored_by_runs, with_test_set
@@ -36,7 +36,6 @@ from ._surface_result import Surface
 DEFAULT_MAX_K = 30
 UNCERTAIN = 0.01
 """The error of a cell, in units of the largest score, from which short lists are warned of."""
-MAX_K_OF_LOO = 50
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AXES = ("n_neighbors", "rank")
 
@@ -83,7 +82,8 @@ def surface(
     train_sizes : int, float or sequence of them, optional
         Training sizes as `Subsample` takes them: numbers of samples, or fractions in (0, 1) of all samples.
         With `stratified`, fractions of every class, or numbers of samples of every class: integers, the
-        same from all, or mappings of label to number. Default: 0.1, 0.2, ..., 0.9.
+        same from all, or mappings of label to number. ``n_items - 1`` is leave-one-out. Default: 0.1, 0.2,
+        ..., 0.9.
     variant : str, Variant or subclass of it, default "knn"
         "knn", "nn", "rank", or another registered rule.
     stratified : bool, default False
@@ -242,58 +242,6 @@ def _warn_of_short_lists(bounds: Array, limit: float, depth: int) -> None:
             UserWarning,
             stacklevel=callers_level(),
         )
-
-
-def loo_curve(
-    X: Any,
-    y: Any,
-    n_neighbors: Any = None,
-    variant: str | Variant | type[Variant] = "regression",
-    *,
-    metric: Any = "euclidean",
-    metric_params: Mapping[str, Any] | None = None,
-    ties: str | None = None,
-    n_jobs: int | None = None,
-) -> Surface:
-    """Leave-one-out scores for many K: the surface of the training size n_items - 1.
-
-    Parameters
-    ----------
-    X, y, metric, metric_params, ties, n_jobs
-        As for `surface`.
-    n_neighbors : int or sequence of int, default 1, 2, ..., 50
-        Values of K between 1 and n_items - 1. The default stops at n_items - 1 if that is less than 50.
-    variant : str, Variant or subclass of it, default "regression"
-        A rule with a number of neighbors.
-
-    Returns
-    -------
-    Surface
-        ``scores`` has the shape (n_k, 1). They are ``complete_cv(X, y, variant, LeaveOut(1),
-        n_neighbors=K).score``, to within the bounds.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not allowed; the message says what is allowed.
-
-    See Also
-    --------
-    surface : Other training sizes.
-
-    Examples
-    --------
-    >>> import knnccv
-    >>> from knnccv.datasets import load_diabetes
-    >>> diabetes = load_diabetes()
-    >>> curve = knnccv.loo_curve(diabetes.X, diabetes.y, [1, 5, 20])
-    >>> curve.scores.round().tolist(), curve.best(441).n_neighbors
-    ([[7087.0], [4576.0], [4144.0]], 20)
-    """
-    near = as_neighbors(X, metric, metric_params)
-    most = near.n_items - 1
-    ks = range(1, min(MAX_K_OF_LOO, most) + 1) if n_neighbors is None else n_neighbors
-    return surface(near, y, ks, most, variant, ties=ties, n_jobs=n_jobs)
 
 
 def _exact(result: CompleteCV) -> tuple[float, float]:
