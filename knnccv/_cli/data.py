@@ -166,6 +166,8 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     elif task == "regression" and rule.target == "classes" and is_whole:
         notes += (f"{column} may be a quantity, since {reason}; --variant regression predicts it",)
     numeric, table = rule.target == "values", _for_rule(table, rule)
+    same = f"every label of {table.source} is {table.y[0]!s}: name another --target, or add other classes"
+    refuse(rule.target == "classes" and (table.y == table.y[0]).all(), same)
     how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     tested = None if args.test is None else test_table(args, table)
     both = table.X if tested is None else np.concatenate([table.X, tested.X])

@@ -330,7 +330,11 @@ class Answer:
             yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
         own = "knnccv report TABLE --target COLUMN has all answers about a table of your own"
         sure = "--interval says how far off the score may be for other samples of the same source"
-        if further := own if args.file is None else "" if self.luck else sure:
+        if self.luck and (base := self.baseline) and self.luck["interval"].low <= base["score"]:
+            sure = "more samples: by the interval the rule may be no better than the baseline"
+        elif self.luck:
+            sure = ""
+        if further := own if args.file is None else sure:
             yield "", ""
             yield "Next", further
 

@@ -218,6 +218,12 @@ class Cells(NamedTuple):
             return self.kind == "text"
         return not any(looks_numeric(cell) or without_sign(cell) for cell in set(self.known))
 
+    def codes(self) -> Array:
+        """The numbers; of texts those of the different ones. NaN where a value is missing."""
+        if self.has_numbers:
+            return self.numbers
+        return np.where(self.missing, np.nan, np.unique(self.texts or [], return_inverse=True)[1])
+
     def labels(self) -> Array:
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
         known = self.numbers[~self.missing]
@@ -307,7 +313,7 @@ class Columns:
         return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
 
     def feature_note(
-        self, index: int, values: Array, is_category: bool, is_grouped: bool = False
+        self, index: int, values: Array, is_category: bool, groups: Array | None = None
     ) -> str | None:
         """A note on a column that may not be a feature.
 
@@ -319,19 +325,10 @@ class Columns:
             The numbers, or codes of the categories; NaN for missing values.
         is_category : bool
             Whether they are codes.
-        is_grouped : bool
-            Whether another column names groups.
+        groups : int64 ndarray of shape (n_items,), optional
+            The groups that another column names.
         """
-        return (_category_note if is_category else _column_note)(self, index, values, is_grouped)
-
-    def dropped_note(self, index: int, cells: Cells) -> str | None:
-        """A note on a column that is left out, although its values may be groups."""
-        if cells.are_dates():
-            return None
-        codes = cells.numbers
-        if not cells.has_numbers:
-            codes = np.where(cells.missing, np.nan, np.unique(cells.texts or [""], return_inverse=True)[1])
-        return _repeated_note(f"column {self.name(index)!r}", self.option(index), codes, False, True)
+        return (_category_note if is_category else _column_note)(self, index, values, groups)
 
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
@@ -366,7 +363,7 @@ class Columns:
         return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
 
 
-def _column_note(columns: Columns, index: int, values: Array, is_grouped: bool) -> str | None:
+def _column_note(columns: Columns, index: int, values: Array, groups: Array | None) -> str | None:
     name = columns.names[index] if columns.names else str(index)
     which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     option, is_long = columns.option(index), len(values) >= _FEWEST
@@ -379,7 +376,7 @@ def _column_note(columns: Columns, index: int, values: Array, is_grouped: bool) 
     if columns.names and _KEY.fullmatch(name) and is_key:
         different = "has a different number in every row and is used as a feature"
         return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
-    return thousands_note(which, values) or _repeated_note(which, option, values, is_grouped)
+    return thousands_note(which, values) or repeated_note(which, option, values, groups)
 
 
 def thousands_note(which: str, values: Array) -> str | None:
@@ -395,13 +392,13 @@ def thousands_note(which: str, values: Array) -> str | None:
     return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
 
 
-def _repeated_note(
-    which: str, option: str, values: Array, is_grouped: bool, is_dropped: bool = False
+def repeated_note(
+    which: str, option: str, values: Array, groups: Array | None, is_dropped: bool = False
 ) -> str | None:
     """A note on a column with many values, each in a few rows, such as the numbers of patients."""
     from ._facts import like_groups
 
-    if is_grouped or not (rows := like_groups(values)):
+    if not (rows := like_groups(values, groups)):
         return None
     together = f"if rows with one value belong together, --groups {option}"
     if is_dropped:
@@ -410,10 +407,10 @@ def _repeated_note(
     return f"{which} {rows}, and is a feature; {together}, or --drop {option}"
 
 
-def _category_note(columns: Columns, index: int, codes: Array, is_grouped: bool) -> str | None:
+def _category_note(columns: Columns, index: int, codes: Array, groups: Array | None) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
     which = f"column {columns.name(index)!r}"
-    if repeated := _repeated_note(which, columns.option(index), codes, is_grouped):
+    if repeated := repeated_note(which, columns.option(index), codes, groups):
         return repeated
     known = codes[~np.isnan(codes)]
     n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())

@@ -137,10 +137,10 @@ SMOOTH = 0.3
 """The correlation of the numbers of rows of values next to each other, at most; names have none."""
 
 
-def like_groups(values: Array) -> str:
+def like_groups(values: Array, groups: Array | None = None) -> str:
     """What is said of a column with many values, each in a few rows, such as the numbers of patients.
 
-    Empty of another column. NaN are missing values.
+    Empty of another column, and of one that tells parts of given groups. NaN are missing values.
     """
     known = values[~np.isnan(values)]
     seen = max((np.count_nonzero(known == one) for one in known[:: len(known) // 5 + 1]), default=0)
@@ -160,14 +160,17 @@ def like_groups(values: Array) -> str:
         if (counts[1:] @ counts[:-1] / (len(counts) - 1) - counts.mean() ** 2) > SMOOTH * counts.var():
             return ""
     size = " to ".join(map(str, sorted({counts.min(), counts.max()})))
-    return f"has {len(counts)} values, each in {size} rows"
+    said = f"has {len(counts)} values, each in {size} rows"
+    if groups is None:
+        return said
+    pairs = np.unique(np.column_stack([values, groups])[~np.isnan(values)], axis=0)
+    return f"{said}, of several groups" if len(pairs) > len(counts) else ""
 
 
 def groups_warnings(table: Table) -> list[str]:
-    """Of columns that may name groups, if none were given."""
-    if table.groups is not None:
-        return []
-    found = zip(table.names, map(like_groups, table.X.T), strict=True)
+    """Of columns that may name groups, also of those that are left out."""
+    columns = [*zip(table.names, table.X.T, strict=True), *table.set_aside]
+    found = ((name, like_groups(values, table.group_codes)) for name, values in columns)
     return [
         f"The column {quoted(name)} {rows}. If rows with one value belong together, the scores hold only "
         "for new samples of these groups. To score new groups, name the column (--groups "

@@ -137,7 +137,7 @@ class Report:
     def __repr__(self) -> str:
         found = [self._content[name] for name in SECTIONS[:-1]]
         lines = [each["conclusion"] for each in found if each is not None]
-        lines[1:1] = self._content["data"]["warnings"]
+        lines = [*self._content["data"]["warnings"], *lines]
         return "\n".join([f"<Report on {quoted(self._content['name'])}>", *lines])
 
 

@@ -80,6 +80,8 @@ class Table:
         How the features are scaled, by all samples.
     left_out : tuple of str
         The names of the columns that are neither features nor the target.
+    set_aside : tuple of (str, float64 ndarray of shape (n_items,))
+        Those that the user left out, and the numbers of their values; without dates.
     test : Table or None
         The samples that are tested, if those of the table only train.
     lines : int ndarray, or None
@@ -107,6 +109,7 @@ class Table:
     converting: tuple[str, ...] = ()
     scaling: str | None = None
     left_out: tuple[str, ...] = ()
+    set_aside: tuple[tuple[str, Array], ...] = ()
     test: Table | None = None
     lines: Array | None = None
 

@@ -404,7 +404,10 @@ class HalfRuns:
         request = self.request
         if predicts([request])[0] is not listed_outputs:
             return False
-        has_formula = request.scorer is not None or request.formula is not None
+        try:
+            has_formula = request.scorer is not None or request.formula is not None
+        except ValueError:  # undefined in most splits of a single class, which have no interval
+            return False
         return has_formula and len(request.y) <= FEW_ITEMS * (3 if _in_tables(request) else 1)
 
     def asked(self, n_halvings: Any, groups: Any, random_state: Any) -> HalvesRequest:

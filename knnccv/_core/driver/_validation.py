@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -10,13 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.labels import EncodedLabels, as_targets, encode_labels, encode_together, single_class
+from ..._base.labels import (
+    MOST_CLASSES,
+    EncodedLabels,
+    as_targets,
+    encode_labels,
+    encode_together,
+    single_class,
+)
 from ..._base.typing import Array
 from ..._base.validation import check_choice, check_integer, fixed_seed
 from ...designs import as_design
 from ...kernel import DECIDES, Task, Variant, is_blind
 from ...kernel.registry import get_variant
 from ...neighbors import Neighbors
+from ._forecast import callers_level
 from ._problem import (
     ScoringProblem,
     Way,
@@ -122,6 +131,12 @@ def validate_problem(
             values, from_pool = _with_pool_targets(values, pool)
     else:
         labels = encode_labels(y, n_items, test)
+        if labels.classes.dtype.kind == "f" and len(labels.classes) > MOST_CLASSES:
+            msg = (
+                f"variant='regression' predicts numbers: y holds {len(labels.classes)} different floats, "
+                f"each a class for the variant {rule.name!r}; pass integers if they are names"
+            )
+            warnings.warn(msg, UserWarning, stacklevel=callers_level())
         if pool is not None:
             from_pool, labels = encode_together(encode_labels(pool.y, pool.n_items), labels)
         targets = labels.classes[labels.codes]
