@@ -21,7 +21,7 @@ from ._by_runs import Twin
 from ._estimators import check_size, last_step
 from ._metrics import check_metric
 from ._request import ExpectedScore, Request
-from ._scoring import as_scorer, for_outputs, for_sklearn, read_scoring
+from ._scoring import as_scorer, for_outputs, for_sklearn, name_of, read_scoring
 from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded
 
 MAX_SPLITS = 20_000
@@ -186,7 +186,9 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
     options: dict[str, Any] = {"scoring": scorers, "n_jobs": request.n_jobs, "error_score": "raise"}
-    if request.groups is not None and has_fit_parameter(estimator, "groups"):  # it splits within the folds
+    inner = getattr(estimator, "cv", None) if hasattr(estimator, "refit") else None
+    splits_groups = has_fit_parameter(estimator, "groups") or "Group" in type(inner).__name__
+    if request.groups is not None and splits_groups:  # within the folds
         options["params"] = {"groups": np.asarray(request.groups)}
     ask = partial(cross_validate, estimator, request.prepared.X, request.y, **options)
     try:
@@ -200,7 +202,7 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
         at, split = np.argwhere(~np.isfinite(scores))[0]
         msg = (
             f"scikit-learn's score of split {split} is {scores[at, split]}; is "
-            f"scoring={asked[at].scoring!r} defined there?"
+            f"{name_of(asked[at].sklearn_scorer)} defined for {len(splits[split][1])} tested samples?"
         )
         raise ValueError(msg)
     return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)

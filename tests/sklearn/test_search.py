@@ -97,6 +97,16 @@ def test_scorers_take_designs_splitters_and_numbers_of_folds():
     assert exact_scorer(5, squared)(model, X, values) == pytest.approx(wanted, rel=1e-11)
 
 
+def test_inner_folds_of_groups_get_the_groups():
+    groups, outer, rows = np.arange(len(y)) // 6, ms.GroupKFold(3), list(range(len(y)))
+    search = ms.GridSearchCV(KNN(), {"n_neighbors": [1, 9]}, cv=ms.GroupKFold(4))
+    scores = [
+        search.fit(X[train], y[train], groups=groups[train]).score(X[test], y[test])
+        for train, test in outer.split(rows, y, groups)
+    ]
+    assert exact_score(search, X, y, cv=outer, groups=groups).score == pytest.approx(np.mean(scores))
+
+
 def test_several_scorers_of_a_search():
     cv, names = ms.StratifiedKFold(3, shuffle=True), ["recall_macro", "neg_brier_score"]
     scorers = {name: exact_scorer(cv, name) for name in names}

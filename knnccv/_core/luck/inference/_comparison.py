@@ -377,7 +377,8 @@ def on_same_runs(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
     """
     for result in results:
         if not isinstance(result, ScoredHalves):
-            msg = f"{caller} takes results of complete_cv or expected_score, got {result!r}"
+            msg = f"{caller} takes results of complete_cv or expected_score, got "
+            msg += "several scorings" if isinstance(result, dict) else repr(result)
             if isinstance(result, dict):
                 msg = f"take one scoring at a time, such as [{next(iter(result))!r}]: {msg}"
             if hasattr(result, "paired_by"):

@@ -61,10 +61,11 @@ def scored_by_runs(result: CompleteCV, scoring: Any, wish: Wish, seed: int) -> C
     rng = np.random.default_rng(seed)
     runs = draw_runs(problem, 1, np.random.default_rng(seed))
     if scorer is None or not is_counted(scorer, problem, runs.n_folds) or problem.average != "pooled":
+        of = "no" if problem.variant.target == "values" else len(problem.labels.classes)
         msg = (
             "scoring needs a plurality vote without a loss, average='pooled', and a function of a small "
             f"table of predictions or votes, got {scoring!r}, variant {problem.variant.name!r}, "
-            f"average={problem.average!r} and {len(problem.labels.classes)} classes; "
+            f"average={problem.average!r} and {of} classes; "
             "knnccv.sklearn.expected_score takes more scorings"
         )
         raise ValueError(msg)
