@@ -137,11 +137,10 @@ class Episodes:
 
 def given_episodes(episodes: Any) -> Episodes:
     """The episodes; 5-way 1-shot for None, TypeError for anything else."""
-    episodes = Episodes() if episodes is None else episodes
-    if not isinstance(episodes, Episodes):
-        msg = f"episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1), got {episodes!r}"
-        raise TypeError(msg)
-    return episodes
+    found: Episodes = Episodes() if episodes is None else episodes
+    must = "episodes must be an Episodes object, such as Episodes(n_way=5, n_shot=1)"
+    check(isinstance(found, Episodes), must, found, TypeError)
+    return found
 
 
 def _numbers(name: str, value: Any, least: int) -> Numbers:

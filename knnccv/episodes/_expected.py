@@ -158,12 +158,10 @@ class EpisodeScore(Jackknifed):
             If it is no `EpisodeScore`, or its labels or episodes are others.
         """
         check(isinstance(other, EpisodeScore), "other must be an EpisodeScore", other, TypeError)
-        if self.n_neighbors != other.n_neighbors:
-            msg = f"the scores are of different rules: {self.rule} and {other.rule}"
-            raise ValueError(msg)
-        if self.episodes != other.episodes:
-            msg = f"the scores are means over different episodes: {self.episodes} and {other.episodes}"
-            raise ValueError(msg)
+        msg = f"the scores are of different rules: {self.rule} and {other.rule}"
+        check(self.n_neighbors == other.n_neighbors, msg)
+        msg = f"the scores are means over different episodes: {self.episodes} and {other.episodes}"
+        check(self.episodes == other.episodes, msg)
         same = np.array_equal(self.classes, other.classes) and np.array_equal(self.labels, other.labels)
         check(same, "the scores are of samples with different labels; a paired difference needs the same y")
         without = None
@@ -320,9 +318,8 @@ def expected_episodes(
     )
     check(isinstance(ties, str) and ties in TIES, "ties must be 'random' or 'index'", ties)
     check_tol(tol)
-    if jackknife is not None and not (isinstance(jackknife, str) and jackknife == "class"):
-        msg = f"jackknife must be None or 'class', got {jackknife!r}"
-        raise ValueError(msg)
+    must = "jackknife must be None or 'class'"
+    check(jackknife is None or (isinstance(jackknife, str) and jackknife == "class"), must, jackknife)
     check_pool(n_jobs, None, progress)
     neighbors = as_neighbors(X, metric, metric_params)
     labels = encode_labels(y, neighbors.n_items)

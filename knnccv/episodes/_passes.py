@@ -15,6 +15,7 @@ import numpy as np
 from .._base.labels import EncodedLabels
 from .._base.parallel import for_each, one_blas_thread
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import usable_lengths
 from ..neighbors import Neighbors
 from ._episodes import Episodes
@@ -104,12 +105,10 @@ def choose_all_ways(all_ways: Any, n_classes: int, *, by_default: bool) -> bool:
     """
     if all_ways is None:
         return by_default and n_classes <= MANY_CLASSES
-    if not isinstance(all_ways, (bool, np.bool_)):
-        msg = f"all_ways must be True, False or None, got {all_ways!r}"
-        raise TypeError(msg)
-    if all_ways and n_classes > MOST_CLASSES:
-        msg = f"all_ways=True serves up to {MOST_CLASSES} classes, got {n_classes}; give all_ways=False"
-        raise ValueError(msg)
+    must = "all_ways must be True, False or None"
+    check(isinstance(all_ways, (bool, np.bool_)), must, all_ways, TypeError)
+    msg = f"all_ways=True serves up to {MOST_CLASSES} classes, got {n_classes}; give all_ways=False"
+    check(not (all_ways and n_classes > MOST_CLASSES), msg)
     return bool(all_ways)
 
 
@@ -183,9 +182,8 @@ class Distances:
         self._neighbors = neighbors
         self._order = order
         self._products: tuple[Array, Array, Array] | None = None
-        if neighbors.approximate:
-            msg = f"{neighbors!r} are approximate, but episodes need the exact order of the samples"
-            raise ValueError(msg)
+        msg = f"{neighbors!r} are approximate, but episodes need the exact order of the samples"
+        check(not neighbors.approximate, msg)
         self.by_lists = not neighbors.sees_all
         vectors = None if self.by_lists else neighbors.vectors()
         if vectors is not None:

@@ -17,7 +17,7 @@ from .._base.formatting import Numeric
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, for_each, one_bar, stop_flag
 from .._base.typing import Array
-from .._base.validation import check_bool, check_choice, check_integer, check_random_state
+from .._base.validation import check, check_bool, check_choice, check_integer, check_random_state
 from .._core.luck.inference import ConfidenceInterval, student_interval
 from .._core.luck.scorings import check_precision, enough_draws
 from ..kernel import inner, jit
@@ -295,9 +295,8 @@ def sampled_episodes(
     check_precision(precision, n_episodes, "n_episodes", 3 if control_variate else 2)
     check_pool(n_jobs, None, progress)
     rng = check_random_state(random_state)
-    if isinstance(X, Neighbors):
-        msg = f"X must be the embedded samples, an array of shape (n_items, n_features), got {X!r}"
-        raise TypeError(msg)
+    must = "X must be the embedded samples, an array of shape (n_items, n_features)"
+    check(not isinstance(X, Neighbors), must, X, TypeError)
     data = _scaled(check_features(X), metric)
     labels = encode_labels(y, len(data))
     episodes.check(labels, n_query)

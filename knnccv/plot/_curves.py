@@ -370,9 +370,8 @@ def _choose(name: str, wanted: Any, known: Array) -> Array:
     places = []
     for value in np.atleast_1d(wanted).tolist():
         found = np.flatnonzero(known == value)
-        if not len(found):
-            msg = f"{name} must be among those of the surface ({', '.join(map(str, known))}), got {value!r}"
-            raise ValueError(msg)
+        must = f"{name} must be among those of the surface ({', '.join(map(str, known))})"
+        check(len(found), must, value)
         places.append(found[0])
     check(places, f"{name} must hold at least one number", wanted)
     return np.array(places)

@@ -155,9 +155,8 @@ def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes
     'accuracy of one random run'
     """
     scores = np.asarray(getattr(random, "scores", random), dtype=float)
-    if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
-        msg = f"random must be ScoredRuns, or finite scores of shape (n_runs,), got {random!r}"
-        raise ValueError(msg)
+    must = "random must be ScoredRuns, or finite scores of shape (n_runs,)"
+    check(scores.ndim == 1 and len(scores) and np.isfinite(scores).all(), must, random)
     value = float(exact)
     check(math.isfinite(value), f"exact must be finite, got {value}")
     with canvas(ax) as axes:
@@ -310,9 +309,8 @@ def _trials(trials: Any, curves: Mapping[str, Any], named: bool) -> dict[str, An
     """Trials by the name of their result."""
     if trials is None:
         return {}
-    if named and not isinstance(trials, Mapping):
-        msg = f"trials must be a mapping with the names of the results, got {trials!r}"
-        raise TypeError(msg)
+    must = "trials must be a mapping with the names of the results"
+    check(isinstance(trials, Mapping) or not named, must, trials, TypeError)
     found = {str(name): one for name, one in trials.items()} if named else {"": trials}
     for name, one in found.items():
         check(name in curves, f"trials must have the names of results ({', '.join(curves)})", name)

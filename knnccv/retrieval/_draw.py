@@ -323,9 +323,8 @@ def check_groups(problem: Problem, jackknife: Any, n_groups: Any) -> int:
     if jackknife is None:
         check(n_groups is None, f'n_groups={n_groups!r} needs jackknife="identity"')
         return 0
-    if not (isinstance(jackknife, str) and jackknife == "identity"):
-        msg = f'jackknife must be None or "identity", got {jackknife!r}'
-        raise ValueError(msg)
+    must = 'jackknife must be None or "identity"'
+    check(isinstance(jackknife, str) and jackknife == "identity", must, jackknife)
     most = N_GROUPS if n_groups is None else check_integer("n_groups", n_groups, FEWEST)
     if problem.near.truncated:
         msg = (

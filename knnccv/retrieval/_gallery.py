@@ -212,14 +212,12 @@ class Gallery(ByValue):
             )
             raise ValueError(msg)
         n_ways = sum(value is not None for value in (self.which, self.per_identity, self.shots))
-        if n_ways != 1 and not (n_ways == 0 and self.n_identities is not None):
-            msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
-            raise ValueError(msg)
+        msg = 'Gallery takes exactly one of "all", per_identity=... and shots=...'
+        check(n_ways == 1 or (n_ways == 0 and self.n_identities is not None), msg)
         if self.which is not None:
             check_choice("which", self.which, ("all",))
-        if self.strata is not None and self.shots is None:
-            msg = "strata needs shots=..., the number of items drawn of every stratum"
-            raise ValueError(msg)
+        msg = "strata needs shots=..., the number of items drawn of every stratum"
+        check(self.strata is None or self.shots is not None, msg)
         if self.mask is not None:
             check_choice("mask", self.mask, ("before",))
         check_choice("short", self.short, ("refuse", "all"))

@@ -107,9 +107,8 @@ class CameraPairs(SameCamera):
 
     def __init__(self, pairs: Mapping[Any, Any], query_cams: Any, gallery_cams: Any) -> None:
         super().__init__(query_cams, gallery_cams)
-        if not isinstance(pairs, Mapping):
-            msg = f"pairs must map a query's camera to gallery cameras, such as {{3: (2,)}}, got {pairs!r}"
-            raise TypeError(msg)
+        must = "pairs must map a query's camera to gallery cameras, such as {3: (2,)}"
+        check(isinstance(pairs, Mapping), must, pairs, TypeError)
         self.pairs = {
             key: tuple(value) if np.iterable(value) and not isinstance(value, str) else (value,)
             for key, value in pairs.items()
@@ -122,9 +121,8 @@ class CameraPairs(SameCamera):
         """Look the query's camera up."""
         first, second = self._cameras(len(query_ids), len(gallery_ids))
         for camera in (camera for key, value in self.pairs.items() for camera in (key, *value)):
-            if _kind(camera) != first.dtype.kind.replace("u", "i"):
-                msg = f"cameras in pairs must be like query_cams, {first.dtype}, got {camera!r}"
-                raise TypeError(msg)
+            must = f"cameras in pairs must be like query_cams, {first.dtype}"
+            check(_kind(camera) == first.dtype.kind.replace("u", "i"), must, camera, TypeError)
 
         def block(start: int, stop: int) -> Array:
             out = np.zeros((stop - start, len(second)), np.bool_)
@@ -227,9 +225,8 @@ def as_masks(exclude: Any, cameras: tuple[Any, Any] = (None, None)) -> list[Any]
     if isinstance(exclude, Mask) or (isinstance(exclude, str) and exclude == SELF):
         return [exclude]
     if isinstance(exclude, str) and exclude in NAMED:
-        if any(side is None for side in cameras):
-            msg = f'exclude="{exclude}" needs query_cams and gallery_cams'
-            raise ValueError(msg)
+        msg = f'exclude="{exclude}" needs query_cams and gallery_cams'
+        check(not any(side is None for side in cameras), msg)
         return [NAMED[exclude](*cameras)]
     if callable(exclude) and not isinstance(exclude, type):
         return [_Function(exclude)]

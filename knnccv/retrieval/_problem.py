@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.parallel import check_pool
 from .._base.typing import Array
-from .._base.validation import check_choice, check_integer, check_tol
+from .._base.validation import check, check_choice, check_integer, check_tol
 from .._core.driver import callers_level
 from ..neighbors import Between, Neighbors, between_distances
 from ._forms import MOST_RANKS, Score, parse
@@ -162,11 +162,10 @@ def _as_between(near: Any) -> Between:
     return between_distances(near)
 
 
-def _as_gallery(gallery: Any, cameras: tuple[Any, Any], masks: list[Any]) -> Gallery:
-    gallery = Gallery("all") if gallery is None else gallery
-    if not isinstance(gallery, Gallery):
-        msg = f"gallery must be a Gallery or a Protocol such as market1501(), got {gallery!r}"
-        raise TypeError(msg)
+def _as_gallery(given: Any, cameras: tuple[Any, Any], masks: list[Any]) -> Gallery:
+    gallery: Gallery = Gallery("all") if given is None else given
+    must = "gallery must be a Gallery or a Protocol such as market1501()"
+    check(isinstance(gallery, Gallery), must, gallery, TypeError)
     used = any(isinstance(mask, SameCamera) and mask.query_cams is cameras[0] for mask in masks)
     if not used and any(side is not None for side in cameras):
         msg = (
@@ -178,9 +177,8 @@ def _as_gallery(gallery: Any, cameras: tuple[Any, Any], masks: list[Any]) -> Gal
 
 
 def _cameras(protocol: Protocol, query_cams: Any, gallery_cams: Any, near: Between) -> tuple[Array, Array]:
-    if query_cams is None or gallery_cams is None:
-        msg = f"the protocol {protocol.name} needs query_cams and gallery_cams"
-        raise ValueError(msg)
+    msg = f"the protocol {protocol.name} needs query_cams and gallery_cams"
+    check(query_cams is not None and gallery_cams is not None, msg)
     first = as_names("query_cams", query_cams, near.n_queries, "query")
     second = as_names("gallery_cams", gallery_cams, near.n_gallery, "gallery item")
     protocol.check_cameras(second)
@@ -188,9 +186,8 @@ def _cameras(protocol: Protocol, query_cams: Any, gallery_cams: Any, near: Betwe
 
 
 def _settled(name: str, given: str | None, fixed: str) -> str:
-    if given is not None and given != fixed:
-        msg = f"{name} is {fixed!r} in this protocol, got {given!r}; omit it, or pass a Gallery and a mask"
-        raise ValueError(msg)
+    msg = f"{name} is {fixed!r} in this protocol, got {given!r}; omit it, or pass a Gallery and a mask"
+    check(given is None or given == fixed, msg)
     return fixed
 
 

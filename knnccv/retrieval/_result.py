@@ -315,17 +315,15 @@ class Retrieval(Result):
             check(a == b, f"the results have different {words}: {a!r} and {b!r}")
         pairs = zip((self.query_ids, *self.paired_by), (other.query_ids, *other.paired_by), strict=True)
         for (a, b), words in zip(pairs, ARRAYS, strict=True):
-            if not np.array_equal(a, b):
-                msg = f"the results have different {words}; a paired difference needs the same data"
-                raise ValueError(msg)
+            msg = f"the results have different {words}; a paired difference needs the same data"
+            check(np.array_equal(a, b), msg)
         if np.shape(one.score) != np.shape(two.score):
             msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
             raise ValueError(msg)
         without, groups = None, one.groups if two.groups is not None else None
         if groups is not None:
-            if not groups.same(two.groups):
-                msg = f"the jackknifes have different groups: {groups!r}, and {two.groups!r}"
-                raise ValueError(msg)
+            msg = f"the jackknifes have different groups: {groups!r}, and {two.groups!r}"
+            check(groups.same(two.groups), msg)
             without = one.score_without - two.score_without
         per_item, bound = one.per_item - two.per_item, one.error_bound + two.error_bound
         return RetrievalDifference(name, one.score - two.score, per_item, without, bound, groups)

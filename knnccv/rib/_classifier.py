@@ -242,9 +242,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("leave_one_out", self.leave_one_out, LEAVE_ONE_OUT)
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
         Subsample(self.train_size)
-        if self.metric == "euclidean" and self.nominal is not None:
-            msg = f"metric='euclidean' has no nominal columns, got nominal={self.nominal!r}"
-            raise ValueError(msg)
+        msg = f"metric='euclidean' has no nominal columns, got nominal={self.nominal!r}"
+        check(self.metric != "euclidean" or self.nominal is None, msg)
         check_pool(self.n_jobs, None, self.progress)
         if self.kernel == "majority":
             if self.search == "greedy":

@@ -119,13 +119,11 @@ def check_votes(kernel: Any, w_k: Any, avgk: Any) -> float | None:
     check_choice("kernel", kernel, VOTE_WEIGHTINGS)
     check_bool("avgk", avgk)
     if kernel == "majority":
-        if w_k is not None or avgk:
-            msg = f"kernel 'majority' has neither w_k nor avgk, got w_k={w_k!r}, avgk={avgk!r}"
-            raise ValueError(msg)
+        msg = f"kernel 'majority' has neither w_k nor avgk, got w_k={w_k!r}, avgk={avgk!r}"
+        check(w_k is None and not avgk, msg)
         return None
-    if w_k is None or not 0 <= check_real("w_k", w_k) <= 1:
-        msg = f"w_k of kernel {kernel!r} must be between 0 and 1, got {w_k!r}"
-        raise ValueError(msg)
+    must = f"w_k of kernel {kernel!r} must be between 0 and 1"
+    check(w_k is not None and 0 <= check_real("w_k", w_k) <= 1, must, w_k)
     return float(w_k)
 
 
@@ -376,9 +374,8 @@ def vote_weights(
     array([[1.  , 0.75, 0.5 ]])
     """
     given = as_reals("distances", distances, "distances must hold real numbers, (n_rows, k)")
-    if given.ndim != 2 or given.shape[1] < 1:
-        msg = f"distances must have shape (n_rows, k), got shape {given.shape}"
-        raise ValueError(msg)
+    msg = f"distances must have shape (n_rows, k), got shape {given.shape}"
+    check(given.ndim == 2 and given.shape[1] >= 1, msg)
     check(not (np.diff(given, axis=1) < 0).any(), "distances must ascend in every row")
     _check_distances(given)
     weight = check_votes(kernel, w_k, avgk)

@@ -283,9 +283,8 @@ def pool_problem(
     """
     check_choice("average", average, AVERAGES)
     rule = get_variant(variant)
-    if rule.target == "values":
-        msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"
-        raise ValueError(msg)
+    msg = f"condense keeps samples of classes; variant {rule.name!r} has real targets"
+    check(rule.target != "values", msg)
     if cv is None:  # a share of the samples, at least two of a class, and as many as decide
         nearest = rule.n_nearest(**rule.settings(parameters))
         decide = int(nearest) if isinstance(nearest, Integral) else 1

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.compat import at_rows
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from ..kernel import Variant
 from ..kernel.registry import get_variant
 from ..neighbors import neighbors_in_pool
@@ -333,9 +333,8 @@ class Condense(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If the data or a parameter is not allowed.
         """
         k = check_integer("n_neighbors", self.n_neighbors, 1)
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            msg = "Condense needs the samples, since prototypes are rows of X; got metric 'precomputed'"
-            raise ValueError(msg)
+        msg = "Condense needs the samples, since prototypes are rows of X; got metric 'precomputed'"
+        check(not (isinstance(self.metric, str) and self.metric == "precomputed"), msg)
         data, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )

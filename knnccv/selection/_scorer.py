@@ -93,9 +93,8 @@ def as_table(X: Any, metric: str) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check_features` has warned
         prepared = ranking(data, metric, None)
-    if not prepared.kind:
-        msg = f"X spans too many orders of magnitude for metric {metric!r}: squared differences vanish"
-        raise ValueError(msg)
+    msg = f"X spans too many orders of magnitude for metric {metric!r}: squared differences vanish"
+    check(prepared.kind, msg)
     return np.ascontiguousarray(prepared.data.T)
 
 
@@ -110,9 +109,8 @@ def column_problem(
         If an argument is not allowed, or the score is no mean over the samples.
     """
     problem = validate_problem(y, n_items, variant, cv, None, average, parameters)
-    if problem.leaves_groups:
-        msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
-        raise ValueError(msg)
+    msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
+    check(not problem.leaves_groups, msg)
     if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
         msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
         raise ValueError(msg)
