@@ -19,6 +19,7 @@ import numpy as np
 
 from .._base.compat import read_scorer
 from .._base.parallel import counted
+from .._base.refusals import refuse
 from .._base.typing import Array
 from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, add_votes, allotted_runs, from_pool, single_splits
@@ -97,9 +98,8 @@ def random_runs(
     request, law = asked[0], asked[0].law
     if isinstance(law, tuple) or request.pooled or 0 < law.n_splits * law.every <= len(request.y):
         return None
-    if request.rule.radius is not None:
-        msg = "all neighbors within a radius decide, whatever their number"
-        raise InexactError(msg)
+    msg = "all neighbors within a radius decide, whatever their number"
+    refuse(request.rule.radius is not None, msg, InexactError)
     runs = runs_of(request, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]

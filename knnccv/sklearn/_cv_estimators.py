@@ -32,8 +32,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.compat import fitted_samples, fitted_targets
+from .._base.refusals import refuse
 from .._base.typing import Array
-from .._base.validation import as_reals, check_choice, check_integer
+from .._base.validation import as_reals, check, check_choice, check_integer
 from .._core.driver import InexactError
 from .._core.luck.inference import InferenceWarning, difference_of
 from .._core.luck.runs import SCALERS, read_scaling
@@ -143,18 +144,16 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         powers = as_list("p", self.p)
         if powers != [2]:
             axes["p"] = powers
-            if "minkowski" not in [metric for metric in axes["metric"] if isinstance(metric, str)]:
-                msg = f"pass metric='minkowski', whose power is p={self.p!r}, got metric={self.metric!r}"
-                raise ValueError(msg)
+            msg = f"pass metric='minkowski', whose power is p={self.p!r}, got metric={self.metric!r}"
+            check("minkowski" in [metric for metric in axes["metric"] if isinstance(metric, str)], msg)
         sizes = [len(axes["metric"]), len(ks), len(powers), len(axes["scaling"]), len(axes["weights"])]
         table = np.zeros((2, *sizes))
         named = (enumerate(values) for values in (axes["metric"], powers, axes["scaling"]))
         for (m, metric), (q, p), (s, scaling) in product(*named):
             rule = self._estimator(metric, 1, scaling, "uniform", p)
             prepared = prepare(rule, X, target, transductive=True)
-            if prepared.reason:
-                msg = f"scaling must be None, got {scaling!r} with metric={metric!r}: {prepared.reason}"
-                raise ValueError(msg)
+            msg = f"scaling must be None, got {scaling!r} with metric={metric!r}: {prepared.reason}"
+            refuse(prepared.reason, msg, ValueError)
             with suppress(InexactError):  # of which the answer has to tell
                 near = read_rule(prepared.estimator, prepared.X).neighbors
                 prepared = replace(prepared, neighbors=near)
@@ -210,9 +209,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         cv = KFold(min(FOLDS, n_items)) if self.cv is None else self.cv
         if not isinstance(cv, Integral | Design):
             cv = check_cv(cv)
-        if several(self.scoring) is not None:
-            msg = f"scoring must be a single one, by which to choose, got {self.scoring!r}"
-            raise TypeError(msg)
+        must = "scoring must be a single one, by which to choose"
+        check(several(self.scoring) is None, must, self.scoring, TypeError)
         return ccv_scorer(cv, self._scoring, groups=self._groups, n_jobs=self.n_jobs)
 
     def _estimator(self, metric: Any, n_neighbors: int, scaling: Any, weights: Any, p: Any = 2) -> Any:
@@ -326,9 +324,8 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             As `fit` and `expected_score`.
         """
-        if isinstance(self.cv, LeaveGroupsOut):
-            msg = f"pass groups, and LeaveOneGroupOut() as cv: {self.cv!r} has the groups of all samples"
-            raise ValueError(msg)
+        msg = f"pass groups, and LeaveOneGroupOut() as cv: {self.cv!r} has the groups of all samples"
+        refuse(isinstance(self.cv, LeaveGroupsOut), msg, ValueError)
         if cv is None:
             folds = StratifiedKFold if isinstance(self, ClassifierMixin) else PlainFolds
             cv = (folds if groups is None else GroupKFold)(FOLDS, shuffle=True)

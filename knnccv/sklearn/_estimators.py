@@ -20,9 +20,9 @@ import numpy as np
 
 from .._base.compat import at_rows, fitted_samples
 from .._base.labels import encode_labels, encode_together
-from .._base.refusals import need
+from .._base.refusals import need, refuse
 from .._base.typing import Array
-from .._base.validation import WRONG_WAY, check_integer, check_real, in_columns_of
+from .._base.validation import WRONG_WAY, check, check_integer, check_real, in_columns_of
 from .._core.driver import InexactError
 from .._core.luck.runs import RescaledSearch, refitted, scaling_of
 from ..neighbors import Neighbors, SupervisedDistanceWarning
@@ -138,14 +138,12 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
 
     kinds = [f"{rule}Neighbors{kind}" for rule in ("K", "Radius") for kind in ("Classifier", "Regressor")]
     name = type(estimator).__name__
-    if name not in kinds or type(estimator) is not getattr(known, name):
-        msg = f"{name} is none of {', '.join(kinds)}, nor a pipeline of scikit-learn that ends with one"
-        raise InexactError(msg)
+    msg = f"{name} is none of {', '.join(kinds)}, nor a pipeline of scikit-learn that ends with one"
+    refuse(name not in kinds or type(estimator) is not getattr(known, name), msg, InexactError)
     regression = name.endswith("Regressor")
     if name.startswith("Radius"):
-        if estimator.weights not in (None, "uniform"):
-            msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
-            raise InexactError(msg)
+        msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
+        check(estimator.weights in (None, "uniform"), msg, error=InexactError)
         infinite, label = estimator.radius == np.inf, getattr(estimator, "outlier_label", None)
         radius = np.finfo(float).max if infinite else check_real("radius", estimator.radius)
         near = neighbors_of(estimator, X, n_tested) if neighbors is None else neighbors
@@ -205,18 +203,15 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
     from scipy.sparse import vstack
     from sklearn.base import is_classifier
 
-    if not isinstance(test, tuple) or len(test) != 2:
-        msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
-        raise TypeError(msg)
+    msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
+    refuse(not isinstance(test, tuple) or len(test) != 2, msg, TypeError)
     last = last_step(estimator)
     if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
         msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
         raise ValueError(msg)
     Z = in_columns_of(X, test[0])
     t = as_target(estimator, Z, test[1], name="y_test")
-    if not len(t):
-        msg = f"test must hold at least one sample, got X_test of shape {np.shape(Z)}"
-        raise ValueError(msg)
+    check(len(t), f"test must hold at least one sample, got X_test of shape {np.shape(Z)}")
     columns = [np.shape(part)[1:] for part in (X, Z)]
     if columns[0] != columns[1] or y.shape[1:] != t.shape[1:]:
         msg = (

@@ -15,7 +15,7 @@ import numpy as np
 from .._base.labels import encode_labels
 from .._base.parallel import check_pool, one_bar
 from .._base.typing import Array
-from .._base.validation import check_bool, check_choice, check_integer, check_tol, fixed_seed
+from .._base.validation import check, check_bool, check_choice, check_integer, check_tol, fixed_seed
 from .._core.driver import TIES, InexactError, check_n_draws
 from .._core.luck.scorings import check_precision
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
@@ -255,16 +255,13 @@ def expected_score(
     if isinstance(estimator, type):
         msg = f"estimator must be an instance, got the class {estimator.__name__}; call it first"
         raise TypeError(msg)
-    if not hasattr(estimator, "fit"):
-        msg = f"estimator must be an estimator of scikit-learn, got {estimator!r}"
-        raise TypeError(msg)
+    check(hasattr(estimator, "fit"), "estimator must be an estimator of scikit-learn", estimator, TypeError)
     target = as_target(estimator, X, y)
     if isinstance(cv, Design):
         msg = f"cv is knnccv's own {cv!r}: use knnccv.complete_cv, or a splitter of scikit-learn"
         raise TypeError(msg)
-    if isinstance(cv, (bool, type)):
-        msg = f"cv must be a number of folds, a splitter or splits, got {cv!r}"
-        raise TypeError(msg)
+    must = "cv must be a number of folds, a splitter or splits"
+    check(not isinstance(cv, (bool, type)), must, cv, TypeError)
     scoring = scoring_of_search(estimator) if scoring is None else scoring
     scorings = several(scoring)
     for one in [scoring] if scorings is None else scorings.values():

@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._base.compat import read_scorer
+from .._base.refusals import refuse
 from .._base.typing import Array
 from .._core.driver import InexactError, callers_level
 from .._core.luck.halves import HalvesRequest, halves_request
@@ -421,9 +422,8 @@ class HalfRuns:
         request, n_tested = self.request, self.request.n_tested
         if groups is None and request.groups is not None and _by_groups(request):
             groups = request.groups
-        if groups is not None and n_tested:
-            msg = "a test set beside groups has no standard error: halves are drawn from single samples"
-            raise ValueError(msg)
+        msg = "a test set beside groups has no standard error: halves are drawn from single samples"
+        refuse(groups is not None and n_tested, msg, ValueError)
         n_items = len(request.y) - n_tested
         codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
         return halves_request(min(n_items, n_tested or n_items), codes, n_halvings, random_state)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._base.compat import MadeScorer, read_scorer
+from .._base.refusals import refuse
 from .._base.typing import Array
-from .._base.validation import as_reals
+from .._base.validation import as_reals, check
 from .._core.driver import InexactError
 from .._core.luck.scorings import ACCURACIES, positive_class
 
@@ -176,9 +177,7 @@ def several(scoring: Any) -> dict[str, Any] | None:
             raise ValueError(msg)
     else:
         return None
-    if not scoring:
-        msg = f"scoring must name at least one scoring, got {scoring!r}"
-        raise ValueError(msg)
+    check(scoring, "scoring must name at least one scoring", scoring)
     if len(found) < len(scoring) or not all(isinstance(name, str) for name in found):
         msg = (
             "several scorings must be a list of names, or a mapping of names to scorings (None, names, "
@@ -203,12 +202,8 @@ def for_sklearn(scoring: Any, y: Array) -> Any:
         return make_scorer(_mean_cost, costs=_costs(scoring, len(classes)), classes=classes)
     if scoring is None or callable(scoring):
         return scoring
-    if not isinstance(scoring, str):
-        msg = (
-            "scoring must be None, a name, a scorer or a matrix of costs (rows true, columns predicted), "
-            f"got {scoring!r}"
-        )
-        raise TypeError(msg)
+    must = "scoring must be None, a name, a scorer or a matrix of costs (rows true, columns predicted)"
+    check(isinstance(scoring, str), must, scoring, TypeError)
     if scoring == "mean_accuracy":
         return make_scorer(mean_accuracy)
     made = read_scorer(get_scorer(scoring))  # raises an error for an unknown name
@@ -288,9 +283,8 @@ def named_scorings(
     known = ["mean_accuracy", *get_scorer_names()]
     rule = neighbors_rule(regression, n_neighbors=1)
     for name in names:
-        if not isinstance(name, str):
-            msg = f"scoring must be the names of scorings of scikit-learn, got {name!r}"
-            raise TypeError(msg)
+        must = "scoring must be the names of scorings of scikit-learn"
+        check(isinstance(name, str), must, name, TypeError)
         if name not in known:
             close = difflib.get_close_matches(name, known) or ["f1_macro", "roc_auc", "r2"]
             msg = (
@@ -322,15 +316,11 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
         If it does not fit the estimator, or is not a scoring.
     """
     if is_costs(scoring):
-        if regression:
-            msg = (
-                "a matrix of costs is for classifiers; use scoring='neg_mean_squared_error' for a regressor"
-            )
-            raise ValueError(msg)
+        msg = "a matrix of costs is for classifiers; use scoring='neg_mean_squared_error' for a regressor"
+        refuse(regression, msg, ValueError)
         costs = _costs(scoring, len(np.unique(y)))
-        if y.ndim == 2:
-            msg = "a matrix of costs has no exact expectation for several outputs; pass them one by one"
-            raise InexactError(msg)
+        msg = "a matrix of costs has no exact expectation for several outputs; pass them one by one"
+        refuse(y.ndim == 2, msg, InexactError)
         return Measure("expected cost", "cost", costs=costs)
     scorer = for_sklearn(scoring, y)
     if scorer is None:
@@ -344,9 +334,8 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
         raise InexactError(msg)
     name = scoring if isinstance(scoring, str) else made.name or repr(scoring)
     metric, found = metric_name(made), None
-    if regression and metric == "mean_accuracy":
-        msg = f"take an error of values for a regressor, such as 'neg_mean_squared_error', not {scoring!r}"
-        raise ValueError(msg)
+    msg = f"take an error of values for a regressor, such as 'neg_mean_squared_error', not {scoring!r}"
+    refuse(regression and metric == "mean_accuracy", msg, ValueError)
     if metric and made.responses == ("predict",):
         found = _of_predictions(metric, made.options, name, made.sign, regression, y)
     elif metric and "predict_proba" in made.responses and not regression and y.ndim == 1:
@@ -464,9 +453,7 @@ def _brier(options: dict[str, Any], name: str, sign: float, n_classes: int) -> M
 def _off(name: str, sign: float, y: Array, power: int) -> Measure:
     """Return the costs of numeric labels: the distance of the prediction to a power."""
     classes = np.unique(y)
-    if classes.dtype.kind not in "iuf":
-        msg = f"{name} needs numbers for labels, got dtype {classes.dtype}"
-        raise ValueError(msg)
+    check(classes.dtype.kind in "iuf", f"{name} needs numbers for labels, got dtype {classes.dtype}")
     numbers = classes.astype(float)
     return Measure(name, "cost", factor=sign, costs=np.abs(numbers[:, None] - numbers) ** power)
 

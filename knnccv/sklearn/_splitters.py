@@ -25,6 +25,7 @@ import numpy as np
 from .._base.compat import is_sklearns_scorer, scorer_of_splits
 from .._base.formatting import magnitude
 from .._base.labels import EncodedLabels, encode_labels, labels_of
+from .._base.refusals import refuse
 from .._base.typing import Array
 from .._core.driver import InexactError
 from ..designs import (
@@ -115,9 +116,8 @@ class ByClass(SplitterDesign):
             If the half has too many combinations of class counts.
         """
         half = replace(self, design=self.design.halved(labels, rows))
-        if n_class_counts(half.design, labels_of(labels, rows)) > MAX_COUNTS:
-            msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
-            raise ValueError(msg)
+        msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
+        refuse(n_class_counts(half.design, labels_of(labels, rows)) > MAX_COUNTS, msg, ValueError)
         return half
 
 
@@ -484,9 +484,8 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     """
     from sklearn import model_selection as ms
 
-    if isinstance(cv, WholeData):
-        msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
-        raise ValueError(msg)
+    msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
+    refuse(isinstance(cv, WholeData), msg, ValueError)
     if isinstance(cv, FromPool):
         n = cv.n_tested
         law = law_of(cv.cv, X[n:], y[n:], groups, regression=regression)

@@ -16,7 +16,7 @@ from ..._base.formatting import Result, item_frame
 from ..._base.labels import EncodedLabels, encode_labels, encode_together
 from ..._base.parallel import check_wanted, for_each
 from ..._base.typing import Array
-from ..._base.validation import check_choice, check_integer, lowest
+from ..._base.validation import check, check_choice, check_integer, lowest
 from ...kernel import inner, jit
 from ...neighbors import Neighbors
 from ..driver import TIES, usable_lengths
@@ -216,9 +216,7 @@ def item_values(
 
 def _refuse(kind: str, **arguments: Any) -> None:
     for name, value in arguments.items():
-        if value is not None:
-            msg = f"kind {kind} does not use {name}, got {value!r}"
-            raise ValueError(msg)
+        check(value is None, f"kind {kind} does not use {name}", value)
 
 
 @jit

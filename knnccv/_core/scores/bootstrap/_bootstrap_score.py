@@ -11,6 +11,7 @@ import numpy as np
 
 from ...._base.formatting import Result, item_frame
 from ...._base.parallel import check_pool, one_bar
+from ...._base.refusals import refuse
 from ...._base.typing import Array
 from ...._base.validation import check, check_integer, check_tol
 from ....designs import LeaveOut
@@ -301,19 +302,16 @@ def _check_rule(problem: ScoringProblem, n_items: int, sample_size: Any) -> int:
     if problem.score.is_loss is None or not problem.score.is_mean:
         msg = f"bootstrap_score knows the part 'error' of regression only, got {parameters['part']!r}"
         raise ValueError(msg)
-    if parameters.get("score") == "log_loss":
-        msg = "bootstrap_score needs score='share' or score='brier' for shares of votes, got 'log_loss'"
-        raise ValueError(msg)
+    msg = "bootstrap_score needs score='share' or score='brier' for shares of votes, got 'log_loss'"
+    refuse(parameters.get("score") == "log_loss", msg, ValueError)
     n_nearest = problem.variant.n_nearest(**parameters)
-    if n_nearest > MAX_NEIGHBORS:
-        msg = f"bootstrap_score takes at most {MAX_NEIGHBORS} nearest neighbors, got {n_nearest}"
-        raise ValueError(msg)
+    msg = f"bootstrap_score takes at most {MAX_NEIGHBORS} nearest neighbors, got {n_nearest}"
+    refuse(n_nearest > MAX_NEIGHBORS, msg, ValueError)
     if sample_size is None:
         return n_items
     number = check_integer("sample_size", sample_size, 1)
-    if number < n_nearest:
-        msg = f"sample_size must be at least the number of nearest neighbors, {n_nearest}, got {number}"
-        raise ValueError(msg)
+    msg = f"sample_size must be at least the number of nearest neighbors, {n_nearest}, got {number}"
+    refuse(number < n_nearest, msg, ValueError)
     check(number <= MAX_DRAWS, "sample_size must be at most 2**53", number)
     return number
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from ...._base.labels import encode_labels, single_class
 from ...._base.parallel import ExecutorLike, check_pool, for_each
+from ...._base.refusals import refuse
 from ...._base.typing import Array
-from ...._base.validation import check_bool, check_integer, check_tol, fixed_seed
+from ...._base.validation import check, check_bool, check_integer, check_tol, fixed_seed
 from ....designs import Design, StratifiedSubsample, Subsample
 from ....kernel import Variant
 from ....kernel.registry import get_variant
@@ -280,9 +281,8 @@ def parse_axis(
     """The rule's parameter that counts neighbors, or None, and its values, or None if none are given."""
     axis = next((name for name in AXES if name in rule.parameters), None)
     if axis is None:
-        if n_neighbors is not None:
-            msg = f"variant {rule.name!r} has no number of neighbors to vary; leave n_neighbors out"
-            raise TypeError(msg)
+        msg = f"variant {rule.name!r} has no number of neighbors to vary; leave n_neighbors out"
+        refuse(n_neighbors is not None, msg, TypeError)
         return None, [1]
     name = "n_neighbors"
     given = n_neighbors
@@ -303,9 +303,8 @@ def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tup
     sizes = as_list("train_sizes", SIZES if train_sizes is None else train_sizes)
     if not stratified:
         for size in sizes:
-            if isinstance(size, Mapping):
-                msg = f"without stratified=True train_sizes must be numbers or fractions, got {size!r}"
-                raise TypeError(msg)
+            must = "without stratified=True train_sizes must be numbers or fractions"
+            check(not isinstance(size, Mapping), must, size, TypeError)
         return [Subsample(size) for size in sizes], None
     numbers = [isinstance(size, Integral | Mapping) and not isinstance(size, bool) for size in sizes]
     if not any(numbers):
@@ -322,12 +321,9 @@ def parse_designs(train_sizes: Any, stratified: bool) -> tuple[list[Design], tup
 
 def as_list(name: str, values: Any) -> list[Any]:
     """One value or several, as a list."""
-    if isinstance(values, (str, bytes, Mapping)):
-        msg = f"{name} must be a number or a sequence of numbers, got {values!r}"
-        raise TypeError(msg)
+    must = f"{name} must be a number or a sequence of numbers"
+    check(not isinstance(values, (str, bytes, Mapping)), must, values, TypeError)
     several = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0
     listed = list(values) if several else [values]
-    if not listed:
-        msg = f"{name} must hold at least one number, got {values!r}"
-        raise ValueError(msg)
+    check(listed, f"{name} must hold at least one number", values)
     return listed

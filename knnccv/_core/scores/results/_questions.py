@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...._base.formatting import Result
+from ...._base.refusals import refuse
 from ...._base.typing import Array
 from ...._base.validation import check_choice
 from ...driver import Evaluation, Scored
@@ -185,9 +186,8 @@ def tie_report(result: Scored, given: Evaluation) -> TieReport:
         For `LeaveGroupsOut`, whose ties are between groups.
     """
     problem = given.problem
-    if problem.leaves_groups:
-        msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
-        raise ValueError(msg)
+    msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
+    refuse(problem.leaves_groups, msg, ValueError)
     low, high = (again(replace(given, exact=False, tie_order=order)) for order in (LOW, HIGH))
     # Where the range is not exact, the score itself may lie outside the two orders.
     scores = np.array([low.per_item, result.per_item, high.per_item])

@@ -18,6 +18,7 @@ from ...._base.formatting import (
     magnitude_of_log10,
 )
 from ...._base.typing import Array
+from ...._base.validation import check
 from ...driver import Evaluation, Jobs, Scored, ScoringProblem, with_parameters
 from ...driver.influence import Influence, influence
 from ...luck.halves import HalvesRequest, check_finite, check_request, halves_of, terms_of
@@ -174,9 +175,7 @@ class CompleteCV(Numeric, ScoredHalves, RandomSplits):
         >>> {label: round(score, 3) for label, score in result.per_class().items()}
         {1: 0.86, 2: 0.709, 3: 0.547}
         """
-        if not len(self.classes):
-            msg = f"variant {self.variant!r} has real targets, no classes"
-            raise ValueError(msg)
+        check(len(self.classes), f"variant {self.variant!r} has real targets, no classes")
         classes = np.unique(np.concatenate([self.classes, self.labels]))  # those of a test set as well
         codes, known = np.searchsorted(classes, self.labels), len(classes)
         weights = np.bincount(codes, self.weights, known)
@@ -414,9 +413,8 @@ class CompleteCV(Numeric, ScoredHalves, RandomSplits):
         return self._told
 
     def _part(self, part: str, output: int = 0) -> Scored:
-        if "part" not in self.parameters:
-            msg = f"variant {self.variant!r} does not predict numbers; only 'regression' has {part}"
-            raise ValueError(msg)
+        msg = f"variant {self.variant!r} does not predict numbers; only 'regression' has {part}"
+        check("part" in self.parameters, msg)
         return again(self._reference(), part=part, output=output)
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import numpy as np
 from ...._base.labels import EncodedLabels
 from ...._base.parallel import for_each
 from ...._base.typing import Array
+from ...._base.validation import check
 from ....designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ....kernel import inner, jit
 from ....kernel.random import random_below, scramble
@@ -263,11 +264,8 @@ class Inner:
         if (isinstance(inner, str) and inner == "loo") or inner == LeaveOut(1):
             return cls()
         design = None if isinstance(inner, str) else as_design(inner)
-        if type(design) not in (KFold, StratifiedKFold):
-            msg = (
-                f"inner_cv must be 'loo', a number of folds, KFold(k) or StratifiedKFold(k), got {inner!r}"
-            )
-            raise ValueError(msg)
+        must = "inner_cv must be 'loo', a number of folds, KFold(k) or StratifiedKFold(k)"
+        check(type(design) in (KFold, StratifiedKFold), must, inner)
         assert isinstance(design, KFold | StratifiedKFold)
         return cls(design.n_splits, design.stratifies)
 

@@ -14,8 +14,16 @@ from scipy.sparse import issparse
 
 from ...._base.formatting import Numeric, plain
 from ...._base.parallel import check_pool
+from ...._base.refusals import refuse
 from ...._base.typing import Array
-from ...._base.validation import as_reals, check_bool, check_choice, check_integer, check_random_state
+from ...._base.validation import (
+    as_reals,
+    check,
+    check_bool,
+    check_choice,
+    check_integer,
+    check_random_state,
+)
 from ....neighbors import ALIASES, Neighbors, as_neighbors, warn_label_leakage
 from ...driver import ScoringProblem, validate_problem
 from ...luck.inference import ScoredByRuns
@@ -235,9 +243,8 @@ def tuned_score(
     tables = X if isinstance(X, list) and any(isinstance(one, Neighbors) for one in X) else [X]
     kinds = list(product(tables, as_list("metric", metric), as_list("scaling", scaling)))
     sources = [as_neighbors(samples(table, name), one, None) for table, one, name in kinds]
-    if len({near.n_items for near in sources}) > 1:
-        msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
-        raise ValueError(msg)
+    msg = f"X must be neighbors of the same samples, got {', '.join(map(repr, sources))}"
+    refuse(len({near.n_items for near in sources}) > 1, msg, ValueError)
     searches = {} if check_bool("transductive", transductive) else rescaled_searches(kinds)
     problem = tuned_problem(y, sources[0].n_items, max(ks), cv, split, average)
     groups = problem.left_out
@@ -424,9 +431,8 @@ def tuned_problem(y: Any, n_items: int, k: int, cv: Any, inner: Inner, average: 
             f"three groups or more, got {design!r}"
         )
         raise ValueError(msg)
-    if groups is not None and inner.n_folds > 1:
-        msg = f"leave out inner_cv: within training sets one group after another is left out, got {inner!r}"
-        raise ValueError(msg)
+    must = "leave out inner_cv: within training sets one group after another is left out"
+    check(groups is None or inner.n_folds <= 1, must, inner)
     least = problem.smallest_train
     check_integer("inner_cv", inner.n_folds, 1, least, "the size of the smallest training set")
     left_out = max(int(sizes[-2]), 1 if inner.n_folds == 1 else -(-least // inner.n_folds))
