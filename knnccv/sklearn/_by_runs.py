@@ -213,8 +213,8 @@ def controls_of(request: Request, tables: Array) -> Controls:
 
 def controls_once(request: Request, folds: Array, items: Array, n_folds: int) -> Controls:
     """The same of the nearest samples with equal weights, those of columns that are scaled once."""
-    outputs = outputs_of(request, items, np.ones(items.shape))
-    return controls_of(request, tables_of(request, folds, outputs, n_folds))
+    tables = tables_of(request, folds, outputs_of(request, items, None), n_folds)
+    return controls_of(request, tables)
 
 
 def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
@@ -278,23 +278,23 @@ def predict(
     asked: Sequence[Request], twins: Sequence[Twin | None], runs: Runs
 ) -> list[tuple[Array, Controls]]:
     """The same of several scorings from the same predictions, run by run."""
-    request, rule, n_folds = asked[0], asked[0].rule, runs.n_folds
+    request, n_folds = asked[0], runs.n_folds
     width = sum(len(labels.classes) for labels in request.outputs) if request.by_output else 0
     if any(one.scorer is not None and one.scorer.needs == "votes" for one in asked):
         width = len(request.all_labels.classes) ** 2  # of `ranked`
-    step = runs_at_once(len(request.y) * max(rule.n_neighbors, width))
+    step = runs_at_once(len(request.y) * max(request.rule.n_neighbors, width))
     values, controls = [], []
     for block in range(runs.n_blocks):
         folds = runs.folds(block)
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
-            items, distances = nearest_of(request, some, seed)
+            nearest = nearest_of(request, some, seed)
             has_controls = any(twins) or request.expected is not None
             is_scaled = request.prepared.search is not None
-            once = request.nearest(some, seed) if is_scaled and has_controls else (items, distances)
-            some = some[:, : items.shape[1]]  # without a pool
-            outputs = outputs_of(request, items, weights_of(rule, distances))
+            once = request.nearest(some, seed) if is_scaled and has_controls else nearest
+            outputs = outputs_of(request, *nearest)
+            some = some[:, : outputs.shape[1]]  # without a pool
             values.append([score_outputs(one, some, outputs, n_folds) for one in asked])
             of_tables: Controls = None
             if request.votes_alike and request.expected is not None:
@@ -302,7 +302,7 @@ def predict(
             elif request.expected is not None:
                 of_tables = controls_once(request, some, once[0], n_folds)
             if any(twins):
-                outputs = outputs_of(request, once[0], weights_of(rule, once[1]))
+                outputs = outputs_of(request, *once)
             of_runs: list[Controls] = [of_tables] * len(asked)
             for at, (one, twin) in enumerate(zip(asked, twins, strict=True)):
                 if twin is not None:
@@ -353,16 +353,20 @@ def nearest_of(
     return items[:, :n_tested], distances[:, :n_tested]
 
 
-def outputs_of(request: Request, items: Array, weights: Array) -> Array:
+def outputs_of(request: Request, items: Array, distances: Array | None) -> Array:
     """Shares of the votes or means of the targets, (n_runs, n_items, n_classes or n_outputs).
 
-    The classes of several outputs follow each other.
+    The neighbors weigh as the rule tells, or alike without distances. The classes of several outputs follow
+    each other.
     """
-    return next(outputs_by_k(request, items, weights, [items.shape[2]]))
+    return next(outputs_by_k(request, items, distances, [items.shape[2]]))
 
 
-def outputs_by_k(request: Request, items: Array, weights: Array, ks: Sequence[int]) -> Iterator[Array]:
+def outputs_by_k(
+    request: Request, items: Array, distances: Array | None, ks: Sequence[int]
+) -> Iterator[Array]:
     """The same of the first K of the neighbors, for rising K."""
+    weights = np.ones(items.shape) if distances is None else weights_of(request.rule, distances)
     targets, labels_of = request.targets, request.outputs
     n_classes = [1] * targets.shape[1] if request.regression else [len(one.classes) for one in labels_of]
     starts, width = np.cumsum([0, *n_classes[:-1]]), sum(n_classes)

@@ -26,7 +26,7 @@ from .._core.driver import InexactError
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
 from ..designs import Design, LeaveGroupsOut
-from ._by_runs import errors_of, fold_sums, folds_of, outputs_of, runs_at_once, tables_of, weights_of
+from ._by_runs import errors_of, fold_sums, folds_of, outputs_of, runs_at_once, tables_of
 from ._estimators import check_size
 from ._request import INEXACT, ExpectedScore, Request
 from ._runs import MAX_SPLITS, few_splits
@@ -260,8 +260,8 @@ def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedSco
     for _ in counted(starts, len(starts)):
         probabilities, some = zip(*islice(splits, step), strict=True)
         folds = folds_of(some, len(law.sizes))[:, law.codes]
-        items, distances = request.nearest(folds, request.seed)
-        sums = _sums(request, measure, folds, outputs_of(request, items, weights_of(rule, distances)))
+        outputs = outputs_of(request, *request.nearest(folds, request.seed))
+        sums = _sums(request, measure, folds, outputs)
         shares = np.array(probabilities, dtype=float)
         total = total + np.tensordot(shares, sums if request.pooled else _means(measure, sums), 1)
     means = _means(measure, total[None])[0] if request.pooled else total

@@ -20,7 +20,7 @@ from .._core.driver import TIES, InexactError, check_n_draws
 from .._core.luck.scorings import check_precision
 from ..designs import Design, KFold, LeaveGroupsOut, StratifiedKFold
 from ..neighbors import Neighbors, in_other_groups, warn_of_rows
-from ._by_runs import outputs_of, score_outputs, weights_of
+from ._by_runs import outputs_of, score_outputs
 from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_set
 from ._exact import closed_form
 from ._halves import HalfRuns
@@ -398,8 +398,7 @@ def scores_of(
             if nearest is None:
                 found[name] = first_score(asked, SCORER_WAYS)
                 continue
-            items, distances = nearest
-            outputs = outputs_of(asked, items[None], weights_of(asked.rule, distances[None]))
+            outputs = outputs_of(asked, *(part[None] for part in nearest))
             (score,) = score_outputs(asked, folds, outputs, 1)
             one_score = asked.answer(score, "the score of all predictions together")
             found[name] = replace(one_score, _evaluation=HalfRuns(asked))

@@ -59,7 +59,6 @@ from ._by_runs import (
     runs_at_once,
     score_outputs,
     tables_of,
-    weights_of,
 )
 from ._estimators import last_step
 from ._request import ExpectedScore, Request
@@ -121,8 +120,7 @@ def predicts(asked: Sequence[Request]) -> tuple[Predict | None, list[Request]]:
 
 def listed_outputs(request: Request, folds: Array, seed: int) -> Array:
     """The predictions of the nearest training samples."""
-    items, distances = nearest_of(request, folds, seed)
-    return outputs_of(request, items, weights_of(request.rule, distances))
+    return outputs_of(request, *nearest_of(request, folds, seed))
 
 
 def fitted_scores(asked: Sequence[Request], folds: Array) -> Array:

@@ -7,7 +7,7 @@ the first K of a list are those of every smaller K.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,6 @@ from ._by_runs import (
     runs_at_once,
     runs_of,
     score_outputs,
-    weights_of,
 )
 from ._estimators import last_step, prepare
 from ._metrics import metric_of, missing_parameters
@@ -349,13 +348,13 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
     n_candidates = sum(len(group.at) for group in groups)
     inside, outside = np.empty((n_candidates, len(virtual))), [np.empty(0)] * n_candidates
     for group in groups:
-        lists = nearest_of(group.request, virtual, seed, fitted)
-        for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
+        each = outputs_by_k(group.request, *nearest_of(group.request, virtual, seed, fitted), group.ks)
+        for at, outputs in zip(group.at, each, strict=True):
             for number in np.unique(n_inner):  # of samples that are left out one after another
                 some = n_inner == number
                 inside[at, some] = score_outputs(group.inner, virtual[some], outputs[some], int(number))
-        lists = nearest_of(group.request, folds, seed)
-        for at, outputs in zip(group.at, _by_k(group, *lists), strict=True):
+        each = outputs_by_k(group.request, *nearest_of(group.request, folds, seed), group.ks)
+        for at, outputs in zip(group.at, each, strict=True):
             outside[at] = outputs
     refuse(np.isnan(inside).all(axis=0).any(), "no candidate has a score in some inner folds", InexactError)
     chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
@@ -364,8 +363,3 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
     for at in range(n_candidates):
         found[decides == at] = outside[at][decides == at]
     return found
-
-
-def _by_k(group: Group, items: Array, distances: Array) -> Iterator[Array]:
-    """The shares or means of the candidates of a group."""
-    return outputs_by_k(group.request, items, weights_of(group.request.rule, distances), group.ks)

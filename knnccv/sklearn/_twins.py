@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._core.driver import InexactError
-from ._by_runs import Twin, folds_of, outputs_of, random_runs, score_outputs, weights_of
+from ._by_runs import Twin, folds_of, outputs_of, random_runs, score_outputs
 from ._estimators import Prepared, prepare
 from ._exact import closed_form
 from ._request import ExpectedScore, Request
@@ -83,9 +83,8 @@ def _twin(request: Request, prepared: Prepared) -> Twin | None:
 
     def score(splits: Sequence[Split]) -> float:
         folds = folds_of(splits, len(once.y))
-        items, distances = once.nearest(folds, once.seed)
-        folds = folds[:, : items.shape[1]]  # without a pool
-        outputs = outputs_of(once, items, weights_of(once.rule, distances))
+        outputs = outputs_of(once, *once.nearest(folds, once.seed))
+        folds = folds[:, : outputs.shape[1]]  # without a pool
         sizes = (folds >= 0).sum(axis=1) if once.pooled else None
         return float(np.average(score_outputs(once, folds, outputs, 1), weights=sizes))
 
