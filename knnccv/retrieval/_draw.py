@@ -22,16 +22,8 @@ from ._compiled.laws import ratio_tables
 from ._compiled.rankings import rank_rows
 from ._compiled.walk import walk_rows
 from ._forms import Score
-from ._gallery import (
-    Draws,
-    Gallery,
-    items_left,
-    pool_of,
-    refuse_always,
-    refuse_few,
-    refuse_short,
-)
-from ._problem import Problem
+from ._gallery import Draws, Gallery, items_left, pool_of, refuse_always, refuse_few, refuse_short
+from ._problem import Problem, blocks_of, removed_by
 from ._scores import ScorePlan
 
 CUT = (
@@ -86,9 +78,8 @@ class Draw:
         refuse_always(problem.codes, problem.identities, pool, gallery)
         sizes = pool.sizes
         self.draws: Array = np.where(pool.always | (pool.shots == 0), sizes, np.minimum(sizes, pool.shots))
-        most = -1  # there is one ranking
-        if gallery.random or problem.asked.ties == "random":
-            most = int(self.draws.sum())
+        is_random = gallery.random or problem.asked.ties == "random"  # otherwise there is one ranking
+        most = int(self.draws.sum()) if is_random else -1
         self.plan = ScorePlan(scores, pool, problem.asked, most)
         self._tables: dict[int, Array] = {}  # of sizes
 
@@ -96,14 +87,8 @@ class Draw:
         """Score all queries: the smallest and the largest results that agree with lists of the nearest."""
         low = self.empty(self.problem.near.n_queries)
         high = self.empty(self.problem.near.n_queries) if self.problem.near.truncated else low
-        for_each(lambda block: self._fill(block, low, high), self.blocks(), n_jobs)
+        for_each(lambda block: self._fill(block, low, high), blocks_of(self.problem.near), n_jobs)
         return low, high
-
-    def blocks(self, step: int | None = None) -> list[tuple[int, int]]:
-        """First query and end of every block, of `step` queries or as many as memory allows."""
-        near = self.problem.near
-        step = step or near.rows_at_once
-        return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
 
     def empty(self, n: int) -> Found:
         """Results of n queries, all zero."""
@@ -165,9 +150,7 @@ class Draw:
     def removed(self, start: int, stop: int) -> tuple[Array, Array]:
         """The mask of some queries, checked, and what is left of the strata that it cuts."""
         problem, near = self.problem, self.problem.near
-        masked = np.zeros((stop - start, near.n_gallery), np.bool_)
-        for mask in problem.masks:
-            masked |= mask(start, stop)
+        masked = removed_by(problem.masks, start, stop, near.n_gallery)
         queries, strata, cut = self._cut(masked)
         if len(cut) and self.gallery.shared:
             where = f"of identity {self._owner(strata[0])}, for query {start + queries[0]}"
@@ -351,7 +334,7 @@ def groups_of(draw: Draw, valid: Array, n_groups: int) -> IdentityGroups:
     found = np.ones(problem.near.n_gallery, np.bool_)
     if problem.masks or problem.near.same is not None:
         found[:] = False
-        for rows in draw.blocks(ROWS):
+        for rows in blocks_of(problem.near, ROWS):
             found |= ~draw.removed(*rows)[0][valid[slice(*rows)]].all(axis=0)
     n = len(identities)
     counts = np.bincount(pool.owner[found], minlength=n)
@@ -413,7 +396,7 @@ def scores_without(
     of[np.searchsorted(problem.identities, groups.identities)] = groups.groups
     of_items = of[pool.owner]
     of_queries = np.where(problem.codes >= 0, of[problem.codes], -1)
-    blocks = draw.blocks(ROWS)
+    blocks = blocks_of(problem.near, ROWS)
     sums = np.zeros((len(blocks), n_groups, draw.plan.n_columns))
 
     def fill(b: int) -> None:

@@ -21,8 +21,6 @@ from .._base.validation import ByValue, as_reals, check, check_choice, check_int
 MOST = 10_000
 OF = ("every", "first", "last")
 AT_RANK = ("precision", "recall", "ndcg")
-PLAIN = ("cmc", "cmc_all_shots", "ap", "rr", "inp", "r_precision", "map@r", "rbp")
-PERSISTENCE = "0.8"
 MOST_RANKS, MOST_PRECISIONS = 10**6, 10**4
 
 
@@ -316,6 +314,19 @@ def _weights(weights: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
+PLAIN: dict[str, tuple[Form, ...]] = {
+    "cmc": (Curve(),),
+    "cmc_all_shots": (Curve("every"),),
+    "ap": (Reciprocal(1), Reciprocal(0, constant=0)),  # the second for trapezoids alone
+    "rr": (Reciprocal(1, of="first"),),
+    "inp": (Reciprocal(1, of="last"),),
+    "r_precision": (Within(precise=False),),
+    "map@r": (Within(precise=True),),
+    "rbp": (Geometric("0.8"),),
+}
+"""The forms of scores without a number in their name."""
+
+
 def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
     """The scores of the argument `scores`.
 
@@ -356,24 +367,16 @@ def _named(name: str, ap: str) -> Score:
 
 def _built_in(name: str, ap: str) -> tuple[Form, ...]:
     """The forms of a built-in score, or none."""
-    plain: dict[str, tuple[Form, ...]] = {
-        "cmc": (Curve(),),
-        "cmc_all_shots": (Curve("every"),),
-        "ap": (Reciprocal(1), Reciprocal(0, constant=0))[: 1 if ap == "rectangle" else 2],
-        "rr": (Reciprocal(1, of="first"),),
-        "inp": (Reciprocal(1, of="last"),),
-        "r_precision": (Within(precise=False),),
-        "map@r": (Within(precise=True),),
-        "rbp": (Geometric(PERSISTENCE),),
-    }
+    if name in PLAIN:
+        return PLAIN[name][:1] if ap == "rectangle" else PLAIN[name]
     found = re.fullmatch(r"(\w+)@(.*?)(/(?:r|min))?", name)
     if found is None:
-        return plain.get(name, ())
+        return ()
     family, digits, over = found.groups()
     if family == "rbp" and not over:
         return (_biased(name, digits),)
     if not re.fullmatch(r"[1-9]\d*", digits) or (family not in AT_RANK if over is None else family != "ap"):
-        return plain.get(name, ())
+        return ()
     depth = check_integer(f"the depth of {name!r}", int(digits), 1, MOST_PRECISIONS if over else MOST_RANKS)
     if over:
         return (Within(precise=True, depth=depth, normalize="R" if over == "/r" else "min(k,R)"),)

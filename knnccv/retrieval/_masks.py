@@ -284,13 +284,10 @@ def check_alike(name: str, first: Array, other: str, second: Array) -> None:
     """Raise TypeError if values of the two arrays cannot be compared: integers, bool, text, bytes."""
     if first.dtype.kind == second.dtype.kind:
         return
-    text = first.dtype.kind in "US", second.dtype.kind in "US"
-    allowed = "both integers or both text"
-    if all(text):
-        allowed = "both text (str) or both bytes"
-    elif not any(text):
-        allowed = "both bool or both integers of less than 64 bits"
-    msg = f"{name} and {other} must be {allowed}, got {first.dtype} and {second.dtype}"
+    numbers = "bool or both integers of less than 64 bits"
+    n_texts = sum(values.dtype.kind in "US" for values in (first, second))
+    allowed = (numbers, "integers or both text", "text (str) or both bytes")[n_texts]
+    msg = f"{name} and {other} must be both {allowed}, got {first.dtype} and {second.dtype}"
     raise TypeError(msg)
 
 

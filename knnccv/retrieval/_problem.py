@@ -133,6 +133,20 @@ def check_problem(
     )
 
 
+def blocks_of(near: Between, step: int | None = None) -> list[tuple[int, int]]:
+    """First query and end of every block, of `step` queries or as many as memory allows."""
+    step = step or near.rows_at_once
+    return [(start, min(start + step, near.n_queries)) for start in range(0, near.n_queries, step)]
+
+
+def removed_by(masks: list[Block], start: int, stop: int, n_items: int) -> Array:
+    """Which gallery items are removed for some queries, by any of the masks."""
+    removed = np.zeros((stop - start, n_items), np.bool_)
+    for mask in masks:
+        removed |= mask(start, stop)
+    return removed
+
+
 def weights_of(codes: Array, valid: Array, average: str) -> Array:
     """Weights of the queries, which sum to 1."""
     weights = np.zeros(len(codes))
@@ -207,14 +221,8 @@ def _without_self(near: Between) -> Between:
 
 def _warn_of_same_items(near: Between, masks: list[Block]) -> None:
     """Warn if queries and gallery are the same items, and a query may find itself."""
-    for start in range(0, near.n_queries, near.rows_at_once):
-        stop = min(start + near.rows_at_once, near.n_queries)
-        removed = np.zeros(stop - start, np.bool_)
-        for mask in masks:
-            removed |= mask(start, stop).diagonal(start)
-        if not removed.all():
-            break
-    else:
+    itself = (removed_by(masks, *rows, near.n_gallery).diagonal(rows[0]) for rows in blocks_of(near))
+    if all(removed.all() for removed in itself):
         return
     twice, zero = "", "the diagonal of the distances is 0"
     if not near.given:

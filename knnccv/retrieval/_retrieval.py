@@ -18,7 +18,7 @@ from ._compiled.rankings import choose_identities, draw_gallery, trial_rows
 from ._draw import Draw, check_groups, groups_of, scores_without
 from ._forms import Score
 from ._gallery import Gallery
-from ._problem import Asked, Problem, check_problem, weights_of
+from ._problem import Asked, Problem, blocks_of, check_problem, weights_of
 from ._result import Retrieval, RetrievalScore, SampledRetrieval
 from ._scores import check_bracketed
 
@@ -404,7 +404,7 @@ def _found(draw: Draw, n_trials: int, rng: np.random.Generator, n_jobs: int | No
             for values, filled in zip(found, part, strict=True):
                 values[:, rows] = filled
 
-    for_each(fill, draw.blocks(), n_jobs)
+    for_each(fill, blocks_of(near), n_jobs)
     return found
 
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from .._base.typing import Array
 from ._compiled import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Found, Plan, Pool
-from ._compiled.laws import Rule, rule
+from ._compiled.laws import NO_RULE, rule
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within
 
 EPS = 2.3e-16
 OF = {"every": EVERY, "first": FIRST, "last": LAST}
-NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
 
 
 class Ranked(NamedTuple):

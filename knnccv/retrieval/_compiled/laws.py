@@ -250,6 +250,9 @@ class Rule(NamedTuple):
     error: float
 
 
+NO_RULE = Rule(np.empty(0), np.empty(0), 0.0)
+
+
 @functools.lru_cache(maxsize=64)
 def rule(degree: int, tol: float) -> Rule:
     """The smallest rule whose relative error is at most `tol` for ``t^d``, d = 0 .. degree.
@@ -258,7 +261,7 @@ def rule(degree: int, tol: float) -> Rule:
     monomials; the errors of all of them are measured for the rule that is returned. If none reaches `tol`,
     the best rule is returned, with its error.
     """
-    best: Rule | None = None
+    best = NO_RULE._replace(error=np.inf)
     few = np.unique(np.geomspace(1, degree + 1, 256).round().astype(np.int64)) - 1
     for n in range(STEP, MOST + 1, STEP):
         at, mass = np.polynomial.legendre.leggauss(n)
@@ -266,13 +269,12 @@ def rule(degree: int, tol: float) -> Rule:
         for power in POWERS:
             found = Rule(1 - w**power, mass * power * w ** (power - 1), 0.0)
             found = found._replace(error=_largest_error(found, few))
-            if best is None or found.error < best.error:
+            if found.error < best.error:
                 best = found
-        if best is not None and best.error <= tol:
+        if best.error <= tol:
             measured = _of_all(best, degree)
             if measured.error <= tol:
                 return measured
-    assert best is not None
     return _of_all(best, degree)
 
 
