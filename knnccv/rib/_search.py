@@ -40,17 +40,6 @@ LARGEST_POWER = 600.0
 """The largest logarithm of a power; neither the power nor its inverse overflows."""
 
 
-class Settings(NamedTuple):
-    """All combinations of the parameters of the votes, and the numbers behind the powers of w_k."""
-
-    ks: Array
-    kernels: Array
-    avgks: Array
-    w_ks: Array
-    logs: Array
-    factors: Array
-
-
 @jit
 def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):
     """Set ``votes[local, t]`` of the linear kernel for all w_k, ascending; O(k + classes * w_k).
@@ -81,13 +70,14 @@ def _linear(distances, local_codes, k, avgk, w_ks, number, height, votes):
 
 
 @inner
-def _powers(distances, local_codes, k, avgk, squared, settings, powers, votes):
+def _powers(distances, local_codes, k, avgk, squared, of_w_ks, powers, votes):
     """Set ``votes[local, t]`` of the gaussian or exponential kernel for all w_k; the nearest has vote 1.
 
-    ``logs`` are the logarithms of w_k. If w_k = t / n for t = 0 ... n, ``factors`` (2, n + 1) are a prime
-    factor of t and the quotient, and the powers of primes serve all t; otherwise it has shape (2, 0).
+    Of the pair ``of_w_ks``, ``logs`` are the logarithms of w_k. If w_k = t / n for t = 0 ... n, ``factors``
+    (2, n + 1) are a prime factor of t and the quotient, and the powers of primes serve all t; otherwise it
+    has shape (2, 0).
     """
-    logs, factors = settings.logs, settings.factors
+    logs, factors = of_w_ks
     n = factors.shape[1] - 1
     scale = scale_of(distances, k, avgk)
     votes[:] = 0.0
@@ -148,9 +138,9 @@ def _score(votes, own_class, list_row, nearest_first, room, correct, confidence)
 
 
 @jit
-def _sweep(lists, settings, nearest_first, correct, confidence):
+def _sweep(lists, grid, of_w_ks, nearest_first, correct, confidence):
     """Add the results of all settings for some samples; settings in the order k, kernel, avgk, w_k."""
-    n_w = len(settings.w_ks)
+    n_w = len(grid.w_k)
     depth = lists.distances.shape[1]
     scratch = np.empty((depth, n_w))
     number, height = np.empty((2, depth))
@@ -162,12 +152,12 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
         n_local = 0
         n_seen = 0
         at = 0
-        for k in settings.ks:
+        for k in grid.n_neighbors:
             while n_seen < k:
                 n_local = max(n_local, local_codes[n_seen] + 1)
                 n_seen += 1
-            for kernel in settings.kernels:
-                for avgk in settings.avgks:
+            for kernel in grid.kernel:
+                for avgk in grid.avgk:
                     end = at + n_w
                     if n_local == 1:  # all weights give the same votes
                         if own_class == 0:
@@ -183,10 +173,10 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
                             for t in range(n_w):
                                 votes[local_codes[j], t] += 1.0
                     elif kernel == LINEAR:
-                        _linear(distances, local_codes, k, avgk, settings.w_ks, number, height, votes)
+                        _linear(distances, local_codes, k, avgk, grid.w_k, number, height, votes)
                     else:
                         squared = kernel == GAUSSIAN
-                        _powers(distances, local_codes, k, avgk, squared, settings, powers, votes)
+                        _powers(distances, local_codes, k, avgk, squared, of_w_ks, powers, votes)
                     hits, shares = correct[at:end], confidence[at:end]
                     _score(votes, own_class, list_row, nearest_first, room, hits, shares)
                     at = end
@@ -194,10 +184,7 @@ def _sweep(lists, settings, nearest_first, correct, confidence):
 
 def sweep(
     lists: VoteLists,
-    ks: Array,
-    kernels: Array,
-    avgks: Array,
-    w_ks: Array,
+    grid: Grid,
     *,
     nearest_first: bool = True,
     n_jobs: int | None = None,
@@ -209,12 +196,8 @@ def sweep(
     ----------
     lists : VoteLists
         Neighbors of labeled samples; a sample is not in its own list.
-    ks, kernels : int64 ndarray
-        Numbers of neighbors, ascending; kernels by their index in `VOTE_WEIGHTINGS`.
-    avgks : bool ndarray
-        Whether D'_k of eq. (11) replaces D_k.
-    w_ks : float64 ndarray
-        Weights of the k-th neighbor, ascending, each in [0, 1].
+    grid : Grid
+        Numbers of neighbors and weights ascend.
     nearest_first : bool, default True
         Whether a tied vote goes to the nearest of the tied classes; otherwise to the smallest label.
     n_jobs, progress
@@ -225,28 +208,27 @@ def sweep(
     int64 ndarray and float64 ndarray of shape (n_k, n_kernels, n_avgk, n_w_k)
         Cost per setting and sample: O(k) for powers, O(1) for the linear kernel.
     """
-    shape = (len(ks), len(kernels), len(avgks), len(w_ks))
+    shape = tuple(map(len, grid))
     n_items = len(lists.distances)
     starts = range(0, n_items, BLOCK)
     n_settings = math.prod(shape)
     correct = np.zeros(n_settings, np.int64)
     confidence = np.zeros(n_settings)
     with np.errstate(divide="ignore"):
-        logs = np.log(w_ks)
-    factors = _prime_factors(w_ks)
+        of_w_ks = np.log(grid.w_k), _prime_factors(grid.w_k)
+    ks = grid.n_neighbors
     per_k = n_settings // len(ks)
     # A few k at a time, or the sums of the blocks would fill the memory.
     step = max(1, MAX_SUMS // max(len(starts) * per_k, 1))
     for k in range(0, len(ks), step):
-        settings = Settings(ks[k : k + step], kernels, avgks, w_ks, logs, factors)
-        sums = np.zeros((len(starts), len(settings.ks) * per_k))
+        some = grid._replace(n_neighbors=ks[k : k + step])
+        sums = np.zeros((len(starts), len(some.n_neighbors) * per_k))
         counts = np.zeros(sums.shape, np.int64)
 
-        def fill(
-            start: int, settings: Settings = settings, sums: Array = sums, counts: Array = counts
-        ) -> None:
+        def fill(start: int, some: Grid = some, sums: Array = sums, counts: Array = counts) -> None:
             at = start // BLOCK
-            _sweep(lists.part(start, start + BLOCK), settings, nearest_first, counts[at], sums[at])
+            part = lists.part(start, start + BLOCK)
+            _sweep(part, some, of_w_ks, nearest_first, counts[at], sums[at])
 
         for_each(fill, starts, n_jobs, progress, unit="block")
         place = slice(k * per_k, k * per_k + counts.shape[1])
@@ -279,12 +261,12 @@ DIGITS = 12
 
 
 class Grid(NamedTuple):
-    """Values of the parameters, of which all combinations are tried; kernels by their index."""
+    """Values of the parameters, of which all combinations are tried."""
 
     n_neighbors: Array
-    kernel: Array
-    avgk: Array
-    w_k: Array
+    kernel: Array  # by their index in `VOTE_WEIGHTINGS`
+    avgk: Array  # whether D'_k of eq. (11) replaces D_k
+    w_k: Array  # weights of the k-th neighbor, each in [0, 1]
 
     @classmethod
     def of(cls, setting: Setting) -> Grid:
@@ -340,7 +322,7 @@ class Evaluator:
     def tried(self, grid: Grid) -> tuple[Setting, Fitness]:
         """Find the fittest combination; of equal ones the first in the order k, kernel, avgk, w_k."""
         correct, confidence = sweep(
-            self.lists, *grid, nearest_first=self.nearest_first, n_jobs=self.n_jobs, progress=self.progress
+            self.lists, grid, nearest_first=self.nearest_first, n_jobs=self.n_jobs, progress=self.progress
         )
         confidence = confidence.round(DIGITS)
         self.n_tried += correct.size

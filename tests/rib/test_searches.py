@@ -102,13 +102,13 @@ class Landscape:
         right, confidence = self.value(setting)
         return right, confidence if self.use_confidence else 0
 
-    def sweep(self, lists, ks, kernels, avgks, w_ks, **options):  # noqa: ARG002
+    def sweep(self, lists, grid, **options):  # noqa: ARG002
         found = []
-        for k, kernel, avgk, w_k in itertools.product(*(a.tolist() for a in (ks, kernels, avgks, w_ks))):
+        for k, kernel, avgk, w_k in itertools.product(*(values.tolist() for values in grid)):
             plain = naive_rib.VOTE_WEIGHTINGS[kernel] == "majority"
             more = ("majority", None, None) if plain else (naive_rib.VOTE_WEIGHTINGS[kernel], w_k, avgk)
             found.append(self.value((k, *more)))
-        shape = len(ks), len(kernels), len(avgks), len(w_ks)
+        shape = tuple(map(len, grid))
         right, confidence = np.array(found).T
         return right.astype(int).reshape(shape), confidence.reshape(shape)
 

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from knnccv import Neighbors
 from knnccv.datasets import load_wine
 from knnccv.rib import cvc_score, lcv_score, loo_votes, vote_weights
-from knnccv.rib._search import sweep
+from knnccv.rib._search import Grid, sweep
 from knnccv.rib._votes import VoteLists
 
 # The public searches tell the best setting alone: a fault in any other is seen in the sweep.
@@ -63,7 +63,7 @@ def some_lists(seed, n_rows=6):
 
 def swept(distances, items, codes, *grid, **options):
     lists = VoteLists.of(items, distances, codes, codes[: len(items)])
-    return sweep(lists, *(np.array(values) for values in grid), **options)
+    return sweep(lists, Grid(*map(np.array, grid)), **options)
 
 
 def test_weights_are_the_equations():
