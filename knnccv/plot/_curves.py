@@ -326,8 +326,7 @@ def _curves(
         found = surface.confidence_interval(interval, **how)
         tables += [found.low, found.high]
         if not over_sizes:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # given above
+            with warnings.catch_warnings(action="ignore"):  # given above
                 tables.append(surface.not_worse(interval, **how))
     lines = [(table if over_sizes else table.T)[np.ix_(chosen, order)] for table in tables]
     with canvas(ax) as axes:

@@ -260,9 +260,8 @@ class RIBClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ks = list(range(1, min(evaluator.depth, self.n_train_) + 1))
         # The default of `surface` does not distinguish scores that differ by less than a millionth.
         options: dict[str, Any] = {"ties": "index", "tol": TOL, "n_jobs": self.n_jobs}
-        with warnings.catch_warnings():
-            # The score chooses k; it is not reported as the score of new samples.
-            warnings.simplefilter("ignore", SupervisedDistanceWarning)
+        # The score chooses k; it is not reported as the score of new samples.
+        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
             found = surface(self.metric_.neighbors(), y, ks, [self.n_train_], "knn", **options)
         scores = found.scores[:, 0]
         best = int(np.argmax(scores.round(DIGITS)))

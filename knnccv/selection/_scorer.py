@@ -90,8 +90,7 @@ def as_table(X: Any, metric: str) -> Array:
         raise ValueError(msg)
     data = check_features(X)
     check(data.shape[1] >= 2, f"X has n_features = {data.shape[1]}; a choice of columns needs at least 2")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `check_features` has warned
+    with warnings.catch_warnings(action="ignore"):  # `check_features` has warned
         prepared = ranking(data, metric, None)
     msg = f"X spans too many orders of magnitude for metric {metric!r}: squared differences vanish"
     check(prepared.kind, msg)
@@ -236,8 +235,7 @@ class ColumnScorer:
         itself = np.arange(self.n_items)
         if max(self._n_values[c] for c in chosen) * FEWEST_COPIES > self.n_items:
             return itself
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             neighbors = Neighbors.from_data(np.ascontiguousarray(self.columns[chosen].T), self._metric)
         alike = alike_samples(self.problem, neighbors)
         return itself if alike is None else alike

@@ -423,8 +423,7 @@ def _transformed(name: str, step: Any, X: Any) -> Any:
             msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
             raise InexactError(msg) from error
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         if whole.shape[:1] == (length_of(X),) and all(
             agree(transform_part(rows), whole[rows]) for rows in _parts(X)
         ):

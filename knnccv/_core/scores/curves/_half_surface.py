@@ -179,8 +179,8 @@ class SurfaceEvaluation:
         """The result of one cell; `parameters` are those that all cells share."""
         problem, grid = self.problem, self.grid
         y, test = problem.asked_again()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SupervisedDistanceWarning)  # given by `surface`
+        # given by `surface`
+        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
             return complete_cv(
                 self.neighbors,
                 y,

@@ -270,8 +270,7 @@ class Surface(Result, HalvedSurface):
         if check_bool("interval", interval):
             how = {"n_halvings": n_halvings, "groups": groups, "random_state": fixed_seed(random_state)}
             low, high = self.confidence_interval(confidence_level, **how)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", InferenceWarning)  # given above
+            with warnings.catch_warnings(action="ignore", category=InferenceWarning):  # given above
                 columns["standard_error"] = self.standard_error(**how).ravel()
                 columns["low"], columns["high"] = low.ravel(), high.ravel()
                 columns["not_worse"] = self.not_worse(confidence_level, **how).ravel()
