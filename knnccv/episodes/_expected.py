@@ -18,14 +18,7 @@ from .._core.driver import TIES
 from .._core.luck.inference import Jackknifed
 from ..neighbors import as_neighbors, warn_label_leakage
 from ._episodes import Episodes, given_episodes
-from ._passes import (
-    Problem,
-    all_votes,
-    binomials,
-    choose_all_ways,
-    nearest_supports,
-    too_short,
-)
+from ._passes import Problem, all_votes, binomials, choose_all_ways, nearest_supports, too_short
 
 if TYPE_CHECKING:
     import pandas as pd

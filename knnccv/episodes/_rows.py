@@ -212,9 +212,7 @@ def fill_places(row, own, slack, lookup, scale, counts):
     for begin in range(0, len(row), ABREAST):
         width = min(ABREAST, len(row) - begin)
         for j in range(width):
-            place = (row[begin + j] - low) * scale + 1.0
-            place = place if place > 0.0 else 0.0
-            cells[j] = np.int32(place if place < n_cells + 1.0 else n_cells + 1.0)
+            cells[j] = cell_of(row[begin + j], low, scale, n_cells)
         for j in range(width):
             place = lookup[np.uint32(cells[j])]
             if place >= 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ class Asked(NamedTuple):
     average: str
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """What is scored, and how.
 
     Attributes

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -317,8 +317,7 @@ APART = 3
 """No sample of a batch is among that many nearest candidates of another one."""
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """When the search ends: `max_loss` below the best score, `n_prototypes`, and `min_per_class` samples.
 
     At most the share `step` of the pool is removed at once.
@@ -330,8 +329,7 @@ class Limits:
     step: float
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(NamedTuple):
     """What the search did.
 
     ``removed`` (n_removed,) are the samples in the order of their removal, ``n_kept`` and ``scores``

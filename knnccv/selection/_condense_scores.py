@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -164,8 +164,7 @@ def laws_of(
     return Laws(inside, outside, owners)
 
 
-@dataclass(frozen=True)
-class PoolScore:
+class PoolScore(NamedTuple):
     """The score of a pool of candidates.
 
     Attributes

@@ -47,7 +47,7 @@ LARGEST = 36.1
 """The largest log loss of a sample."""
 
 
-def closed_form(request: Request, _why: str) -> ExpectedScore | None:
+def closed_form(request: Request) -> ExpectedScore | None:
     """The expectation over the splitter's random numbers in closed form; none for splits that are listed.
 
     Raises

@@ -37,13 +37,9 @@ Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | 
 None if the way is not for such requests; a reason, or InexactError for all, if it has no score."""
 
 
-def alone(attempt: Callable[[Request, str], ExpectedScore | None]) -> Attempt:
+def alone(attempt: Callable[[Request], ExpectedScore | None]) -> Attempt:
     """The way that finds the scores one by one."""
-
-    def attempts(asked: Sequence[Request], whys: Sequence[str]) -> list[ExpectedScore | None]:
-        return [attempt(one, why) for one, why in zip(asked, whys, strict=True)]
-
-    return attempts
+    return lambda asked, _whys: list(map(attempt, asked))
 
 
 EXACT = (alone(closed_form), every_split)

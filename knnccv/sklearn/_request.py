@@ -166,12 +166,11 @@ class ExpectedScore(Numeric, ScoredByRuns):
 
     def _by_runs(self) -> ExpectedScore:
         """Return this score, whose halves are scored by random runs, to compare it with others."""
-        if self._measure is None:
-            return self
-        if "_scored_by_runs" not in self.__dict__:
-            self.__dict__["_scored_by_runs"] = replace(self, _measure=None, result=None)
-        found: ExpectedScore = self.__dict__["_scored_by_runs"]
-        return found
+        return self if self._measure is None else self._scored_by_runs
+
+    @cached_property
+    def _scored_by_runs(self) -> ExpectedScore:
+        return replace(self, _measure=None, result=None)
 
     def inference_terms(self) -> Terms:
         """What two results must share to be compared; for `knnccv.compare`."""

@@ -41,7 +41,7 @@ SEARCHES = Budget(64, 256)
 """Runs of searches in every training set."""
 
 
-def nested_runs(request: Request, _why: str) -> ExpectedScore | None:
+def nested_runs(request: Request) -> ExpectedScore | None:
     """The mean of random runs with a grid search in every training set; none for other estimators."""
     from sklearn.model_selection import GridSearchCV
 

@@ -94,7 +94,7 @@ def _twin(request: Request, prepared: Prepared) -> Twin | None:
 def _expected(request: Request) -> ExpectedScore | None:
     """The expected score, exact or by random runs of knnccv."""
     try:
-        return closed_form(request, "")
+        return closed_form(request)
     except InexactError as reason:
         found = random_runs([request], [str(reason)])
         return found[0] if found and not isinstance(found[0], str) else None

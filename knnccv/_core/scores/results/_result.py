@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from ...._base.formatting import (
-    Numeric,
-    item_frame,
-    magnitude,
-    magnitude_of_log10,
-)
+from ...._base.formatting import Numeric, item_frame, magnitude, magnitude_of_log10
 from ...._base.typing import Array
 from ...._base.validation import check
 from ...driver import Evaluation, Jobs, Scored, ScoringProblem, with_parameters
