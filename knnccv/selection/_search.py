@@ -400,9 +400,8 @@ def _number_of(n_features: Any, n_columns: int) -> int | None:
     if isinstance(n_features, str) and n_features == "auto":
         return None
     must = f"n_features must be 'auto', an integer from 1 to {n_columns}, or a share in (0, 1]"
-    if isinstance(n_features, (bool, np.bool_)) or not isinstance(n_features, (int, float, np.number)):
-        msg = f"{must}, got {n_features!r}"
-        raise TypeError(msg)
+    is_number = isinstance(n_features, (int, float, np.number)) and not isinstance(n_features, bool)
+    check(is_number, must, n_features, TypeError)
     whole = isinstance(n_features, (int, np.integer))
     check(1 <= n_features <= n_columns if whole else 0 < n_features <= 1, f"{must}, got {n_features}")
     return int(n_features) if whole else max(int(float(n_features) * n_columns), 1)

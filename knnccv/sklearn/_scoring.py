@@ -172,9 +172,8 @@ def several(scoring: Any) -> dict[str, Any] | None:
         found = dict(scoring)
     elif isinstance(scoring, (list, tuple, set, frozenset)) and not is_costs(scoring):
         found = {name: name for name in scoring if isinstance(name, str)}
-        if len(found) < len(scoring) and all(isinstance(name, str) for name in scoring):
-            msg = f"several scorings must have different names, got {scoring!r}"
-            raise ValueError(msg)
+        differ = len(found) == len(scoring) or not all(isinstance(name, str) for name in scoring)
+        check(differ, "several scorings must have different names", scoring)
     else:
         return None
     check(scoring, "scoring must name at least one scoring", scoring)

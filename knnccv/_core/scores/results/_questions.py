@@ -96,11 +96,7 @@ def share_right(matrix: Array, classes: Array, of_true: float, average: Any, pos
     check_choice("average", average, TABLE_AVERAGES)
     right, true, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
     if average == "micro":
-        right, true, predicted = (
-            right.sum(keepdims=True),
-            true.sum(keepdims=True),
-            predicted.sum(keepdims=True),
-        )
+        right, true, predicted = (each.sum(keepdims=True) for each in (right, true, predicted))
     base = of_true * true + (1 - of_true) * predicted
     shares = np.divide(right, base, out=np.zeros(len(base)), where=base > 0)
     if average == "weighted":
