@@ -267,18 +267,6 @@ def test_names_of_groups_do_not_matter():
         assert complete_cv(X, y, "nn", LeaveGroupsOut(given, 2)).score == expected
 
 
-@pytest.mark.slow
-def test_runs_are_unbiased():
-    X, y, groups = blobs()
-    for variant, p in [("nn", 4), ("knn", 1), ("rank", 1), ("knn", 3), ("rank", 3)]:
-        for average in ("pooled", "item", "class"):
-            asked = X, y, variant, LeaveGroupsOut(groups, p)
-            few = monte_carlo_cv(*asked, n_runs=3000, random_state=0, average=average)
-            exact = complete_cv(*asked, average=average)
-            assert abs(few.score - exact.score) < 5 * few.std_error
-            assert few.error_bound == 0
-
-
 def test_training_sets_smaller_than_a_rank_are_looked_at_whole():
     X, y, groups = blobs(40, 6)
     found = complete_cv(X, y, "rank", LeaveGroupsOut(groups), rank=100)

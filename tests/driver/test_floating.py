@@ -167,15 +167,6 @@ def test_exact_mode_needs_all_neighbors_that_can_matter():
     assert np.isnan(found.per_item[:2]).all()
 
 
-def test_leave_one_out_equals_scikit_learn():
-    X, y = smooth(150, 3)
-    for k in (1, 2, 3, 4, 7, 12, 30):
-        expected = KNeighborsClassifier(k).fit(X, y).score(None, y)
-        found = complete_cv(X, y, "knn", LeaveOut(1), n_neighbors=k)
-        assert found.score == pytest.approx(expected, abs=1e-14)
-        assert set(np.round(found.per_item, 12)) <= {0.0, 1.0}
-
-
 def test_kinds_of_loss_matrices():
     X, y = smooth(40, 3)
     for variant in ("nn", "knn"):

@@ -146,7 +146,7 @@ def larger_designs(rng, y):
     yield StratifiedSubsample(per_class=sizes)
 
 
-@over_seeds(3)
+@over_seeds(2)
 def test_totals_equal_runs_without_each_sample(seeds):
     """Short lists, tied and untied; every kind of training sets, and a plugin."""
     shorter = 0

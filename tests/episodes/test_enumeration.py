@@ -11,8 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 from seeds import over_seeds
 
-from knnccv import Neighbors, StratifiedSubsample, complete_cv
-from knnccv.datasets import load_wine
+from knnccv import Neighbors
 from knnccv.episodes import Episodes, expected_episodes
 
 
@@ -190,14 +189,6 @@ def test_products_give_the_scores_of_exact_distances(integers, duplicates, monke
             assert (r.score, r.ways) == (found[0].score, found[0].ways)
             assert (r.per_item == found[0].per_item).all()
             assert (r.score_without == found[0].score_without).all()
-
-
-def test_one_shot_of_all_classes_is_the_stratified_design():
-    wine = load_wine()
-    found = expected_episodes(wine.X, wine.y, Episodes(3, 4), n_jobs=1)
-    same = complete_cv(wine.X, wine.y, "nn", StratifiedSubsample(per_class=4), average="class")
-    assert found.score == pytest.approx(same.score, abs=1e-12)
-    assert found.per_item == pytest.approx(same.per_item, abs=1e-12)
 
 
 def test_votes_of_more_samples():

@@ -24,6 +24,8 @@ from knnccv._core.luck.runs import draw_runs
 from knnccv._core.scores.permutation import exchangeable, permutation
 
 DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
+BY_CLASS = StratifiedSubsample(per_class={0: 3, 1: 9, 2: 1})
+OF_GROUPS = LeaveGroupsOut(np.minimum(np.random.default_rng(0).geometric(0.15, 61), 20), 3)
 
 
 def data(n_items=60, seed=0):
@@ -78,7 +80,7 @@ def score_of_run(distances, y, fold, n_folds, variant, parameters, ties):
     return naive.mean(scores)
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, KFold(7), StratifiedSubsample(per_class={0: 3, 1: 9, 2: 1})])
+@pytest.mark.parametrize("design", [*DESIGNS, KFold(7), BY_CLASS, OF_GROUPS])
 def test_runs_are_unbiased(design):
     X, y = data(61)
     stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
@@ -254,13 +256,3 @@ def test_equal_scores_count_as_good():
     test = permutation_test(np.zeros((12, 1)), [0, 1, 1] * 4, "knn", Subsample(7), n_permutations=30)
     assert test.pvalue == 1
     assert test.null_std < 1e-12
-
-
-def test_a_difference_is_found():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 30)
-    X = rng.normal(size=(60, 2)) + 2 * y[:, None]
-    for rule, cv in (("knn", 5), ("regression", KFold(5))):
-        test = permutation_test(X, y, rule, cv, n_permutations=99)
-        assert test.pvalue == 0.01
-        assert test.z > 5

@@ -9,11 +9,9 @@ from problems import by_brute_force, engine, grid, reference_order
 from scipy.spatial.distance import cdist
 from sklearn import neighbors
 from sklearn.metrics import DistanceMetric, pairwise
-from sklearn.model_selection import KFold as Folds
 
-from knnccv import KFold, Neighbors, StratifiedSubsample, complete_cv, monte_carlo_cv, surface
+from knnccv import KFold, Neighbors, complete_cv
 from knnccv.neighbors import SPARSE_NAMES
-from knnccv.sklearn import expected_score
 
 ROOT = np.random.default_rng(11).normal(size=(5, 5))
 VI = ROOT @ ROOT.T
@@ -309,30 +307,6 @@ def test_formats():
             given = container(X).asformat(kind)
             np.testing.assert_array_equal(complete_cv(given, y, "knn", KFold(5)).per_item, expected)
             np.testing.assert_array_equal(given.toarray(), X)
-
-
-@pytest.mark.parametrize("metric", SPARSE_NAMES)
-def test_every_function_takes_sparse_data(metric):
-    X, y = data("counts"), np.random.default_rng(0).integers(0, 3, 90)
-    vote = neighbors.KNeighborsClassifier(3, metric=metric)
-    options = {"metric": metric}
-    runs = {"n_runs": 3, "random_state": 0, **options}
-    one, other = (
-        [
-            *(
-                complete_cv(given, y, "rank", KFold(4), n_jobs=n_jobs, **options).per_item
-                for n_jobs in (1, 3)
-            ),
-            complete_cv(given, y, "knn", StratifiedSubsample(0.7), **options).per_item,
-            monte_carlo_cv(given, y, "nn", KFold(3), **runs).scores,
-            surface(given, y, **options).scores,
-            surface(given, y, [1, 5], len(y) - 1, "regression", **options).scores,
-            expected_score(vote, given, y, cv=Folds(3, shuffle=True)).score,
-        ]
-        for given in (X, sp.csr_matrix(X))
-    )
-    for expected, found in zip(one, other, strict=True):
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_neighbors_of_sparse_data_can_be_pickled():

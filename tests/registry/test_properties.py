@@ -120,28 +120,6 @@ def test_all_items_equal(rule, setting):
             assert found.n_tied == 12
 
 
-def test_fair_ties_of_one_big_group_have_a_closed_form():
-    """All equal: the nearest training sample is any of them, so the chance of a match is a share."""
-    y = np.repeat([0, 1, 2], [30, 50, 100])
-    found = complete_cv(np.zeros((180, 1)), y, "nn", Subsample(90), ties="random")
-    np.testing.assert_allclose(found.per_item, np.repeat([29, 49, 99], [30, 50, 100]) / 179, rtol=1e-12)
-    found = complete_cv(np.zeros((180, 1)), y, "nn", StratifiedSubsample(0.5), ties="random")
-    np.testing.assert_allclose(found.per_item, np.repeat([15, 25, 50], [30, 50, 100]) / 90, rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_many_neighbors_neither_overflow_nor_vanish():
-    for n_items, n_classes, k, design in [
-        (1200, 2, 501, Subsample(1100)),
-        (400, 2, 190, StratifiedSubsample(0.5)),
-        (200, 3, 90, Subsample(100)),
-    ]:
-        X, y = smooth_data(n_items, n_classes)
-        result = complete_cv(X, y, "knn", design, n_neighbors=k, tol=1e-9)
-        assert 0.3 < result.score < 0.9
-        assert 0 <= result.per_item.min() <= result.per_item.max() <= 1 + 1e-9
-
-
 @settings(max_examples=30, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_more_depth_never_moves_the_score_beyond_the_bound(data):

@@ -237,22 +237,6 @@ def test_a_kernel_may_be_written_again_and_again():
         gc.collect()
 
 
-@pytest.mark.slow
-def test_a_kernel_typed_into_a_session_works():
-    typed = SESSION.replace("\n    return 1\n", "\n    return 1\n\n") + dedent(
-        """
-        import numpy as np
-        from knnccv import Subsample, complete_cv, register
-
-        register(First)
-        X, y = np.arange(12.0)[:, None] ** 1.5, [0, 0, 1, 1] * 3
-        scores = [complete_cv(X, y, name, Subsample(11)).score for name in ("first", "nn")]
-        assert scores[0] == scores[1]
-        """
-    )
-    subprocess.run([sys.executable, "-W", "error", "-"], input=typed, text=True, timeout=120, check=True)
-
-
 def test_a_kernel_that_gives_no_number_certifies_nothing():
     @jit
     def undefined(order, labels, target, constraints):

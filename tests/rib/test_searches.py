@@ -80,6 +80,15 @@ def test_greedy_is_figure_2(seeds):
         steps = [step["parameter"] for step in rib.search_path_]
         assert steps == ["start", *(NAMES.get(name, name) for name in chosen), "majority"], seed
         agrees(rib, measure.lists, y, best, vote_ties)
+        highest = -1.0
+        for step in rib.search_path_:
+            assert step["lcv"] == step["n_correct"] / len(y), seed
+            assert step["cvc"] == pytest.approx((step["n_correct"] + step["confidence"]) / (len(y) + 1)), (
+                seed
+            )
+            value = step[fitness]
+            assert step["improved"] == (value > highest), seed
+            highest = max(value, highest)
 
 
 class Landscape:
@@ -129,6 +138,7 @@ def test_searches_of_any_landscape_are_the_reference(monkeypatch):
         steps = [step["parameter"] for step in rib.search_path_[1:-1]]
         assert steps == [NAMES.get(name, name) for name in chosen], seed
         rib.set_params(search="grid").fit(X, y)
+        assert [step["n_tried"] for step in rib.search_path_] == [8 * 3 * 2 * 6, 9]
         assert as_setting(rib.best_params_) == naive_rib.exhaustive(landscape, 6), seed
 
 
@@ -146,39 +156,6 @@ def test_from_the_table_to_the_parameters():
         best, _ = naive_rib.figure_2(naive_rib.Fitness(lists, y), choices_of(seed))
         rib = RIBClassifier(nominal=nominal, random_state=seed).fit(rows, y)
         agrees(rib, lists, y, best)
-
-
-@pytest.mark.parametrize("n_w_k", [2, pytest.param(26, marks=pytest.mark.slow)])
-def test_grid_is_the_best_of_all_settings(n_w_k):
-    rows, y = table(3, n_items=34)
-    for fitness in ("cvc", "lcv"):
-        rib = RIBClassifier(nominal=[1, 3], fitness=fitness, search="grid", n_w_k=n_w_k).fit(rows, y)
-        assert [step["n_tried"] for step in rib.search_path_] == [29 * 3 * 2 * n_w_k, 30]
-        measure = naive_rib.Fitness(lists_of(rib), y, use_confidence=fitness == "cvc")
-        agrees(rib, measure.lists, y, naive_rib.exhaustive(measure, n_w_k))
-
-
-@pytest.mark.slow
-def test_the_path_of_a_search():
-    rows, y = table(1, 60)
-    rib = RIBClassifier(nominal=[1, 3], random_state=3, patience=6).fit(rows, y)
-    path = rib.search_path_
-    parameters = [step["parameter"] for step in path]
-    assert all(one != other for one, other in itertools.pairwise(parameters))
-    best, idle = -1.0, []
-    for step in path:
-        assert step["improved"] == (step["cvc"] > best)
-        best = max(best, step["cvc"])
-        idle.append(not step["improved"])
-        assert step["lcv"] == step["n_correct"] / 60
-        assert step["cvc"] == pytest.approx((step["n_correct"] + step["confidence"]) / 61)
-    assert best == rib.cvc_
-    assert all(idle[-7:-1])
-    assert not idle[-8]
-    tried = {"start": 1, "n_neighbors": 29, "kernel": 3, "avgk": 2, "w_k": 33, "majority": 30}
-    assert [step["n_tried"] for step in path] == [tried[name] for name in parameters]
-    whole = RIBClassifier(nominal=[1, 3], search="grid").fit(rows, y)
-    assert rib.cvc_ <= whole.cvc_ + 1e-11
 
 
 def test_a_seed_gives_one_answer_whatever_the_threads():

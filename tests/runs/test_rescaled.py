@@ -8,10 +8,9 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
-from sklearn.model_selection import PredefinedSplit, cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
@@ -36,8 +35,6 @@ def table_of(name, seed=0):
     rng = np.random.default_rng(seed)
     if name == "wine":
         return load_wine(return_X_y=True)
-    if name == "cancer":
-        return load_breast_cancer(return_X_y=True)
     X = rng.normal(size=(90, 5))
     if name == "constant columns":
         X[:, 1] = 0.1
@@ -134,29 +131,6 @@ def test_metrics(data):
         steps = [StandardScaler()]
         found = (check_run(steps, X, folds[r], items[r], distances[r], 4, **metric) for r in range(3))
         assert sum(found) > 200, metric
-
-
-def check_predictions(steps, X, y, k, n_runs, n_folds=5, **metric):
-    """Predictions of whole runs equal those of cross_val_predict, where no K-th and next distance tie."""
-    folds = folds_of(len(X), n_folds, n_runs)
-    model = make_pipeline(*steps, KNeighborsClassifier(k, **metric))
-    near, distances = RescaledSearch(scaling_of(steps, X), metric.get("p", 2)).nearest(folds, k + 1)
-    votes = (y[near[:, :, :k, None]] == np.arange(y.max() + 1)).sum(axis=2)
-    clear = distances[:, :, k] - distances[:, :, k - 1] > 1e-9 * distances[:, :, k]
-    assert clear.mean() > 0.99
-    for r in range(n_runs):
-        expected = cross_val_predict(model, X, y, cv=PredefinedSplit(folds[r]))
-        np.testing.assert_array_equal(votes[r].argmax(axis=1)[clear[r]], expected[clear[r]])
-
-
-@pytest.mark.parametrize("name", ["standard", "min max", "max abs", "robust"])
-@pytest.mark.parametrize("data", ["wine", pytest.param("cancer", marks=pytest.mark.slow)])
-def test_predictions(name, data):
-    X, y = table_of(data)
-    check_predictions([SCALERS[name]], X, y, 5, 2)
-    if data == "cancer":
-        check_predictions([SCALERS[name]], X, y, 1, 2)
-        check_predictions([SCALERS[name]], X, y, 5, 1, p=3, n_folds=10)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0])

@@ -9,7 +9,6 @@ from knnccv._core.luck.scorings import (
     Budget,
     EnoughRuns,
     Wish,
-    check_precision,
     controlled_mean,
     enough_runs,
 )
@@ -123,23 +122,6 @@ def test_pilots_that_see_nothing_do_not_ask_for_all_runs():
     assert max(abs(each.mean - 0.9996) / each.std_error for each in found) < 4
 
 
-@pytest.mark.parametrize(
-    ("precision", "n_runs", "message"),
-    [
-        (0, None, "must be positive and finite, got 0"),
-        (float("nan"), None, "must be positive and finite, got nan"),
-        (-0.1, None, "must be positive and finite, got -0.1"),
-        (0.1, 20, "give the precision, or n_runs"),
-        (None, 0, "n_runs must be at least 1"),
-    ],
-)
-def test_wishes_that_are_none_are_refused(precision, n_runs, message):
-    with pytest.raises(ValueError, match=message):
-        check_precision(precision, n_runs)
-    with pytest.raises(TypeError, match="precision must be a real number"):
-        check_precision("1e-3", None)
-
-
 Y = np.arange(60) % 3
 X = np.random.default_rng(0).normal(size=(60, 2)) + 1.5 * np.random.default_rng(1).normal(size=(3, 2))[Y]
 BETWEEN = np.linalg.norm(X[:30, None] - X[None, 30:], axis=2), Y[:30], Y[30:], Gallery(per_identity=2)
@@ -176,11 +158,11 @@ def test_draws_reach_the_wanted_error(number):
     mean, (_, error, n_draws) = exact(), draw()
     assert n_draws == usual
     assert draw() == draw(**{number: usual}) == draw(precision=1.01 * error)
-    found = [draw(precision=0.4 * error, random_state=seed) for seed in range(12)]
-    assert sum(reached <= 1.15 * 0.4 * error for _, reached, _ in found) >= 11
+    found = [draw(precision=0.5 * error, random_state=seed) for seed in range(8)]
+    assert sum(reached <= 1.15 * 0.5 * error for _, reached, _ in found) >= 7
     assert all(abs(score - mean) < 4 * reached for score, reached, _ in found)
     assert all(usual < number < 16 * usual for *_, number in found)
-    one, two = (draw(precision=0.4 * error, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (draw(precision=0.5 * error, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one == two == found[0]
     if number != "n_runs":
         assert one == draw(**{number: one[2]})

@@ -1,11 +1,10 @@
 """Scores of the bridge by random runs, and intervals of its scores."""
 
-import pickle
 from itertools import combinations
 
 import numpy as np
 import pytest
-from bridge import Step, exact_score
+from bridge import exact_score
 from seeds import of_today
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -33,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import knnccv
-from knnccv import Subsample, compare, compare_all, complete_cv
+from knnccv import compare, compare_all, complete_cv
 from knnccv._core.luck.inference import InferenceWarning, draw_halvings
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
@@ -189,18 +188,6 @@ def test_scikit_learn_fits_often_only_for_a_wanted_precision():
         ccv_scorer(precision=0.01, n_runs=5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scoring", ["f1", "matthews_corrcoef", "roc_auc", "average_precision", D2])
-def test_stated_errors_are_those_over_seeds(scoring):
-    asked = {"cv": FOLDS, "scoring": scoring}
-    X, y = uneven(80)
-    found = [expected_score(KNN(3), X, y, n_runs=200, random_state=seed, **asked) for seed in range(100)]
-    scores, errors = np.array([(each.score, each.std_error) for each in found]).T
-    exact = expected_score(KNN(3), X, y, n_runs=60_000, random_state=10**6, **asked)
-    assert 0.8 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < (2 if scoring is D2 else 1.4)
-    assert abs(scores.mean() - exact.score) < 4 * np.hypot(scores.std() / np.sqrt(100), exact.std_error)
-
-
 def test_errors_are_stated_for_votes_that_no_run_shows():
     """The log loss of a sample without a vote is 36: its runs differ little where this never happens."""
     y = np.repeat([0, 1], [80, 20])
@@ -274,27 +261,6 @@ def test_lists_are_scaled_as_arrays():
     assert len(scores) == 1
 
 
-@pytest.mark.parametrize("rule", [KNN(5), KNN(4, weights="distance"), KNR(3)], ids=str)
-@pytest.mark.slow
-def test_runs_of_scikit_learn_are_corrected_by_the_exact_score_of_steps_that_are_fitted_once(rule):
-    """If the steps learn nothing, what is left of the error is that of other weights."""
-    X, y = uneven(120, 3)
-    splitter, scoring = FOLDS, None
-    if isinstance(rule, KNeighborsRegressor):
-        y, scoring, splitter = y + X[:, 0], "neg_mean_squared_error", PLAIN
-    for cv in (splitter, ShuffleSplit(3, test_size=0.3, train_size=50)):
-        asked = {"cv": cv, "scoring": scoring, "random_state": 0}
-        found = expected_score(make_pipeline(Step(), rule), X, y, n_runs=12, **asked)
-        exact = expected_score(rule, X, y, **asked)
-        plain = expected_score(rule, X, y, method="sampled", n_runs=12, **asked)
-        assert (found.n_runs, found.is_exact) == (12, False)
-        if rule.weights == "uniform":
-            assert found.score == pytest.approx(exact.score, rel=1e-12)
-        else:
-            assert abs(found.score - exact.score) < 5 * np.hypot(found.std_error, exact.std_error) + 1e-12
-        assert found.std_error < plain.std_error
-
-
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 2))
 Y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)
@@ -360,20 +326,6 @@ def test_comparisons():
     loss = exact_score(ONE, X, Y, cv=FIVE_FOLDS, scoring=make_scorer(zero_one_loss))
     with pytest.raises(ValueError, match="one kind, got accuracy and zero_one_loss"):
         compare(found["1"], loss)
-
-
-def test_scores_without_halves():
-    found = exact_score(THREE, X, Y, cv=FIVE_FOLDS)
-    listed = exact_score(THREE, X, Y, cv=KFold(5))
-    for result, text in (
-        (listed, "take a splitter that draws"),
-        (pickle.loads(pickle.dumps(found)), "copy result.with_data"),
-    ):
-        for ask in (result.standard_error, result.confidence_interval, lambda: compare(found, result)):  # noqa: B023
-            with pytest.raises(ValueError, match=text):
-                ask()
-        assert result.measure == "accuracy"
-    assert found.measure == complete_cv(X, Y, "nn", Subsample(20)).measure == "accuracy"
 
 
 PAIRS = np.arange(46) // 2

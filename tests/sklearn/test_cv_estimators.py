@@ -93,38 +93,6 @@ def test_scores_are_means_over_all_training_sets(seeds):
             assert model.cv_results_["rank_test_score"][model.best_index_] == 1
 
 
-def table(name):
-    if name == "synthetic":
-        return datasets.make_classification(400, 8, n_informative=5, n_classes=3, random_state=1)
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    return (X[:120], y[:120]) if name == "digits" else (X, y)
-
-
-TABLES = ["iris", "wine", "breast_cancer", "digits", "diabetes", "synthetic"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
-def test_the_choice_is_that_of_a_grid_search(name):
-    X, y = table(name)
-    real = name == "diabetes"
-    model = (KNeighborsRegressorCV if real else KNeighborsClassifierCV)(
-        metric=["euclidean", "chebyshev"]
-    ).fit(X, y)
-    grid = {"n_neighbors": range(1, 31), "metric": ["euclidean", "chebyshev"]}
-    rule = KNeighborsRegressor() if real else KNeighborsClassifier()
-    found = searched(X, y, grid, ccv_scorer(KFold(5), MSE if real else None), rule)
-    assert {name: model.best_params_[name] for name in found.best_params_} == found.best_params_
-    np.testing.assert_allclose(scores(model), found.cv_results_["mean_test_score"], rtol=1e-11)
-    assert model.best_score_ == pytest.approx(found.best_score_, rel=1e-11)
-    for one, other in zip(model.cv_results_["params"], found.cv_results_["params"], strict=True):
-        assert one == {**other, "scaling": None, "weights": "uniform"}
-    np.testing.assert_array_equal(model.predict(X), found.predict(X))
-    assert model.score(X, y) == found.best_estimator_.score(X, y)
-    if not real:
-        np.testing.assert_array_equal(model.predict_proba(X), found.predict_proba(X))
-
-
 DESIGNS = [
     5,
     KFold(4),
@@ -161,7 +129,11 @@ def test_scores_and_choices_are_those_of_a_search_by_the_scorer(some):
         found = searched(X, y, {"knn__n_neighbors": KS, **grid}, scorer, pipeline)
         wanted = found.cv_results_["mean_test_score"]
         np.testing.assert_allclose(scores(model), wanted, rtol=1e-9, err_msg=str(given))
-        np.testing.assert_array_equal(model.predict(X), found.predict(X), err_msg=str(given))
+        for ask in ("predict", "predict_proba"):
+            told = getattr(model, ask)(X), getattr(found, ask)(X)
+            np.testing.assert_array_equal(*told, err_msg=f"{ask}, {given}")
+        assert model.score(X, y) == found.best_estimator_.score(X, y), given
+        assert model.best_score_ == pytest.approx(found.best_score_, rel=1e-9), given
         drawn = (model.cv_results_["std_error"] > 0).all()
         assert drawn == (str(model.scoring) == "f1_macro"), given
 
@@ -337,14 +309,6 @@ def test_the_tuned_score_repeats_the_choice():
     runs = plain.tuned_score(X, Y, random_state=2)
     nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)
     assert (runs.score, runs.n_runs) == (nested.score, nested.n_runs)
-
-
-@pytest.mark.slow
-def test_the_tuned_score_of_costs_and_values():
-    costs = KNeighborsClassifierCV([1, 3], scoring=np.array([[0, 5], [1, 0]]))
-    assert costs.tuned_score(X, Y, n_runs=2).score < 0 > costs.fit(X, Y).best_score_
-    real = KNeighborsRegressorCV([1, 3, 7]).tuned_score(X, X.sum(axis=1), n_runs=2)
-    assert real.score < 0
 
 
 @pytest.mark.parametrize(

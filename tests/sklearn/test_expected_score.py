@@ -78,19 +78,6 @@ def test_a_single_run_has_no_standard_error_and_costs_of_runs_are_those_of_close
     assert runs.score == pytest.approx(expected_score(KNN(3), X, names, **asked).score)
 
 
-@pytest.mark.slow
-def test_pooled_runs_weigh_folds_by_their_size():
-    few, y = X[:14], Y[:14]
-    groups = np.repeat([0, 1, 2, 3], [1, 2, 4, 7])
-    exact = []
-    for average in ("folds", "pooled"):
-        asked = {"cv": ms.GroupShuffleSplit(3, test_size=1), "groups": groups, "average": average}
-        exact.append(exact_score(KNN(1), few, y, **asked).score)
-        found = expected_score(KNN(1), few, y, method="sampled", n_runs=30, random_state=0, **asked)
-        assert abs(found.score - exact[-1]) < 4 * found.std_error
-    assert abs(exact[0] - exact[1]) > 0.01
-
-
 def fading(distances):
     return np.exp2(-distances)
 

@@ -241,8 +241,9 @@ def test_what_has_no_halves_says_why():
     def score(rule=KNeighborsClassifier(3), cv=FOLDS, scoring="f1", **more):  # noqa: B008
         return expected_score(rule, X, y, cv=cv, scoring=scoring, n_runs=20, **more)
 
-    with pytest.raises(ValueError, match="take a splitter that draws"):
-        score(cv=5).standard_error()
+    for scoring in ("f1", "accuracy"):  # an exact one, too
+        with pytest.raises(ValueError, match="take a splitter that draws"):
+            score(cv=5, scoring=scoring).standard_error()
     with pytest.raises(ValueError, match="take fewer neighbors, or more samples"):
         score(KNeighborsClassifier(30)).standard_error()
     with pytest.raises(ValueError, match="at least 4 groups, two for each half, got 3"):

@@ -228,26 +228,6 @@ def searched(rule=None, grid=KS, **settings):
     return grid_search(KNN(algorithm="kd_tree") if rule is None else rule, grid, **{"cv": 2, **settings})
 
 
-@pytest.mark.slow
-def test_searches_of_other_grids_are_runs_of_knnccv():
-    """Their single runs are compared with scikit-learn in test_searches_within.py."""
-    tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
-    two_weights = {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}
-    for given, cv in (
-        (searched(KNN(**tree, weights="distance")), halves),
-        (searched(grid=two_weights), halves),
-        (searched(grid=[KS, {"n_neighbors": [7]}]), halves),
-        (searched(grid={"n_neighbors": [1, 1]}), halves),
-        (searched(grid={"metric": ["minkowski", "euclidean"]}), halves),
-        (searched(KNN(**tree, p=3)), halves),
-        (searched(scoring="f1_macro"), halves),
-        (searched(), ms.ShuffleSplit(2)),
-    ):
-        found = expected_score(given, SMALL, CLASSES, cv=cv, n_runs=5, random_state=0)
-        assert "with a search in every training set" in found.explanation, given
-        assert (found.n_runs, found.is_exact) == (5, False)
-
-
 def test_other_searches_run_scikit_learn():
     tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
     for given, cv in (

@@ -39,6 +39,8 @@ CASES = [
     (scaled(None), {**K, **SCALERS, "near__weights": ["uniform", lambda d: 1 / (1 + d)]}, 3, None, None),
     (scaled(StandardScaler()), {**K, "near__p": [1, 2]}, StratifiedKFold(2), "roc_auc", "roc_auc"),
     (KNN(), {"n_neighbors": [1, 4, 6], "weights": ["uniform", "distance"]}, 3, "neg_log_loss", "accuracy"),
+    (KNN(p=3), {"n_neighbors": [1, 1, 4]}, 2, "f1_macro", None),
+    (KNN(), {"metric": ["minkowski", "euclidean"]}, 2, None, None),
     (KNN(), [{"n_neighbors": [1, 2]}, {"weights": ["distance"], "p": [1]}], KFold(3), None, None),
     (scaled(StandardScaler(), KNeighborsRegressor(algorithm="kd_tree")), {**K, **SCALERS}, 3, None, "r2"),
     (

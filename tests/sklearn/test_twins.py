@@ -49,16 +49,24 @@ class Counting(TransformerMixin, BaseEstimator):
         return X
 
 
-@pytest.mark.parametrize("scoring", ["f1", "roc_auc", "neg_log_loss", None])
-@pytest.mark.parametrize("weights", ["uniform", "distance"])
-def test_steps_that_learn_nothing_leave_only_the_error_of_the_twin(scoring, weights):
+NOTHING = [
+    *((KNN(5), scoring, FOLDS) for scoring in ("f1", "roc_auc", "neg_log_loss", None)),
+    *((KNN(5, weights="distance"), scoring, FOLDS) for scoring in ("f1", "roc_auc", "neg_log_loss", None)),
+    (KNeighborsRegressor(3), "neg_mean_squared_error", KFold(4, shuffle=True)),
+    (KNN(4, weights="distance"), None, ShuffleSplit(3, test_size=0.3, train_size=50)),
+]
+
+
+@pytest.mark.parametrize(("rule", "scoring", "cv"), of_today(NOTHING, 2))
+def test_steps_that_learn_nothing_leave_only_the_error_of_the_twin(rule, scoring, cv):
     X, y = data()
-    asked = {"cv": FOLDS, "scoring": scoring, "n_runs": 12}
-    found = expected_score(make_pipeline(Step(), KNN(5, weights=weights)), X, y, **asked)
-    once = expected_score(KNN(5, weights=weights), X, y, cv=FOLDS, scoring=scoring)
+    y = X[:, 0] + y if isinstance(rule, KNeighborsRegressor) else y
+    asked = {"cv": cv, "scoring": scoring, "n_runs": 12}
+    found = expected_score(make_pipeline(Step(), rule), X, y, **asked)
+    once = expected_score(rule, X, y, cv=cv, scoring=scoring)
     assert abs(found.score - once.score) < 4 * np.hypot(found.std_error, once.std_error) + 1e-9
-    plain = expected_score(make_pipeline(Step(), KNN(5, weights=weights)), X, y, method="sampled", **asked)
-    gain = 1.0 if weights == "distance" and scoring else 0.8
+    plain = expected_score(make_pipeline(Step(), rule), X, y, method="sampled", **asked)
+    gain = 1.0 if rule.weights == "distance" and scoring else 0.8
     assert found.std_error < gain * plain.std_error
     assert ("score of steps that are fitted once" in found.explanation) == (found.score != plain.score)
 
