@@ -16,7 +16,6 @@ from command_line import (
     PRICES,
     ROWS,
     FewWords,
-    Refused,
     X,
     csv,
     elsewhere,
@@ -77,10 +76,6 @@ def test_the_page_and_its_conclusions(asked):
             again = run("report --open --out", "a page.html").err
         assert opened == [(folder / "a page.html").resolve().as_uri()] * 2
         assert again == "knnccv: note: no browser was found; open a page.html yourself\n"
-    with pytest.raises(Refused, match=r"needs altair and jinja2: pip install \"knnccv\[report\]\""):
-        knnccv("report --out page.html", without="altair")
-    with pytest.raises(Refused, match=r"--out would overwrite the table t\.csv"):
-        knnccv("report t.csv --target label --json --out t.csv", PLAIN)
     assert asked.call_count == 7
     for options in ("--json", "--out page.json"):
         assert knnccv(f"report {options}", without="altair")

@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
@@ -165,36 +164,6 @@ def test_the_function_is_pickled_once_and_a_worker_keeps_few():
     assert len(shipping._known) == shipping.KEPT_FUNCTIONS
     assert shipping._receive("nobody's", None) is None
     shipping._known.clear()
-
-
-def test_another_version_is_refused():
-    packed = shipping.ShippedFunction(CountingFunction()).packed()
-    with pytest.raises(RuntimeError, match=r"the caller runs knnccv 0\.0\.0 and this worker .*the same"):
-        shipping.ShippedFunction(None, packed, version="0.0.0").open()
-
-
-class Unpicklable:
-    def __init__(self):
-        self.lock = threading.Lock()
-
-    def __call__(self, one, other):
-        return abs(one - other).sum()
-
-
-def test_what_is_refused():
-    class Silent:
-        def submit(self, *_):
-            future = Future()
-            future.set_result(None)
-            return future
-
-    X, y = problem(60)
-    with pytest.raises(TypeError, match=r"cannot be sent to other processes.*metric"):
-        complete_cv(X, y, "knn", 5, metric=Unpicklable(), executor=Remote())
-    with pytest.raises(RuntimeError, match="keeps returning None for tasks"):
-        complete_cv(X, y, "knn", 5, executor=Silent())
-    with pytest.raises(TypeError, match="must be an instance, got the class ThreadPoolExecutor"):
-        complete_cv(X, y, "nn", Subsample(1), executor=ThreadPoolExecutor)
 
 
 def local_variant():

@@ -75,21 +75,6 @@ Right = variant_class("right", fixed=right)
 Wrong = variant_class("wrong", fixed=wrong, score=error_rate)
 
 
-def test_scores_out_of_their_range_are_refused():
-    X, y = problem()
-    far = type("Far", (Right,), {"score": lambda *_, **__: Score(low=2.0, high=3.0)})
-    for exact in (False, True):
-        with pytest.raises(
-            ValueError, match=r"declare the range of the score in score\(\) of variant 'right'"
-        ):
-            complete_cv(X, y, far, LeaveOut(1), exact=exact)
-    with pytest.raises(ValueError, match="low must be at most high"):
-        Score(low=np.nan)
-    endless = type("Endless", (Right,), {"score": lambda *_, **__: Score(high=np.inf)})
-    with pytest.raises(ValueError, match="finite ends or largest="):
-        complete_cv(X, y, endless, LeaveOut(1))
-
-
 def test_a_rule_says_that_its_score_is_a_loss():
     """Tests and samples to look at point the same way as those of the accuracy."""
     rng = np.random.default_rng(0)

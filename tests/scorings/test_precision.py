@@ -168,16 +168,6 @@ def test_draws_reach_the_wanted_error(number):
         assert one == draw(**{number: one[2]})
 
 
-@pytest.mark.parametrize("number", SAMPLED)
-def test_precisions_of_draws_that_are_none_are_refused(number):
-    draw, usual, _ = SAMPLED[number]
-    with pytest.raises(ValueError, match=r"precision is a standard error, .* got 0"):
-        draw(precision=0)
-    whatever = f"give the precision, or {number}, the number of {number[2:]} whatever their error; "
-    with pytest.raises(ValueError, match=f"{whatever}got precision=0.1 and {number}={usual}"):
-        draw(precision=0.1, **{number: usual})
-
-
 @pytest.mark.parametrize("number", ["n_episodes", "n_runs"])
 def test_what_a_precision_takes_is_said_where_the_largest_number_ends_it(number):
     draw, usual, _ = SAMPLED[number]

@@ -182,10 +182,6 @@ def test_scikit_learn_fits_often_only_for_a_wanted_precision():
     more = expected_score(rule, X, y, cv=FOLDS, precision=few.std_error / 1.5)
     assert 20 < more.n_runs < 200
     assert more.std_error < few.std_error / 1.2
-    with pytest.raises(ValueError, match="give the precision, or n_runs"):
-        expected_score(rule, X, y, cv=FOLDS, precision=0.01, n_runs=5)
-    with pytest.raises(ValueError, match="give the precision, or n_runs"):
-        ccv_scorer(precision=0.01, n_runs=5)
 
 
 def test_errors_are_stated_for_votes_that_no_run_shows():
