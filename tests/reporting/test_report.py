@@ -68,6 +68,7 @@ def test_targets():
 def test_gaps_and_categories():
     X, y = gaps_and_categories(), np.arange(40) % 2
     found = numbers(X, y, nominal=[0], n_neighbors=[1, 3], categorical=[0])
+    assert found["scores"]["default"]["metric"] == "heom"
     assert {0, 1, 4, 5} <= set(found["items"]["indices"]["conflicting_duplicates"])
     numbers(X, np.nan_to_num(X[:, 1]) + 0.25, nominal=[0], n_neighbors=[1], categorical=[0])
 
@@ -188,16 +189,6 @@ class TestRealData:
         data = fetch_abalone(3)
         numbers(data.X[::3], data.y[::3], "settings", n_neighbors=[5, 15])
 
-    def test_mixed_tables_with_gaps(self):
-        nominal = [False, True, False, True, True]
-        for seed in range(3):
-            rng = np.random.default_rng(seed)
-            X, y = rng.normal(size=(90, 5)), rng.integers(0, 3, 90)
-            X[:, nominal] = rng.integers(0, 4, (90, 3)) * (y[:, None] > seed)
-            X[rng.random(X.shape) < 0.1] = np.nan
-            asked = {"categorical": nominal, "n_neighbors": [1, 5], "nominal": nominal}
-            assert numbers(X, y, **asked)["scores"]["default"]["metric"] == "heom"
-
 
 @pytest.mark.slow
 class TestOddTables:
@@ -233,11 +224,6 @@ class TestOddTables:
         X[:3, 0] = [0, 1, 2]
         for y in (np.arange(30) // 10, rng.normal(size=30)):
             numbers(X, y, categorical=[0], nominal=[0])
-
-    def test_300_columns(self):
-        y = np.random.default_rng(2).integers(0, 2, 60)
-        X = np.random.default_rng(3).normal(size=(60, 300)) + 0.2 * y[:, None]
-        numbers(X, y, n_neighbors=[1, 5])
 
     def test_a_target_in_a_column(self):
         X, y = np.random.default_rng(1).normal(size=(20, 2)), np.arange(20)[:, None] % 2
