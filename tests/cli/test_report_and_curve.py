@@ -25,7 +25,6 @@ from command_line import (
     scaled,
     table,
     wine,
-    write,
 )
 
 import knnccv as library
@@ -99,18 +98,6 @@ def test_the_numbers_are_those_of_report():
         rows = [each for row in answer["items"]["items"] for each in (row, *row["neighbors"])]
         assert all(each.pop("line") == each["index"] + 2 for each in rows)
         assert answer == found
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_page_with_one_bar_over_all_stages():
-    with elsewhere() as folder:
-        write("before", "page.html")
-        done = run("report --n-neighbors 1,5 --out page.html --progress")
-        assert done.out.startswith("Report      page.html\n")
-        assert (folder / "page.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
-        assert [path.name for path in folder.iterdir()] == ["page.html"]
-    assert all(part in done.err for part in ("10/10", "scores (3/10)"))
 
 
 SMALL = "--n-neighbors 1,2 --train-sizes 4,0.5,8"

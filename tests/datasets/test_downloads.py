@@ -8,7 +8,6 @@ import pickle
 import random
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import mirror as local
@@ -126,24 +125,6 @@ class TestCache:
         with pytest.raises(KeyboardInterrupt):
             datasets.fetch_liver_disorders()
         assert files_in(cache) == []
-
-    @pytest.mark.usefixtures("mirrored")
-    @pytest.mark.slow
-    def test_threads(self, cache):
-        results, barrier = [], threading.Barrier(8)
-
-        def work():
-            barrier.wait()
-            results.append(datasets.fetch_orl().X)
-
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(results) == 8
-        assert all(np.array_equal(results[0], result) for result in results)
-        assert files_in(cache) == ["orl/att_faces.zip"]
 
     @pytest.mark.usefixtures("mirrored")
     @pytest.mark.slow

@@ -119,16 +119,6 @@ def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
         function(progress=True)
 
 
-def test_the_bar_goes_to_stderr(capfd):
-    pytest.importorskip("tqdm")
-    BARS["bootstrap"](progress=True)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "step" in err
-    BARS["bootstrap"]()
-    assert capfd.readouterr() == ("", "")
-
-
 def test_stages_within_tasks_and_in_other_threads_are_not_counted(shown):
     def work(_):
         for_each(lambda _: None, range(5), 1)

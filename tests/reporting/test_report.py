@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from fractions import Fraction
 
 import numba
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.preprocessing import RobustScaler
 from knnccv import Report, Subsample, complete_cv, report
 from knnccv.datasets import fetch_abalone, fetch_breast_cancer, load_wine
 from knnccv.neighbors import Neighbors
-from knnccv.reporting import scaled
 
 
 def numbers(X, y, only=SECTIONS, nominal=None, given=None, make=quick_report, groups=None, **options):
@@ -307,27 +305,3 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
     text = (tmp_path / "numbers.json").read_text(encoding="utf-8")
     assert "é" in text
     assert json.loads(text) == {"name": "é \ud800"}
-
-
-def by_definition(column, scaling):
-    """The scaled column, computed in fractions up to the square root."""
-    exact = [Fraction(value) for value in column.tolist()]
-    mean, low, high = sum(exact) / len(exact), min(exact), max(exact)
-    if low == high:
-        return [0.0] * len(exact)
-    if scaling == "minmax":
-        return [float((value - low) / (high - low)) for value in exact]
-    variance = sum((value - mean) ** 2 for value in exact) / len(exact)
-    signs = [1 if value >= mean else -1 for value in exact]
-    return [s * float((v - mean) ** 2 / variance) ** 0.5 for s, v in zip(signs, exact, strict=True)]
-
-
-def test_scaled_columns_of_any_size():
-    X = np.random.default_rng(0).normal(size=(20, 5)) * [1, 1e-170, 1e170, 0, 1e-3]
-    X[:, 3:] += [0.1, 7]
-    given = X.copy()
-    for scaling in ("standard", "minmax"):
-        expected = np.column_stack([by_definition(column, scaling) for column in X.T])
-        np.testing.assert_allclose(scaled(X, scaling), expected, rtol=1e-10, atol=1e-12)
-    np.testing.assert_array_equal(scaled(X, None), given)
-    np.testing.assert_array_equal(X, given)

@@ -327,5 +327,9 @@ def test_words_scale_as_the_scalers_that_they_name(word):
     scaler = getattr(preprocessing, WORDS[word])()
     np.testing.assert_allclose(scaled(X, word), scaler.fit_transform(X), rtol=1e-5, atol=1e-7)
     np.testing.assert_array_equal(scaled(X, scaler), scaler.fit_transform(X))
+    given = X[:, [0, 3, 4, 5]]
+    np.testing.assert_allclose(scaled(given, word), scaler.fit_transform(given), rtol=1e-10, atol=1e-12)
+    for unchanged in (scaled(given, None), given):
+        np.testing.assert_array_equal(unchanged, X[:, [0, 3, 4, 5]])
     huge = scaled(X[:, [0]] * [1e-300, 1e300, 2.0**-1000], word)
     np.testing.assert_allclose(huge, scaled(X[:, [0, 0, 0]], word), rtol=1e-12)
