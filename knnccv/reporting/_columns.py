@@ -312,9 +312,7 @@ class Columns:
         closest = difflib.get_close_matches(wanted or "", self.names, n=1)
         return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
 
-    def feature_note(
-        self, index: int, values: Array, is_category: bool, groups: Array | None = None
-    ) -> str | None:
+    def feature_note(self, index: int, values: Array, is_category: bool) -> str | None:
         """A note on a column that may not be a feature.
 
         Parameters
@@ -325,10 +323,8 @@ class Columns:
             The numbers, or codes of the categories; NaN for missing values.
         is_category : bool
             Whether they are codes.
-        groups : int64 ndarray of shape (n_items,), optional
-            The groups that another column names.
         """
-        return (_category_note if is_category else _column_note)(self, index, values, groups)
+        return (_category_note if is_category else _column_note)(self, index, values)
 
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
@@ -363,7 +359,7 @@ class Columns:
         return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
 
 
-def _column_note(columns: Columns, index: int, values: Array, groups: Array | None) -> str | None:
+def _column_note(columns: Columns, index: int, values: Array) -> str | None:
     name = columns.names[index] if columns.names else str(index)
     which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     option, is_long = columns.option(index), len(values) >= _FEWEST
@@ -376,7 +372,7 @@ def _column_note(columns: Columns, index: int, values: Array, groups: Array | No
     if columns.names and _KEY.fullmatch(name) and is_key:
         different = "has a different number in every row and is used as a feature"
         return f"{which} {different}; if it identifies the rows, leave it out with --drop {option}"
-    return thousands_note(which, values) or repeated_note(which, option, values, groups)
+    return thousands_note(which, values)
 
 
 def thousands_note(which: str, values: Array) -> str | None:
@@ -392,26 +388,9 @@ def thousands_note(which: str, values: Array) -> str | None:
     return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
 
 
-def repeated_note(
-    which: str, option: str, values: Array, groups: Array | None, is_dropped: bool = False
-) -> str | None:
-    """A note on a column with many values, each in a few rows, such as the numbers of patients."""
-    from ._facts import like_groups
-
-    if not (rows := like_groups(values, groups)):
-        return None
-    together = f"if rows with one value belong together, --groups {option}"
-    if is_dropped:
-        only = "or the score holds only for new samples of these groups"
-        return f"{which} {rows}, and is left out; {together}, {only}"
-    return f"{which} {rows}, and is a feature; {together}, or --drop {option}"
-
-
-def _category_note(columns: Columns, index: int, codes: Array, groups: Array | None) -> str | None:
+def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
     which = f"column {columns.name(index)!r}"
-    if repeated := repeated_note(which, columns.option(index), codes, groups):
-        return repeated
     known = codes[~np.isnan(codes)]
     n_single = int((np.bincount(known.astype(np.int64)) == 1).sum())
     is_key = n_single == len(known) >= _FEWEST

@@ -170,7 +170,8 @@ def like_groups(values: Array, groups: Array | None = None) -> str:
 def groups_warnings(table: Table) -> list[str]:
     """Of columns that may name groups, also of those that are left out."""
     columns = [*zip(table.names, table.X.T, strict=True), *table.set_aside]
-    found = ((name, like_groups(values, table.group_codes)) for name, values in columns)
+    groups = None if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
+    found = ((name, like_groups(values, groups)) for name, values in columns)
     return [
         f"The column {quoted(name)} {rows}. If rows with one value belong together, the scores hold only "
         "for new samples of these groups. To score new groups, name the column (--groups "
@@ -184,7 +185,8 @@ def remarks_of_score(table: Table, by_scale: bool) -> list[str]:
     """What a score says of its table as a page does; and of columns of other scales, if these matter."""
     scale = largest_scale(table) * by_scale
     of_target = copies_note(copies_of_target(table)).strip()
-    return [one for one in (repeated_rows(table), *remarks(table), scale, of_target) if one]
+    found = repeated_rows(table), *groups_warnings(table), *remarks(table), scale, of_target
+    return list(filter(None, found))
 
 
 def repeated_rows(table: Table) -> str:

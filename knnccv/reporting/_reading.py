@@ -31,10 +31,10 @@ from ._columns import (
     kind_of,
     number,
     readings,
-    repeated_note,
     thousands_note,
     without_sign,
 )
+from ._facts import groups_warnings
 from ._files import File, Format, read_file, text_of
 from ._table import COPIES, Table
 
@@ -159,20 +159,15 @@ def table_in(
         note = columns.header_note(file.place(at), first, label, table.y)
     elif how.header is None and file.form != "parquet" and table.categorical.all():
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    groups = None if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
     aside = {i: reader.column(i).take(reader.rows) for i in sorted(left_out - {grouping})}
     codes = {i: cells.codes() for i, cells in aside.items() if not cells.are_dates()}
-    told = [
-        repeated_note(f"column {columns.name(i)!r}", columns.option(i), values, groups, is_dropped=True)
-        for i, values in codes.items()
-    ]
     if by_copies:
         from ..neighbors import copies
 
         table = replace(table, groups=copies(table.X), groups_name=COPIES)
     return replace(
         table,
-        notes=(*table.notes, *filter(None, [note, *told])),
+        notes=(*table.notes, note) if note else table.notes,
         set_aside=tuple((columns.name(i), values) for i, values in codes.items()),
         code=choice.code(source, how),
         left_out=tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features}),
@@ -255,7 +250,7 @@ def read_table(
     choice = Choice(str(target), drop, groups, categorical, every_target, drop_incomplete)
     how = Format(delimiter, header, sheet, decimal, thousands, encoding, missing)
     table = table_in(str(path), choice, how, mixed=True)
-    for note in table.notes:
+    for note in (*table.notes, *groups_warnings(table)):
         warnings.warn(note, UserWarning, stacklevel=2)
     X = np.column_stack(table.columns)
     return (X, table.y) if table.groups is None else (X, table.y, table.groups)
@@ -312,8 +307,6 @@ class _Reader:
             refuse(len(gaps) == len(self.rows), wrong)
             missing.update(gaps)
         y = self._labels(label, "target")
-        groups = None if grouping is None else self._labels(grouping, "group")
-        numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
         table = Table.of(
             [cells[i].named() if i in categorical else cells[i].numbers for i in features],
             [columns.name(i) for i in features],
@@ -322,13 +315,13 @@ class _Reader:
             source=columns.source,
             target_name=columns.name(label),
             has_header=columns.names is not None,
-            groups=groups,
+            groups=None if grouping is None else self._labels(grouping, "group"),
             groups_name=None if grouping is None else columns.name(grouping),
             missing=dict(missing),
         )
         told = [thousands_note(f"the target {columns.name(label)!r}", y)] if y.dtype.kind == "f" else []
         for i, values in zip(features, table.X.T, strict=True):
-            told.append(columns.feature_note(i, values, i in categorical, numbers))
+            told.append(columns.feature_note(i, values, i in categorical))
         return replace(table, notes=(*self.notes, *filter(None, told)))
 
     def column(self, index: int) -> Cells:

@@ -414,11 +414,10 @@ class TestRemarks:
         grams = 50 * np.round(rng.normal(80, 12, n)) + 25 * (rng.random(n) < 0.2)
         cells = *cells, grams, patients, (["u", "v"] * n)[:n]
         found = knnccv(self.SCORE, csv("a age length g patient y", *cells))
-        assert [line.split("'")[1] for line in found.splitlines() if "--groups" in line] == ["patient"]
+        (said,) = [line for line in found.splitlines() if "--groups" in line]
+        assert "The column patient has" in said
         names = np.char.add("p", patients.astype(str))
         for of_patients in (patients, names):  # they belong together as well if the column is left out
             cells = *cells[:4], of_patients, cells[5]
             found = knnccv(f"{self.SCORE} --drop patient,g", csv("a age length g patient y", *cells))
-            (said,) = [line for line in found.splitlines() if "--groups" in line]
-            assert "column 'patient' has" in said
-            assert "is left out; if rows" in said
+            assert "The column patient has" in found
