@@ -390,9 +390,9 @@ class _Reader:
         return f"{self.columns.source}, {self.file.place(int(self.rows[at]))}, column {column}"
 
     def _repeats(self, index: int) -> bool:
-        """Return True if a column has many values of which some repeat, as names of patients do."""
+        """Return True if a column has many texts of which some repeat, as names of patients do."""
         texts = self.cells[index].texts or []
-        return FEWEST_GROUPS < len(set(texts)) < len(texts)
+        return not self.cells[index].has_numbers and FEWEST_GROUPS < len(set(texts)) < len(texts)
 
     def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
@@ -421,7 +421,7 @@ class _Reader:
             hint = f"; {header}"
         elif is_date(cell):
             hint = f"; write numbers, such as days since the first, or --drop {option}"
-        elif np.isfinite(self.cells[index].numbers).any():
+        elif self.cells[index].has_numbers:
             marking = f"; {self._marking([cell])}" * (len(cell) < LONG_MARK)
             hint = f", but other cells of the column are numbers{marking}{hint}"
         return f"{where}: {_SHOWN.repr(cell)} is not a number{hint}"

@@ -76,7 +76,7 @@ def test_the_readme_runs_and_prints_what_it_says(capsys):
     by_runs, compared, first, *_ = capsys.readouterr().out.splitlines()
     assert f"```text\n{by_runs}\n{compared}\n```" in README
     score, bound, number = first.split()
-    assert f"The first line is about `{score[:8]}…`, `{float(bound):.1e}` and `{number}`" in README
+    assert f"The first line is `{score[:8]}…`, `{float(bound):.1e}` and `{number}`" in README
     started = (DOCS / "getting_started.md").read_text(encoding="utf-8")
     for name in BUILT_IN:
         assert f'"{name}"' in started, name
