@@ -167,7 +167,8 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
         notes += (f"{column} may be a quantity, since {reason}; --variant regression predicts it",)
     numeric, table = rule.target == "values", _for_rule(table, rule)
     same = f"every label of {table.source} is {table.y[0]!s}: name another --target, or add other classes"
-    refuse(rule.target == "classes" and (table.y == table.y[0]).all(), same)
+    refuse(rule.target == "classes" and args.test is None and (table.y == table.y[0]).all(), same)
+    raw = table.X
     how = {"ties": args.ties, "average": args.average, "n_jobs": args.jobs}
     tested = None if args.test is None else test_table(args, table)
     both = table.X if tested is None else np.concatenate([table.X, tested.X])
@@ -188,7 +189,8 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
     if args.file is not None:
-        print_notes(remarks_of_score(table, args.metric in OF_SCALE and scaling is None))
+        table_given = replace(table, X=raw)
+        print_notes(remarks_of_score(table_given, args.metric in OF_SCALE and scaling is None))
     return Problem(table, rule, X, given, how | measured_by)
 
 

@@ -219,15 +219,21 @@ class Cells(NamedTuple):
         return not any(looks_numeric(cell) or without_sign(cell) for cell in set(self.known))
 
     def codes(self) -> Array:
-        """The numbers; of texts those of the different ones. NaN where a value is missing."""
-        if self.has_numbers:
+        """The numbers; of names those of the different ones. NaN where a value is missing."""
+        if self.texts is None or self.are_exact():
             return self.numbers
-        return np.where(self.missing, np.nan, np.unique(self.texts or [], return_inverse=True)[1])
+        code = {text: at for at, text in enumerate(sorted(set(self.texts)))}
+        return np.where(self.missing, np.nan, [code[text] for text in self.texts])
+
+    def are_exact(self) -> bool:
+        """Return True if all known values are numbers that float64 does not merge."""
+        known = self.numbers[~self.missing]
+        return bool(np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT)
 
     def labels(self) -> Array:
         """The known values: numbers if all are, so that 1 and 1.0 are one class."""
         known = self.numbers[~self.missing]
-        if np.isfinite(known).all() and np.abs(known).max(initial=0) < EXACT:
+        if self.are_exact():
             return known.astype(np.int64) if (known == np.floor(known)).all() else known + 0.0  # no -0.0
         # Texts, or numbers that are names, which float64 would merge.
         texts = self.texts or [f"{one:.0f}" if one % 1 == 0 else str(one) for one in self.numbers.tolist()]

@@ -18,6 +18,7 @@ from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._base.version import __version__
 from ..neighbors import copies_text
+from ._columns import EXACT
 from ._scores import number_of_training_sets
 from ._study import MOST_HALVINGS, Study
 from ._table import Table
@@ -155,7 +156,7 @@ def like_groups(values: Array, groups: Array | None = None) -> str:
         repeating = counts[counts > 1].sum() / len(known)
         if repeating < SHARE_REPEATED or (known != np.floor(known)).any():
             return ""
-        if np.gcd.reduce(known.astype(np.int64)) > 1:  # rounded, as 3,750 g
+        if np.gcd.reduce(known[np.abs(known) < EXACT].astype(np.int64)) > 1:  # rounded, as 3,750 g
             return ""
         if (counts[1:] @ counts[:-1] / (len(counts) - 1) - counts.mean() ** 2) > SMOOTH * counts.var():
             return ""
@@ -169,7 +170,8 @@ def like_groups(values: Array, groups: Array | None = None) -> str:
 
 def groups_warnings(table: Table) -> list[str]:
     """Of columns that may name groups, also of those that are left out."""
-    columns = [*zip(table.names, table.X.T, strict=True), *table.set_aside]
+    aside = ((name, cells.codes()) for name, cells in table.set_aside)
+    columns = [*zip(table.names, table.X.T, strict=True), *aside]
     groups = None if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
     found = ((name, like_groups(values, groups)) for name, values in columns)
     return [
@@ -291,7 +293,6 @@ def _variation(values: Array) -> float:
 
 GIVEN = "# X and y are the columns and the target that were given to report"
 GROUPS_GIVEN = "# groups are those that were given to report"
-_EXACT = 2**53  # larger whole numbers are not exact in float64
 
 
 def method_section(study: Study, started: float) -> dict[str, Any]:
@@ -388,4 +389,4 @@ def _needs_float(column: Array) -> bool:
     """Whether `scaled` refuses a column of numbers: decimals, or whole numbers that float64 rounds."""
     if column.dtype.kind == "O":
         return True
-    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= _EXACT).any())
+    return column.dtype.kind in "iu" and bool((np.abs(column.astype(np.float64)) >= EXACT).any())

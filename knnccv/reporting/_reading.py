@@ -160,7 +160,6 @@ def table_in(
     elif how.header is None and file.form != "parquet" and table.categorical.all():
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
     aside = {i: reader.column(i).take(reader.rows) for i in sorted(left_out - {grouping})}
-    codes = {i: cells.codes() for i, cells in aside.items() if not cells.are_dates()}
     if by_copies:
         from ..neighbors import copies
 
@@ -168,7 +167,7 @@ def table_in(
     return replace(
         table,
         notes=(*table.notes, note) if note else table.notes,
-        set_aside=tuple((columns.name(i), values) for i, values in codes.items()),
+        set_aside=tuple((columns.name(i), cells) for i, cells in aside.items() if not cells.are_dates()),
         code=choice.code(source, how),
         left_out=tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features}),
         lines=None if file.form == "parquet" else file.lines[reader.rows],

@@ -80,8 +80,8 @@ class Table:
         How the features are scaled, by all samples.
     left_out : tuple of str
         The names of the columns that are neither features nor the target.
-    set_aside : tuple of (str, float64 ndarray of shape (n_items,))
-        Those that the user left out, and the numbers of their values; without dates.
+    set_aside : tuple of (str, Cells)
+        Those that the user left out, without dates; none of a part of the rows.
     test : Table or None
         The samples that are tested, if those of the table only train.
     lines : int ndarray, or None
@@ -109,7 +109,7 @@ class Table:
     converting: tuple[str, ...] = ()
     scaling: str | None = None
     left_out: tuple[str, ...] = ()
-    set_aside: tuple[tuple[str, Array], ...] = ()
+    set_aside: tuple[tuple[str, Any], ...] = ()
     test: Table | None = None
     lines: Array | None = None
 
@@ -192,7 +192,7 @@ class Table:
         """The table of some rows only."""
         groups, codes = (one if one is None else one[places] for one in (self.groups, self.group_codes))
         X, y, indices = self.X[places], self.y[places], self.indices[places]
-        return replace(self, X=X, y=y, indices=indices, groups=groups, group_codes=codes)
+        return replace(self, X=X, y=y, indices=indices, groups=groups, group_codes=codes, set_aside=())
 
     def to_dict(self) -> dict[str, Any]:
         """What the table holds, in types that JSON has."""

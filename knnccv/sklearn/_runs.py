@@ -172,7 +172,7 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
     ValueError
         If the scores of folds cannot be pooled, a training set is too small, or a score is not finite.
     """
-    from sklearn.model_selection import cross_validate
+    from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_validate
     from sklearn.utils.validation import has_fit_parameter
 
     request, scorers = asked[0], {str(at): _scorer(one) for at, one in enumerate(asked)}
@@ -186,9 +186,12 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
     size = len(splits) if shared_bar() is None else SPLITS_AT_ONCE
     starts = range(0, len(splits), size)
     options: dict[str, Any] = {"scoring": scorers, "n_jobs": request.n_jobs, "error_score": "raise"}
-    inner = getattr(estimator, "cv", None) if hasattr(estimator, "refit") else None
-    splits_groups = has_fit_parameter(estimator, "groups") or "Group" in type(inner).__name__
-    if request.groups is not None and splits_groups:  # within the folds
+    inner = getattr(last, "cv", None) if isinstance(last, GridSearchCV | RandomizedSearchCV) else None
+    by_group = any(one.__name__ == "GroupsConsumerMixin" for one in type(inner).__mro__)
+    if request.groups is not None and not request.n_tested and by_group:
+        name = "groups" if last is estimator else f"{estimator.steps[-1][0]}__groups"
+        options["params"] = {name: np.asarray(request.groups)}
+    elif request.groups is not None and has_fit_parameter(estimator, "groups"):  # its own folds
         options["params"] = {"groups": np.asarray(request.groups)}
     ask = partial(cross_validate, estimator, request.prepared.X, request.y, **options)
     try:
@@ -202,7 +205,7 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
         at, split = np.argwhere(~np.isfinite(scores))[0]
         msg = (
             f"scikit-learn's score of split {split} is {scores[at, split]}; is "
-            f"{name_of(asked[at].sklearn_scorer)} defined for {len(splits[split][1])} tested samples?"
+            f"{name_of(asked[at].sklearn_scorer)} defined for a test set of {len(splits[split][1])}?"
         )
         raise ValueError(msg)
     return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)

@@ -261,6 +261,9 @@ def test_rows_left_out_are_said():
         write("x,c\n1,a\n2,\n4,b\n")
         with pytest.warns(UserWarning, match=r"1 of 3 rows have no value in the column 'c' .*line 3"):
             X, y = read_table("t.csv", "c")
+        empty = pd.DataFrame({"x": [1.0, 4.0], "gone": [np.nan, np.nan], "c": ["a", "b"]})
+        write(parquet(empty), "t.parquet")
+        assert read_table("t.parquet", "c", drop=["gone"])[0].tolist() == X.tolist()
     assert (X.tolist(), y.tolist()) == ([[1.0], [4.0]], ["a", "b"])
 
 
@@ -416,6 +419,7 @@ class TestRemarks:
         found = knnccv(self.SCORE, csv("a age length g patient y", *cells))
         (said,) = [line for line in found.splitlines() if "--groups" in line]
         assert "The column patient has" in said
+        assert said in knnccv(f"{self.SCORE} --scaling standard", csv("a age length g patient y", *cells))
         names = np.char.add("p", patients.astype(str))
         for of_patients in (patients, names):  # they belong together as well if the column is left out
             cells = *cells[:4], of_patients, cells[5]

@@ -103,7 +103,8 @@ def test_inner_folds_of_groups_get_the_groups():
         search.fit(X[train], y[train], groups=groups[train]).score(X[test], y[test])
         for train, test in outer.split(rows, y, groups)
     ]
-    assert exact_score(search, X, y, cv=outer, groups=groups).score == pytest.approx(np.mean(scores))
+    for model in (search, make_pipeline("passthrough", search)):
+        assert exact_score(model, X, y, cv=outer, groups=groups).score == pytest.approx(np.mean(scores))
 
 
 def test_several_scorers_of_a_search():

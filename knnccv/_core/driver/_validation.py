@@ -133,8 +133,8 @@ def validate_problem(
         labels = encode_labels(y, n_items, test)
         if labels.classes.dtype.kind == "f" and len(labels.classes) > MOST_CLASSES:
             msg = (
-                f"variant='regression' predicts numbers: y holds {len(labels.classes)} different floats, "
-                f"each a class for the variant {rule.name!r}; pass integers if they are names"
+                "take variant='regression', or a regressor of scikit-learn, to predict numbers, or pass "
+                f"integers if they are names: y holds {len(labels.classes)} different floats, each a class"
             )
             warnings.warn(msg, UserWarning, stacklevel=callers_level())
         if pool is not None:

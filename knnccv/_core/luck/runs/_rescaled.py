@@ -200,7 +200,7 @@ class RescaledSearch:
         )
         self._neighbors = Neighbors.from_data(scaled, metric, metric_params=params)
         self._listed: Listed | None = None
-        self._is_tried = False
+        self._tried = 0
 
     def _list(self, depth: int, n_jobs: int | None) -> Listed:
         """Lists of at least this depth, if it is within reach."""
@@ -263,8 +263,8 @@ class RescaledSearch:
             distances[part] **= 1 / self.p
 
         starts = range(0, len(folds), n_lanes)
-        n_first = 0 if self._is_tried else 1  # compiles, and tells whether the lists are deep enough
-        self._is_tried = True
+        n_first = int(k > self._tried)  # compiles, and tells whether the lists are deep enough
+        self._tried = max(k, self._tried)
         for some in (starts[:n_first], starts[n_first:]):
             for_each(search, some, n_jobs)
             runs = slice(some.start, some.stop)
