@@ -11,10 +11,10 @@ class Refusal(ValueError):
     """Arguments or data that cannot be used, said in one clear line."""
 
 
-def refuse(is_wrong: Any, message: str, error: type[Exception] = Refusal) -> None:
-    """Raise an error with this message, which is formed in any case, if something is wrong."""
+def refuse(is_wrong: Any, message: str) -> None:
+    """Raise Refusal with this message if something is wrong."""
     if is_wrong:
-        raise error(message)
+        raise Refusal(message)
 
 
 def need(package: str, extra: str, what: str) -> Any:

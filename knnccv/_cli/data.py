@@ -189,8 +189,8 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
     print_notes(notes)
     X, measured_by = neighbors_or_features(args, table, rule)
     if args.file is not None:
-        table_given = replace(table, X=raw)
-        print_notes(remarks_of_score(table_given, args.metric in OF_SCALE and scaling is None))
+        unscaled = replace(table, X=raw)
+        print_notes(remarks_of_score(unscaled, args.metric in OF_SCALE and scaling is None))
     return Problem(table, rule, X, given, how | measured_by)
 
 

@@ -328,15 +328,19 @@ class Answer:
                 yield f"  {name} ", f"{one.scores[1]:.4g}, difference {one.difference:+.4g}  ({sure})"
         if self.confusion is not None:
             yield from self._confusion(self.confusion["classes"], self.confusion["matrix"])
-        own = "knnccv report TABLE --target COLUMN has all answers about a table of your own"
-        sure = "--interval says how far off the score may be for other samples of the same source"
-        if self.luck and (base := self.baseline) and self.luck["interval"].low <= base["score"]:
-            sure = "more samples: by the interval the rule may be no better than the baseline"
-        elif self.luck:
-            sure = ""
-        if further := own if args.file is None else sure:
+        if further := self._next():
             yield "", ""
             yield "Next", further
+
+    def _next(self) -> str:
+        """What to do next, where there is reason."""
+        if self.args.file is None:
+            return "knnccv report TABLE --target COLUMN has all answers about a table of your own"
+        if not self.luck:
+            return "--interval says how far off the score may be for other samples of the same source"
+        if (base := self.baseline) and self.luck["interval"].low <= base["score"]:
+            return "more samples: by the interval the rule may be no better than the baseline"
+        return ""
 
     def _score(self, value: float, digits: int = 2) -> str:
         return f"{100 * value:.{digits}f} %" if self.percent else f"{value:.4g}"

@@ -159,7 +159,7 @@ def table_in(
         note = columns.header_note(file.place(at), first, label, table.y)
     elif how.header is None and file.form != "parquet" and table.categorical.all():
         note = f"no feature of {name} is a number; its first line names the columns, --no-header if not"
-    aside = {i: reader.column(i).take(reader.rows) for i in sorted(left_out - {grouping})}
+    aside = [(i, reader.column(i).take(reader.rows)) for i in sorted(left_out - {grouping}) if not is_test]
     if by_copies:
         from ..neighbors import copies
 
@@ -167,7 +167,7 @@ def table_in(
     return replace(
         table,
         notes=(*table.notes, note) if note else table.notes,
-        set_aside=tuple((columns.name(i), cells) for i, cells in aside.items() if not cells.are_dates()),
+        set_aside=tuple((columns.name(i), cells) for i, cells in aside if not cells.are_dates()),
         code=choice.code(source, how),
         left_out=tuple(columns.name(i) for i in range(columns.width) if i not in {label, *features}),
         lines=None if file.form == "parquet" else file.lines[reader.rows],

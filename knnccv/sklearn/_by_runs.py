@@ -19,8 +19,8 @@ import numpy as np
 
 from .._base.compat import read_scorer
 from .._base.parallel import counted
-from .._base.refusals import refuse
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError
 from .._core.luck.runs import NEITHER, Runs, add_votes, allotted_runs, from_pool, single_splits
 from .._core.luck.scorings import (
@@ -99,7 +99,7 @@ def random_runs(
     if isinstance(law, tuple) or request.pooled or 0 < law.n_splits * law.every <= len(request.y):
         return None
     msg = "all neighbors within a radius decide, whatever their number"
-    refuse(request.rule.radius is not None, msg, InexactError)
+    check(request.rule.radius is None, msg, error=InexactError)
     runs = runs_of(request, 1)
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]

@@ -32,7 +32,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.compat import fitted_samples, fitted_targets
-from .._base.refusals import refuse
 from .._base.typing import Array
 from .._base.validation import as_reals, check, check_choice, check_integer
 from .._core.driver import InexactError
@@ -153,7 +152,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             rule = self._estimator(metric, 1, scaling, "uniform", p)
             prepared = prepare(rule, X, target, transductive=True)
             msg = f"scaling must be None, got {scaling!r} with metric={metric!r}: {prepared.reason}"
-            refuse(prepared.reason, msg, ValueError)
+            check(not prepared.reason, msg)
             with suppress(InexactError):  # of which the answer has to tell
                 near = read_rule(prepared.estimator, prepared.X).neighbors
                 prepared = replace(prepared, neighbors=near)
@@ -325,7 +324,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
             As `fit` and `expected_score`.
         """
         msg = f"pass groups, and LeaveOneGroupOut() as cv: {self.cv!r} has the groups of all samples"
-        refuse(isinstance(self.cv, LeaveGroupsOut), msg, ValueError)
+        check(not isinstance(self.cv, LeaveGroupsOut), msg)
         if cv is None:
             folds = StratifiedKFold if isinstance(self, ClassifierMixin) else PlainFolds
             cv = (folds if groups is None else GroupKFold)(FOLDS, shuffle=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._base.compat import at_rows, fitted_samples
 from .._base.labels import encode_labels, encode_together
-from .._base.refusals import need, refuse
+from .._base.refusals import need
 from .._base.typing import Array
 from .._base.validation import WRONG_WAY, check, check_integer, check_real, in_columns_of
 from .._core.driver import InexactError
@@ -139,7 +139,7 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
     kinds = [f"{rule}Neighbors{kind}" for rule in ("K", "Radius") for kind in ("Classifier", "Regressor")]
     name = type(estimator).__name__
     msg = f"{name} is none of {', '.join(kinds)}, nor a pipeline of scikit-learn that ends with one"
-    refuse(name not in kinds or type(estimator) is not getattr(known, name), msg, InexactError)
+    check(name in kinds and type(estimator) is getattr(known, name), msg, error=InexactError)
     regression = name.endswith("Regressor")
     if name.startswith("Radius"):
         msg = f"votes within a radius are exact for equal weights, got weights={estimator.weights!r}"
@@ -204,7 +204,7 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
     from sklearn.base import is_classifier
 
     msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
-    refuse(not isinstance(test, tuple) or len(test) != 2, msg, TypeError)
+    check(isinstance(test, tuple) and len(test) == 2, msg, error=TypeError)
     last = last_step(estimator)
     if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
         msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"

@@ -20,8 +20,8 @@ import numpy as np
 from .._base.formatting import magnitude
 from .._base.labels import EncodedLabels, encode_labels
 from .._base.parallel import counted
-from .._base.refusals import refuse
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, with_each
@@ -105,7 +105,7 @@ def _measure(request: Request) -> Measure:
         msg = f"{measure.name} of {what} within a radius has no closed form"
         raise InexactError(msg)
     msg = f"{measure.name} asks whether all outputs are right together, which votes for each do not tell"
-    refuse(measure.kind == "together" and rule.n_neighbors > 1, msg, InexactError)
+    check(not (measure.kind == "together" and rule.n_neighbors > 1), msg, error=InexactError)
     if measure.kind in ("brier", "log_loss") and rule.weights is not None:
         msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
         raise InexactError(msg)
@@ -240,9 +240,9 @@ def _by_groups(request: Request, measure: Measure, law: GroupLaw) -> ExpectedSco
 def _refuse_groups(measure: Measure, has_no_form: bool) -> None:
     """Raise InexactError if the score has no closed form where whole groups are left out."""
     msg = f"{measure.name} needs every class in every fold, which groups may not have"
-    refuse(measure.all_classes, msg, InexactError)
+    check(not measure.all_classes, msg, error=InexactError)
     msg = "votes by the distances and absolute errors have no closed form if whole groups are left out"
-    refuse(has_no_form, msg, InexactError)
+    check(not has_no_form, msg, error=InexactError)
 
 
 def _by_splits(request: Request, measure: Measure, law: GroupLaw) -> ExpectedScore:
@@ -291,7 +291,7 @@ def _means(measure: Measure, sums: Array) -> Array:
     if measure.kind != "balanced":
         return np.asarray(by_class.sum(axis=1) / tested.sum(axis=1))[:, None]
     msg = f"{measure.name} has no closed form if a test set has no sample of some class"
-    refuse(measure.every_class and not tested.all(), msg, InexactError)
+    check(not (measure.every_class and not tested.all()), msg, error=InexactError)
     shares = np.divide(by_class, tested, out=np.zeros_like(by_class), where=tested > 0)
     return np.asarray(shares.sum(axis=1) / (tested > 0).sum(axis=1))[:, None]
 

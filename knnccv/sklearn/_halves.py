@@ -20,8 +20,8 @@ from typing import Any, cast
 import numpy as np
 
 from .._base.compat import read_scorer
-from .._base.refusals import refuse
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError, callers_level
 from .._core.luck.halves import HalvesRequest, halves_request
 from .._core.luck.inference import (
@@ -421,7 +421,7 @@ class HalfRuns:
         if groups is None and request.groups is not None and _by_groups(request):
             groups = request.groups
         msg = "a test set beside groups has no standard error: halves are drawn from single samples"
-        refuse(groups is not None and n_tested, msg, ValueError)
+        check(not (groups is not None and n_tested), msg)
         n_items = len(request.y) - n_tested
         codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
         return halves_request(min(n_items, n_tested or n_items), codes, n_halvings, random_state)

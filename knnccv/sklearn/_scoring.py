@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._base.compat import MadeScorer, read_scorer
-from .._base.refusals import refuse
 from .._base.typing import Array
 from .._base.validation import as_reals, check
 from .._core.driver import InexactError
@@ -316,10 +315,10 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
     """
     if is_costs(scoring):
         msg = "a matrix of costs is for classifiers; use scoring='neg_mean_squared_error' for a regressor"
-        refuse(regression, msg, ValueError)
+        check(not regression, msg)
         costs = _costs(scoring, len(np.unique(y)))
         msg = "a matrix of costs has no exact expectation for several outputs; pass them one by one"
-        refuse(y.ndim == 2, msg, InexactError)
+        check(y.ndim != 2, msg, error=InexactError)
         return Measure("expected cost", "cost", costs=costs)
     scorer = for_sklearn(scoring, y)
     if scorer is None:
@@ -334,7 +333,7 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
     name = scoring if isinstance(scoring, str) else made.name or repr(scoring)
     metric, found = metric_name(made), None
     msg = f"take an error of values for a regressor, such as 'neg_mean_squared_error', not {scoring!r}"
-    refuse(regression and metric == "mean_accuracy", msg, ValueError)
+    check(not (regression and metric == "mean_accuracy"), msg)
     if metric and made.responses == ("predict",):
         found = _of_predictions(metric, made.options, name, made.sign, regression, y)
     elif metric and "predict_proba" in made.responses and not regression and y.ndim == 1:

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._base.compat import read_scorer
 from .._base.parallel import counted
-from .._base.refusals import refuse
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError
 from .._core.luck.runs import each_split, single_splits
 from .._core.luck.scorings import Budget, ControlledMean, enough_runs
@@ -213,10 +213,14 @@ class Search(NamedTuple):
         inner, largest = self.inner, max(group.ks[-1] for group in self.groups)
         largest_fold = np.max([(virtual == fold).sum(axis=1) for fold in range(inner.n_folds)], axis=0)
         msg = f"n_neighbors={largest} is more than the samples of an inner training set"
-        refuse(((virtual >= 0).sum(axis=1) - largest_fold).min() < largest, msg, InexactError)
+        check(((virtual >= 0).sum(axis=1) - largest_fold).min() >= largest, msg, error=InexactError)
         members = [((virtual >= 0) & (codes == code)).sum(axis=1) for code in range(codes.max() + 1)]
         msg = f"a training set has fewer than {inner.n_folds} samples of every class"
-        refuse(inner.stratified and np.max(members, axis=0).min() < inner.n_folds, msg, InexactError)
+        check(
+            not (inner.stratified and np.max(members, axis=0).min() < inner.n_folds),
+            msg,
+            error=InexactError,
+        )
 
 
 def search_to_repeat(request: Request) -> Search | None:
@@ -268,7 +272,7 @@ def groups_of(search: Any, request: Request) -> list[Group]:
         prepared = prepare(model, request.X, request.y, transductive=False)
         rule = prepared.rule
         msg = "all neighbors within a radius decide, whatever their number"
-        refuse(rule.radius is not None, msg, InexactError)
+        check(rule.radius is None, msg, error=InexactError)
         alike = rule.weights is None and not rule.by_distance
         key = (*others, alike, (at, "of its own") if callable(rule.weights) else "")
         groups.setdefault(key, []).append((rule.n_neighbors, at, request.asking(prepared=prepared)))
@@ -356,7 +360,11 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
         each = outputs_by_k(group.request, *nearest_of(group.request, folds, seed), group.ks)
         for at, outputs in zip(group.at, each, strict=True):
             outside[at] = outputs
-    refuse(np.isnan(inside).all(axis=0).any(), "no candidate has a score in some inner folds", InexactError)
+    check(
+        not np.isnan(inside).all(axis=0).any(),
+        "no candidate has a score in some inner folds",
+        error=InexactError,
+    )
     chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
     decides = np.take_along_axis(chosen, np.maximum(folds, 0), axis=1)
     found = np.empty_like(outside[0])

@@ -25,8 +25,8 @@ import numpy as np
 from .._base.compat import is_sklearns_scorer, scorer_of_splits
 from .._base.formatting import magnitude
 from .._base.labels import EncodedLabels, encode_labels, labels_of
-from .._base.refusals import refuse
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError
 from ..designs import (
     Allotment,
@@ -117,7 +117,7 @@ class ByClass(SplitterDesign):
         """
         half = replace(self, design=self.design.halved(labels, rows))
         msg = f"the test sets of a half have more than {MAX_COUNTS} combinations of class counts"
-        refuse(n_class_counts(half.design, labels_of(labels, rows)) > MAX_COUNTS, msg, ValueError)
+        check(n_class_counts(half.design, labels_of(labels, rows)) <= MAX_COUNTS, msg)
         return half
 
 
@@ -485,7 +485,7 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     from sklearn import model_selection as ms
 
     msg = "pass the splits to average over as cv, such as 5: WholeData() tests the training samples"
-    refuse(isinstance(cv, WholeData), msg, ValueError)
+    check(not isinstance(cv, WholeData), msg)
     if isinstance(cv, FromPool):
         n = cv.n_tested
         law = law_of(cv.cv, X[n:], y[n:], groups, regression=regression)

@@ -378,9 +378,11 @@ def on_same_runs(results: Sequence[Any], caller: str) -> list[ScoredHalves]:
     for result in results:
         if not isinstance(result, ScoredHalves):
             msg = f"{caller} takes results of complete_cv or expected_score, got "
-            msg += "several scorings" if isinstance(result, dict) else repr(result)
             if isinstance(result, dict):
-                msg = f"take one scoring at a time, such as [{next(iter(result))!r}]: {msg}"
+                one = f"take one scoring at a time, such as [{next(iter(result))!r}]"
+                msg = f"{one}: {msg}several scorings"
+            else:
+                msg += repr(result)
             if hasattr(result, "paired_by"):
                 msg = f'x.difference(y, "ap") compares retrieval scores, not {caller}, got {type(result)}'
             raise TypeError(msg)

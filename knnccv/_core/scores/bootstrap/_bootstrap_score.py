@@ -11,7 +11,6 @@ import numpy as np
 
 from ...._base.formatting import Result, item_frame
 from ...._base.parallel import check_pool, one_bar
-from ...._base.refusals import refuse
 from ...._base.typing import Array
 from ...._base.validation import check, check_integer, check_tol
 from ....designs import LeaveOut
@@ -303,15 +302,15 @@ def _check_rule(problem: ScoringProblem, n_items: int, sample_size: Any) -> int:
         msg = f"bootstrap_score knows the part 'error' of regression only, got {parameters['part']!r}"
         raise ValueError(msg)
     msg = "bootstrap_score needs score='share' or score='brier' for shares of votes, got 'log_loss'"
-    refuse(parameters.get("score") == "log_loss", msg, ValueError)
+    check(parameters.get("score") != "log_loss", msg)
     n_nearest = problem.variant.n_nearest(**parameters)
     msg = f"bootstrap_score takes at most {MAX_NEIGHBORS} nearest neighbors, got {n_nearest}"
-    refuse(n_nearest > MAX_NEIGHBORS, msg, ValueError)
+    check(n_nearest <= MAX_NEIGHBORS, msg)
     if sample_size is None:
         return n_items
     number = check_integer("sample_size", sample_size, 1)
     msg = f"sample_size must be at least the number of nearest neighbors, {n_nearest}, got {number}"
-    refuse(number < n_nearest, msg, ValueError)
+    check(number >= n_nearest, msg)
     check(number <= MAX_DRAWS, "sample_size must be at most 2**53", number)
     return number
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from ...._base.labels import encode_labels, single_class
 from ...._base.parallel import ExecutorLike, check_pool, for_each
-from ...._base.refusals import refuse
 from ...._base.typing import Array
 from ...._base.validation import check, check_bool, check_integer, check_tol, fixed_seed
 from ....designs import Design, StratifiedSubsample, Subsample
@@ -282,7 +281,7 @@ def parse_axis(
     axis = next((name for name in AXES if name in rule.parameters), None)
     if axis is None:
         msg = f"variant {rule.name!r} has no number of neighbors to vary; leave n_neighbors out"
-        refuse(n_neighbors is not None, msg, TypeError)
+        check(n_neighbors is None, msg, error=TypeError)
         return None, [1]
     name = "n_neighbors"
     given = n_neighbors

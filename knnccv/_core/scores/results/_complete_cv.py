@@ -14,8 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...._base.parallel import ExecutorLike, check_pool
-from ...._base.refusals import refuse
-from ...._base.validation import check_bool, check_integer, check_random_state, check_tol, in_columns_of
+from ...._base.validation import (
+    check,
+    check_bool,
+    check_integer,
+    check_random_state,
+    check_tol,
+    in_columns_of,
+)
 from ....kernel import Variant
 from ....neighbors import (
     Between,
@@ -299,7 +305,7 @@ def _split(test: Any, X: Any, metric: Any) -> tuple[Any, Any]:
     """The features and the labels of the samples tested; no features if X holds distances to the pool."""
     if isinstance(X, Between) or (isinstance(metric, str) and metric == "precomputed"):
         msg = "test must hold the labels of the test set alone, as X has its distances; got a pair"
-        refuse(isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0]), msg, TypeError)
+        check(not (isinstance(test, tuple) and len(test) == 2 and np.ndim(test[0])), msg, error=TypeError)
         return None, test
     if not isinstance(test, tuple) or len(test) != 2:
         msg = (

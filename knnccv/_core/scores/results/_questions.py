@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...._base.formatting import Result
-from ...._base.refusals import refuse
 from ...._base.typing import Array
-from ...._base.validation import check_choice
+from ...._base.validation import check, check_choice
 from ...driver import Evaluation, Scored
 from ._scored import again
 
@@ -183,7 +182,7 @@ def tie_report(result: Scored, given: Evaluation) -> TieReport:
     """
     problem = given.problem
     msg = "tie_report() is not offered for LeaveGroupsOut, where whole groups tie"
-    refuse(problem.leaves_groups, msg, ValueError)
+    check(not problem.leaves_groups, msg)
     low, high = (again(replace(given, exact=False, tie_order=order)) for order in (LOW, HIGH))
     # Where the range is not exact, the score itself may lie outside the two orders.
     scores = np.array([low.per_item, result.per_item, high.per_item])
