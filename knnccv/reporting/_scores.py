@@ -90,7 +90,7 @@ def scores_section(study: Study, wanted: dict[str, Any], precision: float | None
             depth = enough_depth(len(study.y), study.train_size, k)
             if study.task == "regression":
                 depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
-            study.keep_lists(near, max(depth, study.depth_of_halves(near, k)))
+            study.keep_lists(near, max(depth, study.depth_of_halves(k)))
         results[setting] = study.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
     entries = {setting: _score(study, setting, found) for setting, found in results.items()}

@@ -165,7 +165,7 @@ def _curve(part: Study, scaling: str | None, metric: str, numbers: list[int], av
     if part.groups is not None:
         return _curve_of_groups(part, scaling, metric, numbers)
     near = part.neighbors(scaling, metric)
-    part.keep_lists(near, part.depth_of_halves(near, numbers[-1]))
+    part.keep_lists(near, part.depth_of_halves(numbers[-1]))
     found = part.surface((scaling, metric), numbers, [part.train_size])
 
     def half_scores(n_halvings: int) -> HalfScores:
@@ -383,15 +383,12 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         study.note(*[OPTIMISTIC_NOTE] * (n_settings > 1))
         study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
-    mixed = part.table.is_mixed
+    pairs = [(scaling, metric) for metric in metrics for scaling in scalings]
     score = tuned_score(
-        [part.neighbors(None, metric) for metric in metrics] if mixed else part.table.X,
+        [part.neighbors(*pair) for pair in pairs],
         part.y,
         ks,
         part.design,
-        metric="euclidean" if mixed else metrics,
-        scaling=scalings,
-        transductive=True,
         average="class" if study.average == "class" else "pooled",
         n_runs=n_runs,
         random_state=study.random_state,
@@ -406,7 +403,10 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
                 study.confidence_level, n_halvings=n_halvings, random_state=study.random_state
             )
             found["interval"] = interval.to_dict()
-    choices = [one for one in sorted(found["choices"], key=lambda one: -one["share"]) if one["share"]]
+    settings = [Setting(*pair, k)._asdict() for pair in pairs for k in ks]
+    shares = score.choices.values()
+    choices = [one | {"share": share} for one, share in zip(settings, shares, strict=True) if share]
+    choices.sort(key=lambda one: -one["share"])
     found |= {
         "n_settings": n_settings,
         "metrics": metrics,

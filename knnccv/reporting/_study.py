@@ -15,7 +15,6 @@ import numpy as np
 
 from .._base.typing import Array
 from .._base.validation import check_integer
-from .._core.luck.halves import TOLERANCE, depth_for_halves
 from .._core.luck.runs import scaled
 from .._core.scores.curves import Surface, surface
 from .._core.scores.results import CompleteCV, complete_cv
@@ -363,6 +362,8 @@ class Study:
         Mean size of a tied group among near neighbors, estimated; 1 without ties.
     effort : Effort
         What can be afforded.
+    parts : dict of int to Study
+        Random parts of the rows, by their number.
     """
 
     table: Table
@@ -379,6 +380,7 @@ class Study:
     notes: list[str] = field(default_factory=list)
     ties: float = 1.0
     effort: Effort = field(init=False)
+    parts: dict[int, Study] = field(default_factory=dict)
     best: CompleteCV = field(init=False)
     default: CompleteCV = field(init=False)
 
@@ -467,14 +469,13 @@ class Study:
             self.effort = self.effort.one_by_one(n_items, n_curves, affordable)
         return affordable
 
-    def depth_of_halves(self, near: Neighbors, n_neighbors: int) -> int:
+    def depth_of_halves(self, n_neighbors: int) -> int:
         """The depth of the lists that the scores of random halves of the samples need.
 
         Too small a depth costs a second search, and nothing else.
         """
-        half, size = max(near.n_items // 2, 1), max(self.train_size // 2, 1)
-        enough = enough_depth(half, size, min(n_neighbors, size), TOLERANCE)
-        return depth_for_halves(2 * enough, near)
+        size = max(self.train_size // 2, 1)
+        return enough_depth(self.table.n_items, size, min(n_neighbors, size))
 
     def keep_lists(self, near: Neighbors, depth: int) -> None:
         """Search lists of this depth for all samples and keep them, unless they are kept or too large.
@@ -498,9 +499,10 @@ class Study:
             size = smallest_without(table.group_codes)
         if cut is None or not size:
             return self, None
-        part = replace(self, table=table, train_size=size, lists={}, compared={})
-        part.effort = self.effort
-        return part, cut
+        if n_items not in self.parts:
+            part = replace(self, table=table, train_size=size, lists={}, compared={}, parts={})
+            part.effort, self.parts[n_items] = self.effort, part
+        return self.parts[n_items], cut
 
     @property
     def halves(self) -> dict[str, int]:

@@ -26,7 +26,7 @@ from .._core.driver import (
     validate_problem,
 )
 from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
-from .._core.luck.runs import nearest_in_runs
+from .._core.luck.runs import nearest_in_runs, train_sizes
 from .._core.luck.scorings import ACCURACIES, ControlledMean, TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
@@ -483,14 +483,11 @@ class Request:
             values[:n_scored], n_scored, variant, design, law.ties, "pooled", parameters, pool=pool
         )
 
-    @cached_property
-    def _depth(self) -> int:
-        return first_depth(self.problem, self.rule.neighbors, RUNS_TOL)
-
     def nearest(self, folds: Array, seed: int) -> tuple[Array, Array]:
         """The nearest training samples in some runs, by the neighbors of the rule, and their distances."""
         near, k, ties = self.rule.neighbors, self.rule.n_neighbors, self.problem.ties
-        return nearest_in_runs(near, folds, k, ties, self._depth, n_jobs=self.n_jobs, seed=seed)
+        depth = first_depth(self.problem, near, RUNS_TOL, least_train=int(train_sizes(folds).min()))
+        return nearest_in_runs(near, folds, k, ties, depth, n_jobs=self.n_jobs, seed=seed)
 
     def of_equal_weights(self, design: Design, column: Array) -> CompleteCV:
         """The exact result of neighbors with equal weights; ValueError if there is none."""

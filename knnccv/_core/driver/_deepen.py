@@ -113,19 +113,22 @@ def first_depth(
     neighbors: Neighbors,
     tol: float,
     tails: tuple[Array | None, ...] | None = None,
+    least_train: int = 0,
 ) -> int:
     """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
 
     For groups it is twice the depth that suffices if they are not clustered.
 
-    `tails` are the `fixed_tail` of the training sets, where they are known.
+    `tails` are the `fixed_tail` of the training sets, where they are known. `least_train` is the size of
+    the smallest one, where that is not the design's, as in halves of the samples; else 0.
     """
     if problem.radius is not None:
         return min(FIRST_WITHIN if problem.radius < np.inf else neighbors.max_depth, neighbors.max_depth)
     depth = 1
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
-            tail = fixed_tail(kind.n_available, kind.least_train or kind.most_train, problem.nearest(kind))
+            size = least_train or kind.least_train or kind.most_train
+            tail = fixed_tail(kind.n_available, size, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
         depth = max(depth, 2 * enough if problem.leaves_groups else enough)
     # One more position shows whether a tied group continues beyond the list.

@@ -448,7 +448,7 @@ class RunCounter:
     def count(self, take: Callable[[int, RunTables], Any], n_jobs: int | None = None) -> None:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
         near, order = self.neighbors, np.argsort(self.problem.labels.codes, kind="stable")
-        depth = first_depth(self.problem, near, TOLERANCE)
+        depth = first_depth(self.problem, near, TOLERANCE, least_train=self.runs.least_train)
         lists = near.all_lists(depth, n_jobs).cut(order, depth)
         shares = np.zeros(self.runs.n_blocks)
 

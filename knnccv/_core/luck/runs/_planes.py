@@ -273,6 +273,8 @@ class Runs:
         Seed of what else is random in a run: the order of tied samples, tied votes.
     spare : int
         A code that trains in all folds; -1 if there is none.
+    least_train : int
+        The size of the smallest training set, where it is not that of the design, as in halves; else 0.
     """
 
     n_runs: int
@@ -280,6 +282,7 @@ class Runs:
     planes: Callable[[int], Planes]
     seed: int = 0
     spare: int = -1
+    least_train: int = 0
 
     @property
     def n_blocks(self) -> int:
@@ -365,8 +368,9 @@ def from_pool(runs: Runs, n_tested: int, rng: np.random.Generator) -> Runs:
 def single_splits(folds: Array, seed: int) -> Runs:
     """Runs of one split each, from their folds (n_runs, n_items), see `Runs.folds`."""
     codes = np.where(folds == NEITHER, 2, folds + 1)
+    least, kinds = int((codes == 0).sum(axis=1).min()), np.zeros(1, np.int64)
     return Runs(
-        len(codes), np.zeros(1, np.int64), lambda block: pack(codes[BITS * block :][:BITS], False), seed
+        len(codes), kinds, lambda block: pack(codes[BITS * block :][:BITS], False), seed, least_train=least
     )
 
 

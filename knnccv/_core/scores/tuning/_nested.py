@@ -314,7 +314,8 @@ def nested_scores(
         If given neighbor lists are too short.
     """
     listed = [near for near in sources if isinstance(near, Neighbors)]
-    depth = first_depth(problem, listed[0], TOLERANCE) if listed else 0
+    least = runs.least_train
+    depth = first_depth(problem, listed[0], TOLERANCE, least_train=least) if listed else 0
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
     depth = min([depth, *(near.max_depth for near in listed)])
