@@ -341,7 +341,7 @@ def _legend(columns: int = 3, symbol: str = "stroke") -> alt.Legend:
 def _finished(chart: Any, height: Any, width: Any = "container") -> Spec:
     """The specification; the user's themes and transformers of altair do not change it."""
     with alt.data_transformers.enable("default"):
-        spec: Spec = chart.properties(height=height, width=width).to_dict()
+        spec: Spec = chart.properties(height=height, width=width).to_dict(validate=False)
     # The version is that of the page's script, and the configuration is the page's.
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
