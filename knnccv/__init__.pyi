@@ -9,7 +9,7 @@ from . import rib as rib
 from . import selection as selection
 from . import sklearn as sklearn
 from . import testing as testing
-from ._base.version import __version__ as __version__
+from ._base import __version__ as __version__
 from ._cli.warm import warm as warm
 from ._core.driver import SlowComputationWarning as SlowComputationWarning
 from ._core.driver.influence import Influence as Influence

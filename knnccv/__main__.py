@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ._base.version import __version__
+from ._base import __version__
 
 INTERRUPTED = 130
 UNREAD = 141

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .._base import __version__
 from .._base.files import written_whole
 from .._base.formatting import bound_text
 from .._base.refusals import need, refuse
 from .._base.typing import Array
-from .._base.version import __version__
 from .._core.luck.inference import InferenceWarning
 from .._core.scores.curves import Surface, surface
 from ..neighbors import SupervisedDistanceWarning

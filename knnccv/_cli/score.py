@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from .. import designs
+from .._base import __version__
 from .._base.files import written_whole
 from .._base.formatting import _listed, bound_text, magnitude, plain
 from .._base.labels import majority_class
 from .._base.refusals import Refusal, need, refuse
-from .._base.version import __version__
 from .._core.luck.inference import Comparison, InferenceWarning, compare
 from .._core.luck.runs import ScoredRuns
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, monte_carlo_cv

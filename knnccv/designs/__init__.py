@@ -5,9 +5,8 @@ Designs know nothing about distances or rules. A new design belongs here.
 
 - `_base` defines `Design`, with what others ask about a design, `TrainingSets`, and `Allotment`; it has the
   training sizes of halves of the samples.
-- `_registry` has the list of all designs, `DESIGNS`, and `as_design`.
 - `_splits` has the designs of single samples: `Subsample`, `LeaveOut`, `StratifiedSubsample`,
-  `RebalancedLeaveOneOut`, `KFold` and `StratifiedKFold`.
+  `RebalancedLeaveOneOut`, `KFold` and `StratifiedKFold`; and the list of all designs, `DESIGNS`.
 - `_groups` has `LeaveGroupsOut`, which tests whole groups together.
 """
 
@@ -15,5 +14,13 @@ from __future__ import annotations
 
 from ._base import SMALL_SHARE, Allotment, Design, TrainingSets, n_train_in_half
 from ._groups import GroupTrainingSets, LeaveGroupsOut, encode_groups
-from ._registry import DESIGNS, as_design
-from ._splits import KFold, LeaveOut, RebalancedLeaveOneOut, StratifiedKFold, StratifiedSubsample, Subsample
+from ._splits import (
+    DESIGNS,
+    KFold,
+    LeaveOut,
+    RebalancedLeaveOneOut,
+    StratifiedKFold,
+    StratifiedSubsample,
+    Subsample,
+    as_design,
+)

@@ -1,4 +1,7 @@
-"""The designs of single samples, from random subsamples to stratified k-fold cross-validation."""
+"""The designs of single samples, from random subsamples to stratified k-fold cross-validation.
+
+And `as_design`: which of all designs an argument `cv` stands for.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from .._base.labels import EncodedLabels, labels_of
 from .._base.typing import Array
 from .._base.validation import check_integer
 from ._base import Allotment, Design, OneKind, TrainingSets, each_alone, n_train_in_half, plural
+from ._groups import LeaveGroupsOut
 
 
 @dataclass(frozen=True)
@@ -489,3 +493,46 @@ def _check_size(name: str, size: Any) -> None:
 def _count(size: int | float, n_items: int) -> int:
     """The number of samples; a fraction is rounded down, as in scikit-learn."""
     return int(size) if isinstance(size, Integral) else math.floor(float(size) * n_items)
+
+
+DESIGNS: tuple[type[Design], ...] = (
+    Subsample,
+    StratifiedSubsample,
+    KFold,
+    StratifiedKFold,
+    LeaveOut,
+    RebalancedLeaveOneOut,
+    LeaveGroupsOut,
+)
+"""All designs of the library. `Design` says what each tells about itself."""
+
+
+def as_design(cv: Any, *, stratified: bool = True) -> Design:
+    """Return the design that `cv` stands for: itself, or this number of folds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `cv` is neither a design nor an integer.
+    """
+    if isinstance(cv, Design):
+        return cv
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        return StratifiedKFold(int(cv)) if stratified else KFold(int(cv))
+    if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
+        msg = (
+            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
+            "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
+        )
+        raise TypeError(msg)
+    names = ", ".join(design.__name__ for design in DESIGNS)
+    msg = f"cv must be a number of folds or a design ({names}), got {_shown(cv)}"
+    raise TypeError(msg)
+
+
+def _shown(cv: Any) -> str:
+    """The given object as text; for a class of designs, with an example of a design."""
+    if not (isinstance(cv, type) and issubclass(cv, Design)):
+        return repr(cv)
+    example = f"{cv.__name__}({cv.example})"
+    return f"the class {cv.__name__}; give one of its designs, such as {example}"

@@ -2,8 +2,8 @@
 
 - `_episodes` has `Episodes`, what an episode draws.
 - `_expected` has `expected_episodes`, and what it returns.
-- `_passes` has the tables of one problem, and goes over all samples; its compiled parts are `_rows`, for
-  the nearest support, and `_votes`.
+- `_passes` has the tables of one problem, and goes over all samples; its compiled parts are in
+  `_rows`, for the nearest support and for votes.
 - `_sampled` has `sampled_episodes`.
 """
 

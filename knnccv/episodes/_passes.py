@@ -19,8 +19,7 @@ from .._base.validation import check
 from .._core.driver import usable_lengths
 from ..neighbors import Neighbors
 from ._episodes import Episodes
-from ._rows import Block, Found, Plan, score_rows, score_tied_row
-from ._votes import Vote, score_votes
+from ._rows import Block, Found, Plan, Vote, score_rows, score_tied_row, score_votes
 
 BLOCK_BYTES = 2**24
 FEWEST_ROWS, MOST_ROWS = 16, 512

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base import __version__
 from .._base.formatting import plain
 from .._base.labels import encode_labels
 from .._base.typing import Array
-from .._base.version import __version__
 from ..neighbors import copies_text
 from ._columns import EXACT
 from ._scores import number_of_training_sets

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import event
 
+from .._base import __version__
 from .._base.files import written_whole
 from .._base.formatting import plain
 from .._base.labels import single_class
 from .._base.parallel import Bar, one_bar, shared_bar
 from .._base.validation import check_choice, check_integer
-from .._base.version import __version__
 from .._core.driver import AVERAGES
 from .._core.luck.inference import check_level
 from .._core.luck.scorings import check_precision

@@ -218,7 +218,7 @@ def test_a_kernel_for_ties_is_compiled_when_items_tie():
 @pytest.fixture
 def impatient(monkeypatch):
     """Call a little work long, and keep the garbage collector out of the times that are compared."""
-    monkeypatch.setattr("knnccv._core.driver._forecast.LONG", 1e-5)
+    monkeypatch.setattr("knnccv._core.driver._deepen.LONG", 1e-5)
     gc.disable()
     yield
     gc.enable()
@@ -261,7 +261,7 @@ def test_a_long_question_is_announced_once_with_ways_out(monkeypatch):
         shy = SimpleNamespace(submit=pool.submit)  # an executor that does not tell how many workers it has
         told, other = told_by(lambda: complete_cv(X, y, "knn", 5, executor=shy))
         assert "of processor time" in told
-    monkeypatch.setattr("knnccv._core.driver._forecast.LONG", 60.0)
+    monkeypatch.setattr("knnccv._core.driver._deepen.LONG", 60.0)
     quiet = complete_cv(X, y, "knn", 5, n_jobs=1)
     for each in (answer, one, other):
         assert each.per_item.tobytes() == quiet.per_item.tobytes()
@@ -277,7 +277,7 @@ def test_nothing_is_announced_where_ties_cost_nothing():
 
 def test_the_compiler_is_not_timed(monkeypatch):
     """A kernel that is compiled in a trial would make the forecast of all samples one of compilations."""
-    forecast = sys.modules["knnccv._core.driver._forecast"]
+    forecast = sys.modules["knnccv._core.driver._deepen"]
     seconds = [61, 400, 3300, 50_000, 10**6]
     words = ["1 minute", "7 minutes", "55 minutes", "14 hours", "12 days"]
     assert [forecast.in_words(s) for s in seconds] == words

@@ -30,7 +30,7 @@ from sklearn.svm import LinearSVC
 
 import knnccv
 from knnccv import InferenceWarning, compare, compare_all, tuned_score
-from knnccv._core.luck.runs._half_runs import half_folds
+from knnccv._core.luck.runs._planes import half_folds
 from knnccv.sklearn import _halves, expected_score
 
 X, y = make_classification(60, 5, weights=[0.6], flip_y=0.2, random_state=3)

@@ -27,8 +27,8 @@ from typing import Any, Protocol
 from numba.core import serialize
 from numba.core.dispatcher import Dispatcher
 
+from .. import __version__
 from ..typing import Array
-from ..version import __version__
 from .threads import check_wanted, having, here, one_blas_thread
 
 KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller

@@ -7,12 +7,10 @@ the result depends neither on the threads nor on the blocks, to the last bit.
 - `_validation` checks labels, rule, design, ties and average, and chooses between exact kernels and drawn
   training sets; `_problem` is what it returns, and has what a sample weighs.
 - `_deepen` finds the first depth and the samples that share a score, and has the one loop: search a block,
-  work on it, and again with deeper lists where they were too short.
+  work on it, and again with deeper lists where they were too short. It warns of problems that take long.
 - `_scores` is the work for exact scores: `_part` has the kernels, a chain for each kind of training sets,
   and `_rows` the compiled passes over the rows of a block, with the tie rule. In exact mode it runs the
-  kernels' source on rational numbers.
-- `_summary` turns the samples' scores into the mean and its error bound.
-- `_forecast` warns of problems that take long.
+  kernels' source on rational numbers. It turns the samples' scores into the mean and its error bound.
 
 What else is asked of a problem is in packages above: `groups`, `sampled`, `halves`, `influence`, `runs`;
 and `results` has `complete_cv`.
@@ -20,8 +18,19 @@ and `results` has `complete_cv`.
 
 from __future__ import annotations
 
-from ._deepen import Jobs, alike_samples, deepen, first_depth, one_of_alike
-from ._forecast import LONG, SlowComputationWarning, Watch, callers_level, in_words, of_many
+from ._deepen import (
+    LONG,
+    Jobs,
+    SlowComputationWarning,
+    Watch,
+    alike_samples,
+    callers_level,
+    deepen,
+    first_depth,
+    in_words,
+    of_many,
+    one_of_alike,
+)
 from ._part import Block, Part, Step, known_set_part, steps_of, unserved
 from ._problem import (
     AVERAGES,
@@ -33,8 +42,18 @@ from ._problem import (
     weights_of,
 )
 from ._rows import DISTANCES, ITEMS, ROWS, SCORES, Rows, fill_group_ends, mixed_groups, usable_lengths
-from ._scores import BlockScorer, Evaluation, InexactError, block_scorer, exact_scores, float_scores
-from ._summary import Scored, Scores, kind_weights, summarize_scores
+from ._scores import (
+    BlockScorer,
+    Evaluation,
+    InexactError,
+    Scored,
+    Scores,
+    block_scorer,
+    exact_scores,
+    float_scores,
+    kind_weights,
+    summarize_scores,
+)
 from ._validation import (
     TIES,
     Pool,

@@ -25,7 +25,7 @@ from ...designs import as_design
 from ...kernel import DECIDES, Task, Variant, is_blind
 from ...kernel.registry import get_variant
 from ...neighbors import Neighbors
-from ._forecast import callers_level
+from ._deepen import callers_level
 from ._problem import (
     ScoringProblem,
     Way,

@@ -52,8 +52,7 @@ from ._rows import (
     labels_differ,
     usable_lengths,
 )
-from ._scores import as_objects, exact_labels, rational
-from ._summary import Scores
+from ._scores import Scores, as_objects, exact_labels, rational
 
 MAX_SETS = 20_000
 """The largest number of sets of groups for which every sample may have any number of cases."""

@@ -35,8 +35,8 @@ from ...._base.typing import Array
 from ...._base.validation import check_integer, check_real
 from ....kernel import inner, jit
 from ....neighbors import Neighbors, offer, place_of_largest, sort_row
-from ._planes import NEITHER
-from ._scalers import EPS, ColumnScaling, train_sizes
+from ._planes import NEITHER, train_sizes
+from ._scalers import EPS, ColumnScaling
 
 LANES = 64
 """Runs that are walked at once, at most."""

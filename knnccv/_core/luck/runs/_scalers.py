@@ -26,7 +26,7 @@ import numpy as np
 from ...._base.typing import Array
 from ...._base.validation import as_reals
 from ....kernel import inner, jit
-from ._planes import NEITHER
+from ._planes import NEITHER, train_sizes
 
 SCALERS = {
     "standard": "StandardScaler",
@@ -153,14 +153,6 @@ STAGES: dict[str, Chain] = {
     "robust": (Stage("range", 1.0, 0.25, 0.75),),
 }
 """What the words of `SCALERS` do."""
-
-
-def train_sizes(folds: Array) -> Array:
-    """Size of the training set of every fold, int64 (n_runs, n_folds)."""
-    n_folds = int(folds.max(initial=0)) + 1
-    tested = [np.bincount(row[row >= 0], minlength=n_folds) for row in folds]
-    sizes: Array = (folds > NEITHER).sum(axis=1)[:, None] - np.array(tested).reshape(-1, n_folds)
-    return sizes
 
 
 @jit

@@ -16,9 +16,9 @@ For two classes and votes that weigh alike, the neighbor lists give more::
 
 The laws hold for lists whose order decides ties; `mixed_ties` tells where ``ties="random"`` differs.
 
-- `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others.
+- `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others;
+  `scale_of` tells how scores are bounded, for intervals.
 - `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
-- `_scales` tells how scores are bounded, for intervals: `scale_of`.
 - `_vote_laws` has the law of the votes of a sample, and the controls of votes.
 - `_precision` draws as many runs as a wanted standard error needs, `enough_runs`, or draws, `enough_draws`.
 """
@@ -27,6 +27,14 @@ from __future__ import annotations
 
 from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
 from ._precision import Budget, EnoughRuns, Wish, check_precision, enough_draws, enough_runs
-from ._scales import ACCURACIES, Scale, is_near_floor, rare_class, scale_of
-from ._scorers import TableScorer, positive_class, table_scorer
+from ._scorers import (
+    ACCURACIES,
+    Scale,
+    TableScorer,
+    is_near_floor,
+    positive_class,
+    rare_class,
+    scale_of,
+    table_scorer,
+)
 from ._vote_laws import mixed_ties, vote_controls, vote_laws
