@@ -4,14 +4,14 @@ The functions read the fields of results and import no result class.
 
 - `_curves`: axes and curves with bands, which all pictures share; learning and validation curves; heat
   maps.
-- `_results`: CMC curves of retrieval results; random runs beside the exact score; the scores that orders
-  of tied samples allow; several results on a line, with bars over those that do not differ significantly.
+- `_results`: CMC curves of retrieval results; random runs beside the exact score; several results on a
+  line, with bars over those that do not differ significantly.
 """
 
 from __future__ import annotations
 
 from ._curves import learning_curve, surface, validation_curve
-from ._results import cmc, critical_difference, luck, tie_report
+from ._results import cmc, critical_difference, luck
 
 __all__ = [
     "cmc",
@@ -19,6 +19,5 @@ __all__ = [
     "learning_curve",
     "luck",
     "surface",
-    "tie_report",
     "validation_curve",
 ]

@@ -1,4 +1,4 @@
-"""Pictures of results: CMC curves, random runs, the scores that tied samples allow, results on a line."""
+"""Pictures of results: CMC curves, random runs, results on a line."""
 
 from __future__ import annotations
 
@@ -26,92 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MAX_NAMED_SAMPLES = 40
-WIDE = 6.5
-"""Inches of axes above which a legend of four entries fits in one row."""
-
 BAR = 0.45
 """Height of a bar over results and the space below it; that of a name is 1."""
-TIE_REPORT = ("n_tied", "lowest", "highest", "is_exact", "per_item_lowest", "per_item_highest")
-
-
-def tie_report(report: Any, ax: Axes | None = None, *, most: int = 40, **kwargs: Any) -> Axes:
-    """Draw the scores that the orders of tied samples allow, for each sample and in total.
-
-    The samples whose score depends on that order are drawn, the widest range first.
-
-    Parameters
-    ----------
-    report : TieReport
-        The result of ``CompleteCV.tie_report()``.
-    ax : matplotlib Axes, optional
-        Where to draw. Default: the axes of a new figure.
-    most : int, default 40
-        The largest number of samples to draw.
-    **kwargs
-        For ``Axes.vlines``, which draws the ranges of the samples.
-
-    Returns
-    -------
-    Axes
-        The axes; up to 40 samples are labeled by their row.
-
-    Raises
-    ------
-    TypeError
-        If `report` lacks an attribute of a tie report, or `most` or `ax` has another type.
-    ValueError
-        If `most` is below 1.
-    ImportError
-        If matplotlib is missing.
-
-    Examples
-    --------
-    >>> import knnccv
-    >>> from knnccv.datasets import load_wine
-    >>> wine = load_wine()
-    >>> report = knnccv.complete_cv(wine.X.round(), wine.y, "nn").tie_report()
-    >>> axes = knnccv.plot.tie_report(report)
-    >>> axes.get_xlabel()
-    'sample, the widest range first'
-    """
-    check_fields("report", report, TIE_REPORT, "tie_report()")
-    most = check_integer("most", most, 1)
-    low, high = np.asarray(report.per_item_lowest), np.asarray(report.per_item_highest)
-    width = np.nan_to_num(high - low)
-    n_ranges = int(np.count_nonzero(width > 0))
-    samples = np.argsort(-width, kind="stable")[: min(n_ranges, most)]
-    places = np.arange(len(samples))
-    with canvas(ax) as axes:
-        faint: dict[str, Any] = {"color": EXACT_COLOR, "alpha": 0.2, "lw": 0}
-        axes.axhspan(report.lowest, report.highest, label="all samples: range", **faint)
-        axes.axhline(report.score, color=EXACT_COLOR, label="all samples: score")
-        if len(samples):
-            thick = 5.0 if len(samples) <= MAX_NAMED_SAMPLES else 1.5
-            style: dict[str, Any] = {"colors": SAMPLED_COLOR, "linewidth": thick, "label": "sample: range"}
-            axes.vlines(places, low[samples], high[samples], **style | kwargs)
-            scores = np.asarray(report.per_item)[samples]
-            axes.plot(places, scores, "o", color="black", markersize=0.7 * thick, label="sample: score")
-        if len(samples) <= MAX_NAMED_SAMPLES:
-            axes.set_xticks(places, [str(sample) for sample in samples])
-            if len(samples) > 12:
-                axes.tick_params(axis="x", rotation=90, labelsize="x-small")
-        which = "sample, the widest range first"
-        if len(samples) < n_ranges:
-            which = f"sample, the {len(samples)} with the widest range of {n_ranges}"
-        axes.set_xlabel(which if n_ranges else "no sample's score depends on the order of ties")
-        axes.set_ylabel(getattr(report, "measure", "score"))
-        lowest, highest, score = _distinct(report.lowest, report.highest, report.score)
-        n_columns = 4 if axes.get_window_extent().width / axes.figure.dpi >= WIDE else 2
-        doubt = "" if report.is_exact else " (not exact)"
-        axes.set_title(
-            f"score {score}, by the order of ties {lowest} to {highest}{doubt}\n"
-            f"{report.n_tied} of {report.n_items} samples tie different labels; it matters to {n_ranges}",
-            fontsize="medium",
-            pad=25 if n_columns == 4 else 39,
-        )
-        axes.legend(ncols=n_columns, columnspacing=1.2, handlelength=1.5, **ABOVE)
-    return axes
 
 
 def luck(random: Any, exact: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
@@ -199,15 +115,6 @@ def _bins(scores: Array) -> Array:
     width = max(1, round(wide / step)) * step
     start = float(scores.min()) - step / 2
     return start + width * np.arange(math.ceil((float(scores.max()) - start) / width) + 1)
-
-
-def _distinct(*values: float) -> list[str]:
-    """The values with the least number of digits, at least three, that distinguishes them."""
-    for digits in range(3, 13):
-        shown = [f"{value:.{digits}f}" for value in values]
-        if len(set(shown)) == len(set(values)):
-            break
-    return shown
 
 
 def cmc(

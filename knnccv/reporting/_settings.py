@@ -356,17 +356,12 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         conclusion.
     """
     part, cut = study.part(study.effort.n_settings, "choosing within training sets of")
-    scalings = list(dict.fromkeys(scaling for scaling, _ in study.compared))
-    metrics = [
-        metric
-        for metric in dict.fromkeys(metric for _, metric in study.compared)
-        if all((scaling, metric) in study.compared for scaling in scalings)
-    ]
+    metrics = list(dict.fromkeys(metric for _, metric in study.compared))
+    pairs = sorted(study.compared, key=lambda pair: metrics.index(pair[1]))
     inside = 1 if part.groups is None else int(np.sort(np.bincount(part.groups))[-2])
     ks = [k for k in next(iter(study.compared.values())) if k <= part.train_size - inside]
-    n_curves = len(scalings) * len(metrics)
-    n_settings = n_curves * len(ks)
-    n_runs = nested_runs(part.table.n_items, part.n_classes, n_curves, max(ks, default=1))
+    n_settings = len(pairs) * len(ks)
+    n_runs = nested_runs(part.table.n_items, part.n_classes, len(pairs), max(ks, default=1))
     if OPTIMISTIC in metrics:
         n_runs = min(n_runs, int(NESTED_LIMIT / refit_units(part.table)))
     reason = ""
@@ -383,7 +378,6 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         study.note(*[OPTIMISTIC_NOTE] * (n_settings > 1))
         study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
-    pairs = [(scaling, metric) for metric in metrics for scaling in scalings]
     score = tuned_score(
         [part.neighbors(*pair) for pair in pairs],
         part.y,
@@ -399,10 +393,8 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     if OPTIMISTIC not in metrics:  # its distances would be fitted anew in every half
         n_halvings = max(FEWEST_HALVINGS, min(study.effort.n_halvings, n_runs // RUNS_A_HALVING))
         with suppress(ValueError), warnings.catch_warnings(action="ignore"):
-            interval = score.confidence_interval(
-                study.confidence_level, n_halvings=n_halvings, random_state=study.random_state
-            )
-            found["interval"] = interval.to_dict()
+            halves: dict[str, Any] = {"n_halvings": n_halvings, "random_state": study.random_state}
+            found["interval"] = score.confidence_interval(study.confidence_level, **halves).to_dict()
     settings = [Setting(*pair, k)._asdict() for pair in pairs for k in ks]
     shares = score.choices.values()
     choices = [one | {"share": share} for one, share in zip(settings, shares, strict=True) if share]
@@ -410,7 +402,7 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     found |= {
         "n_settings": n_settings,
         "metrics": metrics,
-        "scalings": scalings,
+        "scalings": list(dict.fromkeys(scaling for scaling, _ in pairs)),
         "n_neighbors": ks,
         "shares": [sum(one["share"] for one in choices if one["n_neighbors"] == k) for k in ks],
         "choices": choices,

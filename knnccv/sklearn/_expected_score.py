@@ -25,10 +25,11 @@ from ._estimators import Prepared, as_target, needs_sklearn, prepare, with_test_
 from ._exact import closed_form
 from ._halves import HalfRuns
 from ._request import AVERAGES, ExpectedScore, Request, warn_of_ties
-from ._runs import corrected_runs, every_split, plain_runs, runs_of_scaled
+from ._runs import every_split, plain_runs
 from ._scoring import check_answers, for_sklearn, is_costs, several
 from ._searches import nested_runs, scoring_of_search, searched_runs
 from ._splitters import FromPool
+from ._twins import corrected_runs, runs_of_scaled
 
 Attempt = Callable[[Sequence[Request], Sequence[str]], Sequence[ExpectedScore | str | None] | None]
 """From requests that differ in the scoring, and why the ways before had no score, to the scores.

@@ -49,22 +49,6 @@ class Banded(SimpleNamespace):
         return SCORES > 0.42
 
 
-def tied(**changes):
-    """A tie report; samples 2, 0 and 5 have a range, the widest first."""
-    fields = {
-        "n_items": 6,
-        "n_tied": 4,
-        "score": 0.51,
-        "lowest": 0.4,
-        "highest": 0.625,
-        "is_exact": True,
-        "per_item": np.array([0.3, 1.0, 0.5, math.nan, 0.25, 0.75]),
-        "per_item_lowest": np.array([0.2, 1.0, 0.1, math.nan, 0.25, 0.7]),
-        "per_item_highest": np.array([0.5, 1.0, 0.9, math.nan, 0.25, 0.8]),
-    }
-    return SimpleNamespace(**{**fields, **changes})
-
-
 def retrieved(off=0.0, rank="image"):
     """A result of retrieval, drawn anew for every query."""
     return SimpleNamespace(

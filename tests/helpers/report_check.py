@@ -342,8 +342,11 @@ class Check:
             return
         how = {"n_runs": tuned["n_runs"], "random_state": 0}
         how["average"] = "class" if self.average == "class" else "pooled"
-        if tuned["metrics"][0] == "heom":
-            X = [self.near({"scaling": None, "metric": metric}) for metric in tuned["metrics"]]
+        omitted = [(one["scaling"], one["metric"]) for one in self.found["settings"]["omitted"]]
+        if omitted or tuned["metrics"][0] == "heom":
+            pairs = [(scaling, metric) for metric in tuned["metrics"] for scaling in tuned["scalings"]]
+            tried = [pair for pair in pairs if pair not in omitted]
+            X = [self.near({"scaling": scaling, "metric": metric}) for scaling, metric in tried]
         else:
             X, how = self.X, how | {"metric": tuned["metrics"], "scaling": tuned["scalings"]}
             how["transductive"] = True

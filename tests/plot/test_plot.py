@@ -7,7 +7,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pictures import RUNS, SCORES, cell, compared, made, retrieved, tied
+from pictures import RUNS, SCORES, cell, compared, made, retrieved
 
 import knnccv
 from knnccv import Subsample, complete_cv, monte_carlo_cv, plot
@@ -18,7 +18,6 @@ DRAW = {
     "learning_curve": lambda **more: plot.learning_curve(made(), **more),
     "validation_curve": lambda **more: plot.validation_curve(made(), **more),
     "surface": lambda **more: plot.surface(made(), **more),
-    "tie_report": lambda **more: plot.tie_report(tied(), **more),
     "cmc": lambda **more: plot.cmc(retrieved(), **more),
     "luck": lambda **more: plot.luck(RUNS, 0.55, **more),
     "critical_difference": lambda **more: plot.critical_difference(compared([0.9, 0.2], [(0, 1)]), **more),
@@ -88,9 +87,6 @@ def test_keywords_reach_the_artists():
     assert {line.get_color() for line in plot.validation_curve(made(), c="red").lines} == {"red"}
     mesh = plot.surface(made(), cmap="magma", vmin=-1).collections[0]
     assert (mesh.get_cmap().name, mesh.norm.vmin) == ("magma", -1)
-    ranges = plot.tie_report(tied(), colors="green", label="range").collections[0]
-    assert ranges.get_label() == "range"
-    np.testing.assert_array_equal(ranges.get_colors()[0], mpl.colors.to_rgba("green"))
     assert len(plot.luck(RUNS, 0.5, bins=2).containers[0]) == 2
     lines = plot.cmc({"a": retrieved(), "b": retrieved(0.1)}, marker="s").lines
     assert {line.get_marker() for line in lines} == {"s"}
@@ -128,28 +124,6 @@ def test_the_heat_map_holds_every_cell_in_its_place(is_loss):
     assert (colors[0] > colors[1]) == is_loss  # the better, the brighter
 
 
-@pytest.mark.parametrize(("width", "n_columns"), [(6.4, 2), (4, 2), (10, 4)])
-def test_the_legend_of_a_tie_report_fits_the_axes(width, n_columns):
-    figure = mpl.figure.Figure((width, 4.8))
-    axes = plot.tie_report(tied(), ax=figure.subplots())
-    figure.canvas.draw()
-    legend = axes.get_legend()
-    assert legend._ncols == n_columns
-    assert legend.get_window_extent().width <= axes.get_window_extent().width or width < 5
-    assert axes.title.get_window_extent().y0 >= legend.get_window_extent().y1
-
-
-def test_many_samples_are_not_named():
-    low, high = np.sort(np.random.default_rng(0).random((2, 100)), axis=0)
-    many = tied(n_items=100, per_item=(low + high) / 2, per_item_lowest=low, per_item_highest=high)
-    axes = plot.tie_report(many, most=60)
-    heights = [segment[1, 1] - segment[0, 1] for segment in axes.collections[0].get_segments()]
-    assert heights == sorted(high - low, reverse=True)[:60]
-    assert len(axes.get_xticks()) < 60
-    named = plot.tie_report(tied()).get_xticklabels()
-    assert [label.get_text() for label in named] == ["2", "0", "5"]
-
-
 def test_bins_hold_equally_many_possible_scores():
     scores = np.random.default_rng(0).binomial(89, 0.7, 5000) / 89
     edges = np.array([bar.get_x() for bar in plot.luck(scores, 0.7).containers[0]])
@@ -178,7 +152,7 @@ class TestRealResults:
         ranks = knnccv.surface(X, y, [1, 3], [40], "rank")
         assert plot.learning_curve(ranks).get_ylabel() == "rank-R accuracy (CMC at rank R)"
 
-    def test_runs_and_ties(self):
+    def test_runs(self):
         wine, design = load_wine(), Subsample(0.5)
         runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=40, random_state=0)
         exact = complete_cv(wine.X, wine.y, "nn", design)
@@ -188,8 +162,6 @@ class TestRealResults:
         assert axes.get_ylabel() == "density"
         runs = monte_carlo_cv(wine.X, wine.y, "nn", design, n_runs=3, loss=1 - np.eye(3))
         assert plot.luck(runs, 0.3).get_xlabel() == "expected loss of one random run"
-        result = complete_cv(wine.X, wine.y, "confidence", Subsample(40), score="brier")
-        assert plot.tie_report(result.tie_report()).get_ylabel() == "Brier score"
 
     def test_retrieval_and_its_trials(self):
         ids = np.arange(30) % 6

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from knnccv.sklearn import _by_runs as by_runs
-from knnccv.sklearn import _runs as twins
+from knnccv.sklearn import _twins as twins
 from knnccv.sklearn import expected_score
 
 FOLDS = StratifiedKFold(4, shuffle=True)
