@@ -23,7 +23,7 @@ from .._base import __version__
 from .._base.files import written_whole
 from .._base.formatting import _listed, bound_text, magnitude, plain
 from .._base.labels import majority_class
-from .._base.refusals import Refusal, need, refuse
+from .._base.refusals import need, refuse
 from .._core.luck.inference import Comparison, InferenceWarning, compare
 from .._core.luck.runs import ScoredRuns
 from .._core.scores.results import CompleteCV, SampledCV, complete_cv, monte_carlo_cv
@@ -530,22 +530,11 @@ def scored(args: argparse.Namespace, problem: Problem, cv: Any) -> dict[str, Any
         design = as_design(cv, stratified=name not in REGRESSION)
         found = scores_of(rule, near, table.y, design, scorings, **asked)
         for one, score in found.items():
-            if isinstance(score, str):
-                msg = f"there is no {one}: {score}"
-                raise Refusal(msg)
+            refuse(isinstance(score, str), f"there is no {one}: {score}")
         return dict(found)
-    return dict(
-        expected_score(
-            rule,
-            table.X,
-            table.y,
-            cv=splitter_of(args, table, name not in REGRESSION),
-            scoring=scorings,
-            groups=table.groups,
-            test=problem.how.get("test"),
-            **asked,
-        )
-    )
+    asked |= {"groups": table.groups, "test": problem.how.get("test")}
+    splitter = splitter_of(args, table, name not in REGRESSION)
+    return dict(expected_score(rule, table.X, table.y, cv=splitter, scoring=scorings, **asked))
 
 
 def splitter_of(args: argparse.Namespace, table: Table, has_classes: bool) -> Any:

@@ -378,16 +378,9 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         study.note(*[OPTIMISTIC_NOTE] * (n_settings > 1))
         study.note(f"There is no score of a setting chosen within each training set: {reason}.")
         return None
-    score = tuned_score(
-        [part.neighbors(*pair) for pair in pairs],
-        part.y,
-        ks,
-        part.design,
-        average="class" if study.average == "class" else "pooled",
-        n_runs=n_runs,
-        random_state=study.random_state,
-        n_jobs=study.n_jobs,
-    )
+    how: dict[str, Any] = {"n_runs": n_runs, "random_state": study.random_state, "n_jobs": study.n_jobs}
+    how["average"] = "class" if study.average == "class" else "pooled"
+    score = tuned_score([part.neighbors(*pair) for pair in pairs], part.y, ks, part.design, **how)
     found = score.to_dict()
     found.pop("seconds")
     if OPTIMISTIC not in metrics:  # its distances would be fitted anew in every half

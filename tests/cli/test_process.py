@@ -144,7 +144,7 @@ def test_a_bar_on_stderr_and_a_clean_answer(command, monkeypatch):
     assert "step" not in run(f"{command} --json --no-progress", err=Terminal()).err
     before = sorted(Path().iterdir())
     written = {"score": "--per-item new.csv", "curve": "--out new.csv"}.get(command.split()[0], "")
-    with mock.patch("knnccv._base.parallel.bars.Bar.update", side_effect=KeyboardInterrupt):
+    with mock.patch("knnccv._base.parallel.threads.Bar.update", side_effect=KeyboardInterrupt):
         done = run(f"{command} --progress {written}")
     assert (done.status, done.out) == (130, "")
     assert done.err.endswith("\nknnccv: interrupted\n")

@@ -5,7 +5,7 @@ import io
 import pytest
 from threadpoolctl import threadpool_info
 
-import knnccv._base.parallel.bars
+import knnccv._base.parallel.threads
 
 
 def bars(monkeypatch):
@@ -19,7 +19,7 @@ def bars(monkeypatch):
             super().__init__(*args, file=self.paper, **kwargs)
             shown.append(self)
 
-    monkeypatch.setattr(knnccv._base.parallel.bars, "tqdm", lambda: Bar)
+    monkeypatch.setattr(knnccv._base.parallel.threads, "tqdm", lambda: Bar)
     return shown
 
 

@@ -2,13 +2,11 @@
 
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
-- `threads` has threads that Ctrl-C does not wait for, and limits BLAS to one thread in them.
-- `bars` shows progress.
+- `threads` has threads that Ctrl-C does not wait for, limits BLAS to one thread in them, and shows progress.
 """
 
 from __future__ import annotations
 
-from .bars import Bar, counted, one_bar, shared_bar
 from .pool import ExecutorLike, WorkerPool, check_pool, for_each, is_client, n_workers
 from .shipping import Parts, held_part
-from .threads import aside, check_wanted, one_blas_thread, stop_flag
+from .threads import Bar, aside, check_wanted, counted, one_bar, one_blas_thread, shared_bar, stop_flag

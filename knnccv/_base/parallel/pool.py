@@ -21,9 +21,8 @@ import numpy as np
 
 from ..typing import Array
 from ..validation import check_bool, check_integer
-from .bars import Bar, one_bar, shared_bar, tqdm
 from .shipping import BlockFunction, FunctionReference, Parts, ShippedFunction, run_blocks, run_remote
-from .threads import Threads, check_wanted, having, one_blas_thread
+from .threads import Bar, Threads, check_wanted, having, one_bar, one_blas_thread, shared_bar, tqdm
 
 # Samples that suffice to estimate the time per sample, and the smallest share of a worker.
 FIRST_TASK_ITEMS = 16

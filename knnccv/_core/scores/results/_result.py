@@ -19,16 +19,18 @@ from ...driver.influence import Influence, influence
 from ...luck.halves import HalvesRequest, check_finite, check_request, halves_of, terms_of
 from ...luck.inference import HalfScores, ScoredHalves, Terms
 from ...luck.runs import RandomSplits
-from ._questions import (
+from ._scored import (
+    Estimated,
     TieReport,
+    again,
     check_normalize,
     expected_confusion,
     matthews,
     normalized,
+    scored_alike,
     share_right,
     tie_report,
 )
-from ._scored import Estimated, again, scored_alike
 
 if TYPE_CHECKING:
     import pandas as pd
