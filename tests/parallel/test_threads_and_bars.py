@@ -18,8 +18,8 @@ from sklearn.model_selection import KFold as Folds
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
 from knnccv import KFold, Neighbors, bootstrap_score, complete_cv, item_values
-from knnccv._base.parallel import bars as showing
 from knnccv._base.parallel import check_wanted, counted, for_each, one_bar, shared_bar
+from knnccv._base.parallel import threads as showing
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, _retrieval, expected_retrieval, sampled_retrieval
 from knnccv.selection import condense, search_weights, select_features

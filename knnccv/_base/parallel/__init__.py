@@ -2,7 +2,7 @@
 
 - `pool` cuts the work into tasks and returns their results in order.
 - `shipping` sends a function and its data to other processes once.
-- `threads` has threads that Ctrl-C does not wait for, limits BLAS to one thread in them, and shows progress.
+- `threads` has threads that Ctrl-C does not wait for, limits BLAS to one thread in them, and has the bars.
 """
 
 from __future__ import annotations
