@@ -202,4 +202,5 @@ def neighbors_or_features(args: Namespace, table: Table, rule: Variant) -> tuple
     no_classes = f"but variant {rule.name!r} has no classes; use --metric heom"
     unsuited = args.metric == "hvdm" and rule.target != "classes"
     refuse(unsuited, f"--metric hvdm compares categories by classes, {no_classes}")
-    return table.fitted(args.metric).neighbors(), {}
+    one_by_one = getattr(args, "leave_out", None) in (None, 1)
+    return table.neighbors(args.metric, table.groups if one_by_one else None), {}

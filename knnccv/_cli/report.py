@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         *("all" if args.scaling is None else scaling_of(args), args.interval or 0.95),
     )
     name = "wine" if args.file is None else Path(table.source).name
-    with computing(False, "the kernels of this page (about a minute)", Warning):
+    with computing(False, "the kernels of this page (half a minute)", Warning):
         report = reporting.report_on(table, name, asked, args.progress)
     if out is not None:
         report.save(out)

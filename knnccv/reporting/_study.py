@@ -21,7 +21,6 @@ from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design, LeaveGroupsOut, Subsample
 from ..kernel.sampling import fixed_tail
 from ..neighbors import Neighbors, SupervisedDistanceWarning, in_other_groups
-from ..neighbors.hvdm import HVDM
 from ._table import FEWEST_ROWS, MIXED, Table, shown
 from ._text import SCALED, USUAL_SCALINGS, Cut, metric_name, score_text
 
@@ -38,7 +37,7 @@ MIXED_UNITS = 12.0
 TIED_SAMPLE = 64
 """Rows whose distances are looked at for ties."""
 COMPARING = 7e6
-"""Microseconds of one processor for the comparison of all settings on random halves."""
+"""Microseconds of one processor to compare all settings on random halves; of few settings half of it."""
 MOST_COMPARING = 3e7
 """The same, beyond which the largest K are left out."""
 FEWEST_COMPARED = 1000
@@ -139,8 +138,8 @@ def effort(n_items: int, ties: float, n_classes: int, n_curves: int, largest_k: 
     fewest = 2 * FEWEST_HALVINGS if one_k <= CHEAP_VOTE else FEWEST_HALVINGS
     return Effort(
         n_settings=n_settings,
-        n_halvings=max(fewest, min(MOST_HALVINGS, int(600_000 / work * min(1.0, CHEAP_VOTE / one_k)))),
-        n_comparisons=max(FEWEST_HALVINGS, min(MOST_HALVINGS, int(affordable / n_settings))),
+        n_halvings=max(fewest, min(MOST_HALVINGS, int(400_000 / work * min(1.0, CHEAP_VOTE / one_k)))),
+        n_comparisons=max(FEWEST_HALVINGS, min(MOST_HALVINGS, int(affordable / n_settings / 2))),
         n_runs=0 if work <= 5_000 else max(50, int(4e6 / work)),
         learning=learning if learning <= NEARLY_ALL * n_items else n_items,
     )
@@ -428,15 +427,12 @@ class Study:
     def neighbors(self, scaling: str | None, metric: str) -> Neighbors:
         """The neighbors under a scaling and a metric; kept. Those of mixed tables scale by themselves."""
         if (scaling, metric) not in self.lists:
-            table = self.table
             if metric in MIXED:
-                fitted = table.fitted(metric)
-                found = fitted.neighbors()
-                if self.groups is not None and isinstance(fitted, HVDM):
-                    found = fitted.neighbors(groups=self.groups)
+                found = self.table.neighbors(metric, self.groups)
+                if self.groups is not None and metric == "hvdm":
                     self.keep_lists(found, DEPTH_OF_GROUPS + 2 * (found.n_items - self.train_size))
             else:
-                found = Neighbors.from_data(scaled(table.X, scaling), metric)
+                found = Neighbors.from_data(scaled(self.table.X, scaling), metric)
             self.lists[scaling, metric] = found
         return self.lists[scaling, metric]
 

@@ -16,7 +16,7 @@ from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, s
 from .._base.typing import Array
 from .._base.validation import check_choice
 from ..designs import LeaveGroupsOut
-from ..neighbors import hvdm
+from ..neighbors import Neighbors, hvdm
 
 MIXED: dict[str, type[hvdm.HEOM] | type[hvdm.HVDM]] = {"heom": hvdm.HEOM, "hvdm": hvdm.HVDM}
 """Metrics of mixed tables, which scale by themselves; the others measure numbers."""
@@ -177,11 +177,14 @@ class Table:
         high = np.max(self.X, axis=0, initial=-np.inf, where=~np.isnan(self.X))
         return np.asarray(low >= high)
 
-    def fitted(self, metric: str) -> hvdm.HEOM | hvdm.HVDM:
-        """One of the distances `MIXED`, fitted to the table."""
+    def neighbors(self, metric: str, groups: Array | None = None) -> Neighbors:
+        """The neighbors by one of the distances `MIXED`; HVDM is fitted without each of the groups."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", hvdm.IdentifierWarning)  # a note on the column reports it
-            return MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
+            fitted = MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
+        if isinstance(fitted, hvdm.HVDM) and groups is not None:
+            return fitted.neighbors(groups=groups)
+        return fitted.neighbors()
 
     def rows(self, index: int) -> list[str]:
         """The cells of a row as text; a missing value is empty."""
