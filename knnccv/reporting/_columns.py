@@ -183,6 +183,7 @@ class Cells(NamedTuple):
         if marks != Marks():
             misled = np.array(list(map(marks.misleads, texts)), np.bool_)
             texts = [marks.plain(text) or text for text in texts]
+            missing |= np.array([is_missing(text, gaps) for text in texts], np.bool_)
         numbers = np.array(list(map(number, texts)), np.float64)
         numbers[missing if marks == Marks() else missing | misled] = np.nan
         return cls(numbers, missing, texts, kind)
