@@ -20,12 +20,14 @@ from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV
 from ._settings import Pair
-from ._study import Setting, Study, enough_depth, smallest_training_size
-from ._text import of_a_part, percentage, quoted, rounded, section, setting_name
+from ._study import Setting, Study, search_units, smallest_training_size
+from ._text import Cut, of_a_part, percentage, quoted, rounded, section, setting_name
 
 MAX_EXACT_LOG = 1000
-N_RUNS = 5000
 """Decimal digits up to which the number of training sets is computed."""
+N_RUNS = 5000
+SECOND_SEARCH = 3.0
+"""Units of the search of all pairs, beyond which there is no second one."""
 
 
 DEFAULT_SCORINGS = ("f1", "roc_auc")
@@ -83,17 +85,21 @@ def _scorings(study: Study, wanted: dict[str, Any], precision: Any) -> tuple[lis
 
 def scores_section(study: Study, wanted: dict[str, Any], precision: float | None) -> dict[str, Any]:
     """Score the best and the default setting, keep them in `study`, and return the section."""
+    part, cut = _for_default(study)
+    asked = {study.best_setting: study}
+    asked.setdefault(study.default_setting, part)
     results = {}
-    for setting in dict.fromkeys((study.best_setting, study.default_setting)):
-        near, k = study.neighbors(*setting.pair), setting.n_neighbors
-        if study.groups is None:
-            depth = enough_depth(len(study.y), study.train_size, k)
-            if study.task == "regression":
+    for setting, of in asked.items():
+        near, k = of.neighbors(*setting.pair), setting.n_neighbors
+        if of.groups is None:
+            depth = of.depth_of_halves(k)
+            if of.task == "regression":
                 depth = max(depth, curve_numbers(k, near.max_depth)[-1] + 1)
-            study.keep_lists(near, max(depth, study.depth_of_halves(k)))
-        results[setting] = study.score(setting)
+            of.keep_lists(near, depth)
+        results[setting] = of.score(setting)
     study.best, study.default = results[study.best_setting], results[study.default_setting]
-    entries = {setting: _score(study, setting, found) for setting, found in results.items()}
+    entries = {setting: _score(asked[setting], setting, found) for setting, found in results.items()}
+    best = study.best if cut is None else part.score(study.best_setting)
     scorings, undefined = _scorings(study, wanted, precision)
     return section(
         partial(_conclusion, study),
@@ -104,10 +110,19 @@ def scores_section(study: Study, wanted: dict[str, Any], precision: float | None
         best=entries[study.best_setting],
         default=entries[study.default_setting],
         baselines=_baselines(study),
-        difference=_difference(study) if len(results) > 1 else None,
+        default_subsample=cut,
+        difference=_difference(study, best) if len(results) > 1 else None,
         scorings=scorings,
         undefined=undefined,
     )
+
+
+def _for_default(study: Study) -> tuple[Study, Cut]:
+    """The samples of which the default setting is scored: not all of many, if its distance is another."""
+    units = search_units(study.table.n_items, len(study.table.names), study.default_setting.metric)
+    if units <= SECOND_SEARCH or study.default_setting.pair == study.best_setting.pair:
+        return study, None
+    return study.part(study.effort.n_settings, "searching by a second distance among")
 
 
 def _score(study: Study, setting: Setting, found: CompleteCV) -> dict[str, Any]:
@@ -170,12 +185,12 @@ def _luck_of_the_split(study: Study, found: CompleteCV) -> float | None:
     return float(found.split_std(n_runs or N_RUNS, study.random_state))
 
 
-def _difference(study: Study) -> dict[str, Any] | None:
-    """The best against the default setting."""
+def _difference(study: Study, best: CompleteCV) -> dict[str, Any] | None:
+    """The best against the default setting, of the same samples."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InferenceWarning)
-            found = compare(study.best, study.default, **study.halves)
+            found = compare(best, study.default, **study.halves)
             low, high = found.confidence_interval(study.confidence_level)
     except ValueError:
         return None
@@ -242,7 +257,8 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     of = "is off by" if regression else "has"
     return (
         f"{start}{f' ({remarks})' * bool(remarks)} with the best setting{chosen}: {study.best_setting}. "
-        f"The default setting {of} {said(study.default.score)}, and {simplest} "
+        f"The default setting {of} {said(study.default.score)}{of_a_part(found['default_subsample'])}, and "
+        f"{simplest} "
         f"{'by ' * regression}{said(simple['score'])}.{more}{_also(found['scorings'])}"
     )
 

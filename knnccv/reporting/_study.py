@@ -468,10 +468,12 @@ class Study:
     def depth_of_halves(self, n_neighbors: int) -> int:
         """The depth of the lists that the scores of random halves of the samples need.
 
-        Too small a depth costs a second search, and nothing else.
+        It serves the score and the influence as well. Too small a depth costs a second search, and nothing
+        else.
         """
         size = max(self.train_size // 2, 1)
-        return enough_depth(self.table.n_items, size, min(n_neighbors, size))
+        tail = fixed_tail(self.table.n_items - 2, size, min(n_neighbors, size))
+        return min(2 + int(np.argmax(tail <= TOL / 2)), self.table.n_items - 1)
 
     def keep_lists(self, near: Neighbors, depth: int) -> None:
         """Search lists of this depth for all samples and keep them, unless they are kept or too large.
@@ -512,14 +514,3 @@ class Study:
     def said(self, score: float) -> str:
         """A score in a sentence."""
         return score_text(score, self.task)
-
-
-def enough_depth(n_items: int, train_size: int, n_neighbors: int, tol: float = TOL) -> int:
-    """The depth of the lists that the score and the influence need.
-
-    The influence looks at training sets of the other samples, and at one position more than the score.
-    """
-    if n_items < 3 or train_size > n_items - 2:
-        return n_items - 1
-    tail = fixed_tail(n_items - 2, train_size, n_neighbors)
-    return min(2 + int(np.argmax(tail <= tol / 2)), n_items - 1)

@@ -309,6 +309,32 @@ def test_settings_are_compared_on_a_part(limit):
     assert "would take about 10.0 times as long" in found["settings"]["omitted"][0]["reason"]
 
 
+def test_the_default_setting_by_a_second_distance_is_scored_on_a_part(limit):
+    X, y = clouds(40)
+    X = np.column_stack([X, 1000 * np.random.default_rng(1).normal(size=40)])  # decides raw distances
+    limit("study", FEWEST_COMPARED=20, COMPARING=1.0)
+    limit("scores", SECOND_SEARCH=0.0)
+    report = quick_report(X, y, n_neighbors=[1, 3])
+    found = report.to_dict()["scores"]
+    best, k = found["best"], found["best"]["n_neighbors"]
+    assert best["scaling"] is not None
+    rows = np.sort(np.random.default_rng(0).choice(40, 20, False))
+    of_all, of_part = (
+        complete_cv(
+            Neighbors.from_data(scaled(X[some], best["scaling"]), best["metric"]),
+            *(y[some], "knn", Subsample(0.8)),
+            n_neighbors=k,
+        )
+        for some in (slice(None), rows)
+    )
+    assert best["score"] == of_all.score
+    default = complete_cv(X[rows], y[rows], "knn", Subsample(16), n_neighbors=5)
+    assert found["default"]["score"] == default.score
+    assert found["difference"]["score"] == of_part.score - default.score
+    assert "(on a random 20 of 40 samples), and always answering" in found["conclusion"]
+    assert "The scores of the default setting, and its comparison with the best," in report.to_html()
+
+
 def test_what_takes_too_long_is_said(limit):
     X, y = clouds(30, 3)
     limit("settings", NESTED_LIMIT=0.0)
@@ -362,7 +388,7 @@ def test_lists_are_searched_once(monkeypatch):
     X, y = clouds(80)
     near = Neighbors.from_data(X)
     study = _study.Study(read_input(X, y, None, None).with_task(None), 64, n_jobs=1, random_state=0)
-    study.keep_lists(near, _study.enough_depth(80, 64, 3))
+    study.keep_lists(near, study.depth_of_halves(3))
     for engine in {type(each) for each in near._engines}:
         monkeypatch.setattr(engine, "search", lambda *_: pytest.fail("searched again"))
     study.keep_lists(near, 3)
