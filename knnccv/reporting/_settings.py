@@ -388,9 +388,8 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
         with suppress(ValueError), warnings.catch_warnings(action="ignore"):
             halves: dict[str, Any] = {"n_halvings": n_halvings, "random_state": study.random_state}
             found["interval"] = score.confidence_interval(study.confidence_level, **halves).to_dict()
-    settings = [Setting(*pair, k)._asdict() for pair in pairs for k in ks]
-    shares = score.choices.values()
-    choices = [one | {"share": share} for one, share in zip(settings, shares, strict=True) if share]
+    settings = zip((Setting(*pair, k) for pair in pairs for k in ks), score.choices.values(), strict=True)
+    choices = [one._asdict() | {"share": share} for one, share in settings if share]
     choices.sort(key=lambda one: -one["share"])
     found |= {
         "n_settings": n_settings,

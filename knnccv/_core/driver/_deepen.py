@@ -39,6 +39,8 @@ class Jobs(NamedTuple):
     progress: bool = False
 
 
+STEP = 16
+"""Runs whose smallest training sets are of about one size share lists of the same depth."""
 FIRST_WITHIN = 64
 """Depth of the first lists where a radius says how deep they must be."""
 Begin = Callable[[Array, int, WorkerPool], None]
@@ -145,9 +147,10 @@ def first_depth(
             size = least_train or kind.least_train or kind.most_train
             tail = fixed_tail(kind.n_available, size, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
-        depth = max(depth, 2 * enough if problem.leaves_groups else enough)
+        depth = max(depth, 2 * enough if problem.leaves_groups and not least_train else enough)
+    step = STEP if least_train else 1
     # One more position shows whether a tied group continues beyond the list.
-    return min(depth + (problem.ties == "random"), neighbors.max_depth)
+    return min(-(-depth // step) * step + (problem.ties == "random"), neighbors.max_depth)
 
 
 def alike_samples(problem: ScoringProblem, neighbors: Neighbors) -> Array | None:
