@@ -91,7 +91,7 @@ def designs_of_others(case, seed):
     return pairs
 
 
-@over_seeds(6)
+@over_seeds(4)
 def test_scores_without_each_sample_equal_the_enumeration(seeds):
     compared = 0
     for seed in seeds:
@@ -168,7 +168,7 @@ def test_totals_equal_runs_without_each_sample(seeds):
                 if "loss" in given:
                     asked["loss"] = rng.integers(-2, 6, (n_classes, n_classes))
                 targets = rng.normal(size=n_items) if rule == "regression" else y
-                result = check_removals(X, targets, rule, design, 3, seed, **asked)
+                result = check_removals(X, targets, rule, design, 2, seed, **asked)
                 shorter += result.depth < n_items // 2
     assert shorter > 0
 
@@ -180,20 +180,20 @@ def test_special_removals():
     y[7] = 2
     for design in (Subsample(6), KFold(4), StratifiedKFold(3), StratifiedSubsample(per_class=1)):
         for rule, asked in (("nn", {}), ("knn", {"n_neighbors": 2})):
-            check_removals(X, y, rule, design, 8, 4, **asked)
+            check_removals(X, y, rule, design, 5, 4, **asked)
     alone = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
     for design in (KFold(4), Subsample(5), StratifiedKFold(4)):
         for rule, asked in (("nn", {}), ("knn", {"n_neighbors": 3}), ("confidence", {"n_neighbors": 2})):
-            check_removals(X[:11], alone, rule, design, 5, 0, **asked)
+            check_removals(X[:11], alone, rule, design, 4, 0, **asked)
     X, y = table(rng, 23, 3)
     y[0] = 2  # without it, class 2 appears after the others
     check_removals(X, y, "nn", StratifiedKFold(4), 23, 0)
     X, y = rng.integers(0, 2, (40, 2)).astype(float), rng.integers(0, 2, 40)
     y[:3] = [1, 0, 0]  # without the first sample, class 0 appears first
     for design in (Subsample(20), KFold(7), StratifiedKFold(7), StratifiedSubsample(0.5)):
-        check_removals(X, y, "nn", design, 6, 0)
-        check_removals(X, y, "knn", design, 6, 0, n_neighbors=3)
-    check_removals(X, rng.integers(0, 3, 40).astype(float), "regression", KFold(7), 6, 0, n_neighbors=2)
+        check_removals(X, y, "nn", design, 3, 0)
+        check_removals(X, y, "knn", design, 3, 0, n_neighbors=3)
+    check_removals(X, rng.integers(0, 3, 40).astype(float), "regression", KFold(7), 3, 0, n_neighbors=2)
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
     for design in (
         StratifiedShuffle("both", Shares.of(np.bincount(y), 14), 15),  # a class gets one more at random
@@ -201,7 +201,7 @@ def test_special_removals():
         ByClass("folds", StratifiedKFold(4)),
     ):
         for rule, asked in (("nn", {}), ("knn", {"n_neighbors": 3}), ("rank", {"rank": 2})):
-            check_removals(X, y, rule, design, 5, 0, **asked)
+            check_removals(X, y, rule, design, 3, 0, **asked)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -216,11 +216,6 @@ def test_the_total_has_two_parts(average):
             kept = weights @ np.delete(result.per_item, j)
             assert found.as_tested[j] == pytest.approx(result.score - kept, abs=1e-14)
         np.testing.assert_allclose(found.as_tested + found.as_training, found.per_item, atol=1e-14)
-
-
-def test_three_samples_by_hand():
-    three = complete_cv(np.array([[0.0], [1.0], [3.0]]), [0, 1, 0], "nn", LeaveOut(1))
-    np.testing.assert_allclose(three.score - three.influence().per_item, [0, 1, 0], atol=1e-15)
 
 
 def test_lists_that_end_too_early_show_in_the_bound():

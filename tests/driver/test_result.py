@@ -52,31 +52,31 @@ def designs_for(y):
 def test_tables_and_classes_add_up_to_the_score(n_classes):
     X, y = smooth(n_classes=n_classes)
     names = np.array(["x", "a", "m"][:n_classes])[y]
-    for design in designs_for(names):
-        for average in AVERAGES:
-            for loss in (None, LOSS[:n_classes, :n_classes]):
-                rule, setting = ("nn", {}) if getattr(design, "p", 1) > 1 else ("knn", {"n_neighbors": 2})
-                found = complete_cv(X, names, rule, design, average=average, loss=loss, **setting)
-                matrix, classes = found.confusion(), found.per_class()
-                weights = [found.weights[names == c].sum() for c in found.classes]
-                assert list(classes) == list(found.classes) == sorted(set(names))
-                np.testing.assert_allclose(matrix.sum(axis=1), weights, atol=1e-12)
-                worth = np.eye(n_classes) if loss is None else loss
-                assert (matrix * worth).sum() == pytest.approx(found.score, abs=1e-11)
-                for name, weight in zip(classes, weights, strict=True):
-                    own = names == name
-                    assert found.weights[own] @ found.per_item[own] == pytest.approx(weight * classes[name])
-                if loss is None:
-                    recalls = np.diag(found.confusion(normalize="true"))
-                    np.testing.assert_allclose(recalls, list(classes.values()), atol=1e-12)
-                    assert found.balanced_accuracy == pytest.approx(np.mean(recalls), rel=1e-13)
-                    assert average != "class" or found.balanced_accuracy == pytest.approx(found.score)
-                np.testing.assert_allclose(found.confusion("all"), matrix, rtol=1e-12)
+    for d, design in enumerate(designs_for(names)):
+        for a, average in enumerate(AVERAGES):
+            loss = LOSS[:n_classes, :n_classes] if (d + a) % 2 else None
+            rule, setting = ("nn", {}) if getattr(design, "p", 1) > 1 else ("knn", {"n_neighbors": 2})
+            found = complete_cv(X, names, rule, design, average=average, loss=loss, **setting)
+            matrix, classes = found.confusion(), found.per_class()
+            weights = [found.weights[names == c].sum() for c in found.classes]
+            assert list(classes) == list(found.classes) == sorted(set(names))
+            np.testing.assert_allclose(matrix.sum(axis=1), weights, atol=1e-12)
+            worth = np.eye(n_classes) if loss is None else loss
+            assert (matrix * worth).sum() == pytest.approx(found.score, abs=1e-11)
+            for name, weight in zip(classes, weights, strict=True):
+                own = names == name
+                assert found.weights[own] @ found.per_item[own] == pytest.approx(weight * classes[name])
+            if loss is None:
+                recalls = np.diag(found.confusion(normalize="true"))
+                np.testing.assert_allclose(recalls, list(classes.values()), atol=1e-12)
+                assert found.balanced_accuracy == pytest.approx(np.mean(recalls), rel=1e-13)
+                assert average != "class" or found.balanced_accuracy == pytest.approx(found.score)
+            np.testing.assert_allclose(found.confusion("all"), matrix, rtol=1e-12)
 
 
 def test_confusion_is_the_mean_of_scikit_learns():
     rng = np.random.default_rng(1)
-    X, y, groups = rng.normal(size=(12, 2)), np.array(list("bca" * 4)), np.arange(12) // 3
+    X, y, groups = rng.normal(size=(9, 2)), np.array(list("bca" * 3)), np.arange(9) // 3
     trials = [(k, LeaveOut(2), LeavePOut(2).split(X)) for k in (1, 2, 3)]
     trials.append((1, LeaveGroupsOut(groups, 2), LeavePGroupsOut(2).split(X, y, groups)))
     for k, design, splits in trials:
@@ -321,16 +321,3 @@ def test_ranges_of_orders_that_lists_do_not_show():
             assert abs(getattr(report, name) - getattr(whole, name)) <= report.error_bound
     unsure = Neighbors.from_lists(*near.kneighbors(20), approximate=True)
     assert complete_cv(unsure, y, "knn", Subsample(0.5)).tie_report().error_bound == np.inf
-
-
-def test_ranges_of_larger_problems():
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(0, 4, (80, 2)).astype(float), rng.integers(0, 2, 80)
-    orders = [rng.permutation(80) for _ in range(10)]
-    scores = [complete_cv(X[o], y[o], "knn", Subsample(40), ties="index").score for o in orders]
-    report = complete_cv(X, y, "knn", Subsample(40)).tie_report()
-    assert report.lowest < min(scores) < report.score < max(scores) < report.highest
-    untied = complete_cv(rng.normal(size=(50, 2)), y[:50], "knn", KFold(5)).tie_report()
-    assert (untied.n_items, untied.n_tied) == (50, 0)
-    assert untied.lowest == pytest.approx(untied.score, abs=1e-14)
-    assert untied.highest == pytest.approx(untied.score, abs=1e-14)

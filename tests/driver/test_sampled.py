@@ -156,7 +156,7 @@ def test_distances_are_those_of_the_metric():
 
 
 def test_samples_that_the_kernel_leaves_out_are_sampled():
-    errors, variances = [], []
+    tally = Tally()
     X, y = blobs(1, 40, 2)
     for cv in (Subsample(0.5), StratifiedKFold(3)):
         exact = complete_cv(X, y, Closeness, cv)
@@ -167,9 +167,8 @@ def test_samples_that_the_kernel_leaves_out_are_sampled():
             assert np.array_equal(found.per_item[::2], exact.per_item[::2])
             assert not found.per_item_std_error[::2].any()
             assert found.per_item_std_error[1::2].any()
-            errors.append(found.score - exact.score)
-            variances.append(found.std_error**2)
-    assert abs(sum(errors)) < 4 * math.sqrt(sum(variances))
+            tally.add(found, exact.score)
+    tally.check()
     everything = complete_cv(X, y, Sometimes, KFold(3), n_draws=40, method="sampled")
     assert everything.per_item_std_error[::2].any()
 
@@ -197,7 +196,7 @@ def test_classes_that_get_an_extra_sample_at_random():
         design = StratifiedShuffle("", Shares((1, 1, 2, 2), (0, 1, 3), extra), len(y) - 6 - extra)
         for rule, parameters in (("nn", {}), ("rank", {"rank": 2})):
             expected = complete_cv(X, y, rule, design, exact=True, **parameters)
-            for seed in range(20):
+            for seed in range(16):
                 asked = {"method": "sampled", "n_draws": 100, "random_state": seed, **parameters}
                 tally.add(complete_cv(X, y, rule, design, n_jobs=1, **asked), expected.fraction)
     tally.check()
@@ -253,7 +252,7 @@ def test_few_draws_that_agree_are_not_certain():
     # Every sample has two training sets of one sample. Samples 0 and 2 are right with one of them.
     for n_draws in (2, 3):
         asked = {"method": "sampled", "n_draws": n_draws, "n_jobs": 1}
-        found = [complete_cv(LINE, LINE_Y, "nn", Subsample(1), random_state=s, **asked) for s in range(150)]
+        found = [complete_cv(LINE, LINE_Y, "nn", Subsample(1), random_state=s, **asked) for s in range(120)]
         agree = [each for each in found if not each.per_item_std_error.any()]
         assert len(agree) > 4
         for each in agree:

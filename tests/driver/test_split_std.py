@@ -17,14 +17,14 @@ def variance_of(question, average):
     return naive.variance(runs)
 
 
-@pytest.mark.parametrize("seeds", [[5, 30], pytest.param(range(33, 41), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [[5], pytest.param(range(29, 37), marks=pytest.mark.slow)])
 def test_random_runs_agree_with_the_enumeration(seeds):
-    """5,000 runs of all rules and designs; the standard errors may be rough."""
+    """5,000 runs of many rules and designs; the standard errors may be rough."""
     for seed in seeds:
         case = problem(seed)
         pairs = [(d, listed) for d, listed in designs(case, seed) if d != LeaveOut(1)]
         pairs += [pair for pair in special_designs(case, seed) if getattr(pair[0], "p", 1) > 1]
-        for q, question in enumerate(questions(seed, SETTINGS, 8, pairs, case)):
+        for q, question in enumerate(questions(seed, SETTINGS, 12, pairs, case)):
             average = AVERAGES[q % 3]
             found = question.ask(average).split_std()
             expected = math.sqrt(variance_of(question, average))
@@ -58,7 +58,7 @@ def test_where_nothing_is_random_there_is_no_spread():
     assert complete_cv(X, np.zeros(20), "nn", KFold(4)).split_std().std == 0
 
 
-def test_as_many_runs_as_a_precision_needs():
+def test_as_many_runs_as_a_precision_needs(monkeypatch):
     X, y = blobs(5, 121, 3)
     result = complete_cv(X, y, "nn", KFold(7))
     usual = result.split_std()
@@ -67,6 +67,7 @@ def test_as_many_runs_as_a_precision_needs():
     assert 15_000 < finer.n_runs < 25_000
     assert abs(finer.std - usual.std) < 4 * usual.std_error
     assert result.split_std(precision=1.0) == usual
+    monkeypatch.setattr("knnccv._core.luck.scorings._precision.TIMES", 10)
     with pytest.warns(UserWarning, match="runs have a standard error of .* takes some"):
         far = complete_cv(X[:20], y[:20], "nn", KFold(7)).split_std(precision=1e-9)
-    assert far.n_runs == 500_000
+    assert far.n_runs == 50_000

@@ -229,10 +229,8 @@ def test_confusion_and_labels():
     assert table.sum() == pytest.approx(1)
     assert np.trace(table) == pytest.approx(found.score)
     assert "outlier_label='b'" in repr(found)
-    again = complete_cv(
-        X, names, "radius", KFold(4), **found.parameters
-    )  # what a result tells can be asked
-    assert again.score == found.score
+    asked_again = complete_cv(X, names, "radius", KFold(4), **found.parameters)
+    assert asked_again.score == found.score
     two = complete_cv(X, y > 0, "radius", KFold(4), radius=radius, outlier_label=True)
     assert np.trace(two.confusion()) == pytest.approx(two.score)
     costs = complete_cv(X, y, "radius", KFold(4), radius=radius, outlier_label=1, loss=1 - np.eye(3))

@@ -3,12 +3,9 @@
 
 import gc
 import linecache
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
-from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -44,22 +41,6 @@ def test_the_built_in_variants_come_by_entry_points():
         assert type(get_variant(name)) is points[name].load()
         assert get_variant(name).name == name
         assert get_variant(name).tie_rules == ("index", "random")
-
-
-def test_the_package_names_no_variant_module():
-    """The core reaches the built-in variants by their names only, as anybody's."""
-    code = """
-        import sys
-        import knnccv
-        knnccv.variant_names()
-        assert not [name for name in sys.modules if name.startswith("knnccv_variants")]
-        knnccv.get_variant("rank")
-        loaded = {name for name in sys.modules if name.startswith("knnccv_variants.")}
-        assert "knnccv_variants.ranks" in loaded
-        for module in ("votes", "nearest", "confidence", "regression"):
-            assert f"knnccv_variants.{module}" not in loaded, module
-    """
-    subprocess.run([sys.executable, "-W", "error", "-c", dedent(code)], check=True, timeout=120)
 
 
 def test_registered_and_forgotten():

@@ -28,10 +28,6 @@ FIXED, STRATIFIED = (Subsample, KFold), (StratifiedKFold, StratifiedSubsample)
 WEIGHTS = ["uniform", "inverse", "dudani", "softmax", *naive_more.KERNELS, "ranks"]
 
 
-def smallest_set(listed):
-    return min(len(training) for outcome in listed.outcomes for training in outcome)
-
-
 def moments(distances, y, listed, average, ties, k):
     """For every sample the mean prediction over all training sets that test it, its bias² and variance."""
     found = []
@@ -61,7 +57,7 @@ def moments(distances, y, listed, average, ties, k):
     return found
 
 
-@over_seeds(8)
+@over_seeds(5)
 def test_errors_their_parts_and_predictions_equal_the_enumeration(seeds):
     """Parts are those of the mean prediction over all training sets, not the mean of each size's."""
     for seed in seeds:
@@ -77,11 +73,9 @@ def test_errors_their_parts_and_predictions_equal_the_enumeration(seeds):
             (LeaveOut(1), naive.leave_out(n_items, 1)),
             (LeaveGroupsOut(groups, 2), naive.leave_groups_out(groups.tolist(), 2)),
         ]:
-            k = int(rng.integers(1, min(smallest_set(listed), 4) + 1))
+            k = int(rng.integers(1, min(problems.smallest(listed), 4) + 1))
             ties = str(rng.choice(["index", "random"]))
-            average = (
-                "pooled" if isinstance(design, LeaveGroupsOut) else str(rng.choice(["pooled", "item"]))
-            )
+            average = "pooled" if design.leaves_groups else str(rng.choice(["pooled", "item"]))
             asked = {"metric": "precomputed", "ties": ties, "average": average, "n_neighbors": k}
             what = f"seed {seed}, {design}, {asked}"
             expected = moments(distances.tolist(), y.tolist(), listed, average, ties, k)
@@ -158,7 +152,7 @@ def random_weights(rng, form, k):
 def some_design(rng, case, seed, kinds, needed):
     """A design of these kinds with enough training samples, and its enumeration; None if there is none."""
     pairs = [pair for pair in problems.designs(case, seed) if isinstance(pair[0], kinds)]
-    pairs = [(design, listed) for design, listed in pairs if needed <= smallest_set(listed)]
+    pairs = [(design, listed) for design, listed in pairs if needed <= problems.smallest(listed)]
     return pairs[int(rng.integers(len(pairs)))] if pairs else None
 
 
@@ -169,10 +163,8 @@ def test_weighted_votes_equal_the_enumeration(seeds):
 
 
 def check_weighted_votes(seed, form, kinds):
-    case, rng = (
-        problems.problem(seed),
-        np.random.default_rng([seed, WEIGHTS.index(form), len(kinds[0].__name__)]),
-    )
+    case = problems.problem(seed)
+    rng = np.random.default_rng([seed, WEIGHTS.index(form), len(kinds[0].__name__)])
     labels, y = np.unique(case.y, return_inverse=True)
     distances, k = case.distances.tolist(), int(rng.choice([1, 2, 3, 5]))
     given, weigh, needed = random_weights(rng, form, k)
@@ -216,9 +208,8 @@ def check_weighted_errors(seed, form):
     k = int(rng.choice([1, 2, 3, 5]))
     given, weigh, needed = random_weights(rng, form, k)
     if form == "pairs":
-        kernel, width = [("gaussian", 0.8), ("biweight", 1.7), ("softmax", None), ("uniform", None)][
-            seed % 4
-        ]
+        widths = {"gaussian": 0.8, "biweight": 1.7, "softmax": None, "uniform": None}
+        kernel, width = list(widths.items())[seed % 4]
         given |= {"weights": kernel, "normalize": False, **({"bandwidth": width} if width else {})}
 
         def weigh(apart):
