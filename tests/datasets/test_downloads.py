@@ -57,18 +57,16 @@ class TestCache:
         mirrored.requests.clear()
         assert not in_cache()
         assert not cache.exists()
-        for name, fetch in FETCHERS.items():
+        for number, (name, fetch) in enumerate(FETCHERS.items()):
             first, path = fetch(), listed()[name].path
             good = path.read_bytes()
             np.testing.assert_array_equal(fetch().X, first.X)
-            for bad in (flipped(good, len(good) // 2), good[: len(good) // 2], b""):
-                path.write_bytes(bad)
-                assert name not in in_cache()
-                fetch()
-                assert path.read_bytes() == good
+            path.write_bytes((flipped(good, len(good) // 2), good[: len(good) // 2], b"")[number % 3])
+            assert name not in in_cache()
+            fetch()
+            assert path.read_bytes() == good
             assert name in in_cache()
-            asked = f"/{path.relative_to(cache).as_posix()}"
-            assert mirrored.requests == [asked] * 4
+            assert mirrored.requests == [f"/{path.relative_to(cache).as_posix()}"] * 2
             mirrored.requests.clear()
         assert files_in(cache) == sorted(str(listed()[name].path.relative_to(cache)) for name in FETCHERS)
 
@@ -181,10 +179,10 @@ class TestBrokenServers:
     @pytest.mark.parametrize("last", ["\r\n", "X-Slow: "])
     def test_dripping(self, last, monkeypatch, cache):
         """A body, and a header; no timeout of reading ends them, and no part of a body is complete."""
-        monkeypatch.setattr(_download, "DEADLINE", 0.2)
+        monkeypatch.setattr(_download, "DEADLINE", 0.1)
         with local.serve(local.dripping(f"HTTP/1.0 200 OK\r\nContent-Length: 2000\r\n{last}")) as server:
             server.dripped = 0
-            self.fails(server.url, monkeypatch, cache, "not complete after 0.2 seconds")
+            self.fails(server.url, monkeypatch, cache, "not complete after 0.1 seconds")
             assert server.dripped < 1000
 
     def test_no_server_and_no_network(self, monkeypatch, cache):

@@ -98,7 +98,7 @@ def test_a_class_smaller_than_k_is_missing_from_some_folds():
 
 def test_runs_are_uniform():
     """Every sample is tested as often as the design says, within five standard errors."""
-    labels, n_runs = coded((5, 3)), 600
+    labels, n_runs = coded((5, 3)), 300
     by_class = StratifiedSubsample(per_class={0: 2, 1: 1})
     several = [Subsample(5), LeaveOut(2), by_class, KFold(3), StratifiedKFold(2), KFold(8)]
     for design in [*several, *one_of_each(np.arange(8) // 3)]:

@@ -19,15 +19,7 @@ from seeds import over_seeds
 from sklearn.base import clone
 
 import knnccv
-from knnccv import (
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    Subsample,
-    complete_cv,
-    monte_carlo_cv,
-    surface,
-)
+from knnccv import LeaveGroupsOut, LeaveOut, Neighbors, Subsample, complete_cv, monte_carlo_cv, surface
 from knnccv.neighbors.hvdm import HEOM, HVDM, IdentifierWarning, SupervisedDistanceWarning
 from knnccv.neighbors.hvdm._tables import learn, read  # a column's codes show in no distance
 

@@ -94,7 +94,7 @@ def halves_quietly(result, *arguments):
         return result.half_scores(*arguments)
 
 
-@over_seeds(12)
+@over_seeds(8)
 def test_every_half_scores_what_its_own_training_sets_give(seeds):
     compared = 0
     for seed in seeds:

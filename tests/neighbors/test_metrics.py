@@ -272,7 +272,7 @@ def assert_same(sparse, dense, metric, depths):
 def test_lists_are_those_of_dense_data(metric):
     for kind in KINDS:
         if (kind, metric) != ("huge", "sqeuclidean"):  # beyond the range of doubles
-            assert_same(sp.csr_array(data(kind)), data(kind), metric, (1, 7, 40, 88, 89))
+            assert_same(sp.csr_array(data(kind)), data(kind), metric, (1, 40, 89))
     rng = np.random.default_rng(0)
     long = rng.normal(size=(40, 1500)) * (rng.random((40, 1500)) < 0.3)  # which NumPy sums in another order
     unit = data("reals", 120, 300) + np.eye(120, 300)
@@ -316,12 +316,12 @@ def test_neighbors_of_sparse_data_can_be_pickled():
 
 
 def test_many_features_are_never_dense():
-    """The dense array of these would take 32 GB."""
+    """The dense array of these would take 16 GB."""
     rng = np.random.default_rng(0)
-    places = np.arange(8000) // 20, rng.integers(0, 10**7, 8000)
-    rest = sp.csr_array((rng.random(8000), places), shape=(400, 10**7))
-    X = sp.hstack([sp.csr_array(rng.integers(1, 9, (400, 1))), rest], format="csr")
-    for metric in ("euclidean", "manhattan", "jaccard", "tanimoto"):
+    places = np.arange(4000) // 20, rng.integers(0, 10**7, 4000)
+    rest = sp.csr_array((rng.random(4000), places), shape=(200, 10**7))
+    X = sp.hstack([sp.csr_array(rng.integers(1, 9, (200, 1))), rest], format="csr")
+    for metric in ("euclidean", "jaccard"):
         items, distances = Neighbors.from_data(X, metric).kneighbors(3)
         if metric == "euclidean":
             gap = X[[7]] - X[[items[7, 0]]]

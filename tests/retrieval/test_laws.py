@@ -12,14 +12,7 @@ import pytest
 from galleries import random_problem
 from scipy.stats import hypergeom
 
-from knnccv.retrieval import (
-    AtRank,
-    First,
-    Gallery,
-    Reciprocal,
-    Table,
-    expected_retrieval,
-)
+from knnccv.retrieval import AtRank, First, Gallery, Reciprocal, Table, expected_retrieval
 
 
 @functools.cache
@@ -83,7 +76,7 @@ CASES = {
 def test_every_way_equals_the_double_sums(case):
     sizes, n_queries, n_cams = CASES[case]
     distances, query_ids, ids, cams = problem(1, sizes, n_queries, n_cams)
-    for shots in (1, 2, 7):
+    for shots in (1, 3):
         gallery = Gallery(shots=shots, strata=(ids, cams), short="all")
         expected = [
             double_sums(distances[q], query_ids[q], ids, ids * n_cams + cams, shots, 6)

@@ -114,7 +114,7 @@ def test_lines_between_distances_that_are_nearly_the_same():
     assert right.item() == 0
 
 
-@over_seeds(15)
+@over_seeds(10)
 def test_every_setting_of_a_sweep_is_the_reference(seeds):
     for seed in seeds:
         w_ks, vote_ties = MANY[seed % 5], ("nearest", "smallest")[seed % 2]

@@ -93,7 +93,7 @@ def test_all_ways_to_fill_the_folds_are_equally_likely(sizes, folded):
 def test_pairs_of_samples_meet_as_often_as_in_random_partitions(sizes):
     """Many samples, digits and repair: sizes are exact, pairs of a stratum meet as often as they should."""
     asked = allotment(sizes, folded=True)
-    codes = np.concatenate([unpack(draw_planes(asked, 3, 512 * 20, block).bits) for block in range(20)])
+    codes = np.concatenate([unpack(draw_planes(asked, 3, 512 * 10, block).bits) for block in range(10)])
     for s, row in enumerate(sizes):
         members = np.flatnonzero(asked.strata == s)
         for code, size in enumerate(row):
@@ -205,7 +205,7 @@ def test_the_nearest_training_samples_of_every_run(seeds):
         X, y, design, _ = problem_of(seed)
         neighbors, k, out = Neighbors.from_data(X), 2, seed % 12
         problem = validate_problem(y, len(y), "nn", design, "index", "pooled", {})
-        folds = draw_runs(problem, 40, np.random.default_rng(seed)).all_folds()
+        folds = draw_runs(problem, 20, np.random.default_rng(seed)).all_folds()
         folds[::2, out] = np.where(folds[::2, out] < 0, -2, folds[::2, out])
         items, distances = nearest_in_runs(neighbors, folds, k, "index", 3)
         _, drawn = nearest_in_runs(neighbors, folds, k, "random", 3)
@@ -269,7 +269,7 @@ def check_mean(variant, parameters, design, ties, average):
     X, y = blobs(60, 3)
     result = complete_cv(X.round(), y, variant, design, ties=ties, average=average, **parameters)
     assert result.n_tied > 10
-    runs = result.runs(4000, random_state=1)
+    runs = result.runs(1500, random_state=1)
     assert abs(runs.score - result.score) < 5 * runs.std_error
     assert runs.expected == result.score
     assert (runs.confusions is None) == (variant in ("rank", "confidence"))
