@@ -1,6 +1,5 @@
 """Designs: sizes, counts, scikit-learn's folds, random runs, halves, and laws of positions."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -8,9 +7,9 @@ import naive
 import naive_splits
 import numpy as np
 import pytest
-from problems import one_of_each, plain, problem
+from problems import one_of_each
 from scipy.stats import hypergeom
-from seeds import over_seeds, seeds
+from seeds import seeds
 from sklearn import model_selection
 
 from knnccv import (
@@ -233,59 +232,6 @@ def test_splitters_of_scikit_learn():
     assert sum(kind.probability for kind in shuffle.training_sets(half)) == 1
     part = StratifiedShuffle("part", Shares.of(labels.counts, 12), 6).halved(labels, rows)
     assert part.n_test == 3
-
-
-REBALANCED = [
-    *[("nn", {}), ("nn", {"loss": True}), ("knn", {"n_neighbors": 1}), ("knn", {"n_neighbors": 2})],
-    *[("knn", {"n_neighbors": 2, "vote_ties": "random"}), ("rank", {"rank": 2})],
-    *[("confidence", {"n_neighbors": 2}), ("confidence", {"n_neighbors": 2, "score": "brier"})],
-]
-
-
-def rebalanced_scores(distances, y, name, ties, **parameters):
-    """The mean score of every sample over the training sets without it and one of every other class."""
-    classes = sorted(set(y))
-    found = []
-    for x in range(len(y)):
-        others = [[j for j in range(len(y)) if y[j] == c] for c in classes if c != y[x]]
-        _, groups = naive.neighbor_order(distances[x], x)
-        scores = []
-        for left_out in itertools.product(*others):
-            inside = [[j for j in group if j not in left_out] for group in groups]
-            inside = [group for group in inside if group]
-            scores.append(naive.expected_over_ties(name, inside, y, x, parameters, ties))
-        found.append(sum(scores, Fraction(0)) / len(scores))
-    return found
-
-
-@over_seeds(4)
-def test_rebalanced_leave_one_out_equals_the_list_of_training_sets(seeds):
-    for seed in seeds:
-        case, rng = problem(seed), np.random.default_rng(seed)
-        n_items = len(case.y)
-        n_classes = 3 if n_items >= 6 and seed % 2 else 2
-        y, counts = np.arange(n_items) % n_classes, np.bincount(np.arange(n_items) % n_classes)
-        weights = {"item": [Fraction(1, n_items)] * n_items}
-        weights["pooled"] = weights["item"]
-        weights["class"] = [Fraction(1, n_classes * int(counts[c])) for c in y]
-        for name, setting in REBALANCED:
-            parameters = dict(setting)
-            if "loss" in setting:
-                parameters["loss"] = rng.integers(-2, 6, (n_classes, n_classes))
-            ties, average = str(rng.choice(["random", "index"])), str(rng.choice(list(weights)))
-            asked = {"metric": "precomputed", "ties": ties, "average": average, **parameters}
-            what = f"seed {seed}, {name}, {asked}"
-            expected = rebalanced_scores(
-                case.distances.tolist(), y.tolist(), name, ties, **plain(parameters)
-            )
-            score = sum(w * a for w, a in zip(weights[average], expected, strict=True))
-            found, exact = (
-                complete_cv(case.distances, y, name, RebalancedLeaveOneOut(), exact=exact, **asked)
-                for exact in (False, True)
-            )
-            assert found.per_item == pytest.approx(np.array(expected, float), abs=1e-13), what
-            assert abs(Fraction(found.score) - score) <= found.error_bound, what
-            assert exact.fraction == score, what
 
 
 def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_average():

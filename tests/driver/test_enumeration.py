@@ -19,7 +19,7 @@ from problems import (
 )
 from seeds import over_seeds
 
-from knnccv import LeaveGroupsOut, LeaveOut, Subsample, complete_cv, monte_carlo_cv
+from knnccv import LeaveGroupsOut, LeaveOut, RebalancedLeaveOneOut, Subsample, complete_cv, monte_carlo_cv
 from knnccv._core.driver import AVERAGES
 from knnccv_variants.nearest import NN
 from knnccv_variants.votes import KNN
@@ -98,6 +98,20 @@ def test_every_rule_design_tie_rule_and_average(seeds):
             check_tied(question, floating[at], rational)
             if question.rule in ("nn", "knn"):
                 check_confusion(question, averages[at], floating[at], rational)
+
+
+@over_seeds(2)
+def test_rebalanced_leave_one_out(seeds):
+    for seed in seeds:
+        case, n_classes = problem(seed, most=7), 2 + seed % 2
+        y = np.random.default_rng(seed).permutation(np.arange(len(case.y)) % n_classes)
+        n_train = {c: n - 1 for c, n in enumerate(np.bincount(y).tolist())}
+        if 0 not in n_train.values():
+            case = Problem(case.distances, y, np.arange(n_classes**2).reshape(n_classes, n_classes) - 2)
+            pairs = [(RebalancedLeaveOneOut(), naive.stratified(y, n_train))]
+            for q, question in enumerate(questions(seed, SETTINGS, 1, pairs, case)):
+                check_scores(question, AVERAGES[q % 3])
+                check_rational(question, AVERAGES[q % 3])
 
 
 def tied_groups(seed):

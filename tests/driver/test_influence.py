@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from odd_rules import variant_class
+from odd_rules import nearest_agrees, variant_class
 from problems import (
     REGRESSION,
     SETTINGS,
@@ -28,31 +28,10 @@ from knnccv import (
     complete_cv,
 )
 from knnccv._core.driver import AVERAGES
-from knnccv.kernel import jit
 
-
-@jit
-def nearest_two_agree(order, labels, target, constraints):
-    """In designs of one size: the share of training sets whose two nearest have the target's class."""
-    left = constraints.counts[0] - constraints.held_out
-    n_train = constraints.n_train[0]
-    p_zero, p_one, score = constraints.unit, constraints.unit * 0, constraints.unit * 0
-    p_right = constraints.unit * 0
-    for i in range(len(order.items)):
-        own = labels.classes[order.items[i]] == labels.classes[target]
-        hit_first = n_train * constraints.unit / (left - i)
-        hit_second = (n_train - 1) * constraints.unit / (left - i)
-        if own:
-            score += p_right * hit_second
-        p_one = p_one * (1 - hit_second) + p_zero * hit_first
-        p_right = p_right * (1 - hit_second) + (p_zero * hit_first if own else 0.0)
-        p_zero *= 1 - hit_first
-    return score
-
-
-BothAgree = variant_class("both agree", fixed=nearest_two_agree, n_nearest=lambda *_, **__: 2)
-"""A plugin: a fixed-size kernel and nothing else."""
-FIXED = [("regression", {"n_neighbors": 2}), (BothAgree, {"ties": "index"})]
+Plugin = variant_class("plugin", fixed=nearest_agrees)
+"""A fixed-size kernel and nothing else."""
+FIXED = [("regression", {"n_neighbors": 2}), (Plugin, {"ties": "index"})]
 RULES = [*SETTINGS, *FIXED]
 
 

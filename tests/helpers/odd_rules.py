@@ -13,6 +13,22 @@ def quarter(order, labels, target, constraints):
     return constraints.unit / 4
 
 
+@jit
+def nearest_agrees(order, labels, target, constraints):
+    """The plain formula of ICML eq. 4, as a plugin would write it."""
+    score = constraints.unit * 0
+    left = constraints.counts[0] - constraints.held_out
+    p_none = constraints.unit
+    for i in range(len(order.items)):
+        if labels.classes[order.items[i]] == labels.classes[target]:
+            score += p_none * constraints.n_train[0] / left
+        p_none *= (left - constraints.n_train[0]) / left
+        left -= 1
+        if p_none <= 0:
+            break
+    return score
+
+
 def variant_class(called="quarter", /, **members):
     """A new subclass of Variant with these members; every sample scores 1/4 unless they say otherwise."""
 

@@ -1,7 +1,6 @@
 """Small seeded problems, and the designs that suit them, in the library's words and in naive's."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import naive
@@ -248,23 +247,6 @@ def blobs(seed, n_items, n_classes, spread=1.0, uneven=False):
     y = rng.choice(n_classes, size=n_items, p=shares)
     y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
     return rng.normal(size=(n_items, 3)) + spread * rng.normal(size=(n_classes, 3))[y], y
-
-
-def check_votes(seed, kinds):
-    """Compare votes of every number of neighbors with the enumeration, in designs of these kinds."""
-    case = problem(seed)
-    for design, listed in designs(case, seed):
-        if not isinstance(design, kinds):
-            continue
-        smallest = min(len(training) for outcome in listed.outcomes for training in outcome)
-        for k in range(1, smallest + 1):
-            inputs = case.distances.tolist(), case.y.tolist(), "knn", listed, "pooled", "index"
-            expected = naive.complete(*inputs, n_neighbors=k)
-            found = complete_cv(
-                case.distances, case.y, "knn", design, metric="precomputed", ties="index", average="pooled",
-                n_neighbors=k,
-            )  # fmt: skip
-            assert abs(Fraction(found.score) - expected) <= found.error_bound
 
 
 def drawn_folds(design, y, n_runs, seed, variant="nn"):

@@ -8,7 +8,7 @@ import naive
 import naive_splits
 import numpy as np
 import pytest
-from odd_rules import variant_class
+from odd_rules import nearest_agrees, variant_class
 from problems import plain
 from seeds import over_seeds
 from sklearn import model_selection
@@ -165,22 +165,6 @@ def test_halves_of_more_samples_equal_scores_of_the_halves(variant, design, n_cl
             half = design.halved(labels, rows)
             alone = complete_cv(X[rows], targets[rows], variant, half, **parameters)
             assert score == pytest.approx(alone.score, abs=2e-6)
-
-
-@jit
-def nearest_agrees(order, labels, target, constraints):
-    """The plain formula of ICML eq. 4, as a plugin would write it."""
-    score = 0.0
-    left = constraints.counts[0] - constraints.held_out
-    p_none = 1.0
-    for i in range(len(order.items)):
-        if labels.classes[order.items[i]] == labels.classes[target]:
-            score += p_none * constraints.n_train[0] / left
-        p_none *= (left - constraints.n_train[0]) / left
-        left -= 1
-        if p_none <= 0:
-            break
-    return score
 
 
 @jit

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from problems import BUILT_IN, REGRESSION, SETTINGS, plain, problem
+from problems import REGRESSION, SETTINGS, plain, problem
 from seeds import over_seeds
 
 from knnccv import (
@@ -19,13 +19,9 @@ from knnccv import (
     monte_carlo_cv,
     permutation_test,
 )
-from knnccv._core.driver import AVERAGES, validate_problem
+from knnccv._core.driver import validate_problem
 from knnccv._core.luck.runs import draw_runs
 from knnccv._core.scores.permutation import exchangeable, permutation
-
-DESIGNS = [Subsample(5), LeaveOut(2), KFold(4), StratifiedKFold(2), StratifiedSubsample(0.5)]
-BY_CLASS = StratifiedSubsample(per_class={0: 3, 1: 9, 2: 1})
-OF_GROUPS = LeaveGroupsOut(np.minimum(np.random.default_rng(0).geometric(0.15, 61), 20), 3)
 
 
 def data(n_items=60, seed=0):
@@ -80,26 +76,12 @@ def score_of_run(distances, y, fold, n_folds, variant, parameters, ties):
     return naive.mean(scores)
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, KFold(7), BY_CLASS, OF_GROUPS])
-def test_runs_are_unbiased(design):
-    X, y = data(61)
-    stratified = isinstance(design, StratifiedKFold | StratifiedSubsample)
-    for v, variant in enumerate(BUILT_IN[: 4 if stratified else 5]):
-        average = AVERAGES[v % 3]
-        targets = X @ [1.0, -2.0] + y if variant == "regression" else y
-        exact = complete_cv(X, targets, variant, design, average=average)
-        assert exact.n_tied > 0
-        few = monte_carlo_cv(X, targets, variant, design, n_runs=200, random_state=1, average=average)
-        assert abs(few.score - exact.score) < 4 * few.std_error + 1e-12
-        assert few.std > 0
-        assert few.std_error == pytest.approx(few.scores.std(ddof=1) / np.sqrt(200))
-        assert few.error_bound == 0
-
-
 def test_seeds_blocks_and_a_single_run(monkeypatch):
     X, y = data(120)
     one = monte_carlo_cv(X, y, "knn", 5, random_state=3)
     assert len(one.scores) == 50
+    assert one.std_error == pytest.approx(one.scores.std(ddof=1) / np.sqrt(50))
+    assert one.error_bound == 0
     assert (monte_carlo_cv(X, y, "knn", 5, random_state=4).scores != one.scores).any()
     other, another = (monte_carlo_cv(X, y, "knn", 5, random_state=None).scores for _ in range(2))
     assert (other != another).any()

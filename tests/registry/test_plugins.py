@@ -147,41 +147,6 @@ print(json.dumps({
     assert unknown == "TypeError: variant 'kth' has no parameter 'k'; it takes: n_neighbors"
 
 
-CACHE_REPORT = (
-    PROBLEM
-    + """
-from pathlib import Path
-from knnccv import monte_carlo_cv
-from knnccv._core.driver._rows import score_rows
-from knnccv._core.luck.runs._trials import score_trials
-from knnccv_kth import kth_fixed
-
-complete_cv(X, y, "kth", Subsample(40))
-monte_carlo_cv(X, y, "kth", Subsample(40), n_runs=2, random_state=0)
-
-def report(function):
-    stats = function.stats
-    files = map(str, Path(stats.cache_path).glob(f"*.{function.__name__}-*.knnccv"))
-    return sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), sorted(files)
-
-functions = (kth_fixed, score_rows, score_trials)
-print(json.dumps([report(function) for function in functions]))
-"""
-)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled: NUMBA_DISABLE_JIT")
-def test_a_second_process_takes_kernels_and_drivers_from_the_cache(python):
-    """The driver must not be compiled again for every kernel, and files must not pile up."""
-    first, second = run(CACHE_REPORT, python=python), run(CACHE_REPORT, python=python)
-    for (_, _, written), (hits, misses, files) in zip(first, second, strict=True):
-        assert written
-        assert hits >= 1
-        assert misses == 0
-        assert files == written
-
-
 RAISING = "if target == 37:\n    raise ValueError('item 37 is not to my taste')\nreturn 0.5"
 DISTRIBUTIONS = {
     # module: (entry points, source)
