@@ -13,18 +13,9 @@ import pytest
 from report_example import Page
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    Neighbors,
-    Subsample,
-    compare,
-    complete_cv,
-    monte_carlo_cv,
-    permutation_test,
-    surface,
-    tuned_score,
-)
+from knnccv import Neighbors, compare, complete_cv, monte_carlo_cv, permutation_test, surface, tuned_score
 from knnccv._base.formatting import bound_text, plain
+from knnccv.designs import KFold, Subsample
 from knnccv.episodes import Episodes, expected_episodes, sampled_episodes
 from knnccv.retrieval import Gallery, expected_retrieval
 from knnccv.sklearn import expected_score

@@ -1,7 +1,6 @@
 """Standard errors of surfaces: halves against those of single answers, and methods against definitions."""
 
 import pickle
-import warnings
 from math import comb
 from unittest import mock
 
@@ -210,19 +209,12 @@ def test_differences_within_the_bounds_are_none():
     assert chosen.tolist() == [3, 7]
 
 
-def quietly(ask, *args, **kwargs):
-    """The answer, without warnings of inference."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InferenceWarning)
-        return ask(*args, **kwargs)
-
-
 @quiet
 def test_the_best_without_a_standard_error():
     rng = np.random.default_rng(6)
     x, noise = rng.normal(size=(40, 2)), rng.random(40) < 0.45
     result = surface(x, (x[:, 0] > 0) ^ noise, [1, 5, 25], [27, 30])
-    errors = quietly(result.standard_error, n_halvings=FEW)
+    errors = result.standard_error(n_halvings=FEW)
     assert result.best().n_neighbors.tolist() == [25, 25]
     assert np.isnan(errors[2]).all()
     gap = result.half_scores(FEW).scores[:, :, 0] - result.half_scores(FEW).scores[:, :, 1]
@@ -237,11 +229,11 @@ def test_the_best_without_a_standard_error():
         best = result.best(30, choose="one-standard-error", n_halvings=FEW)
     assert best == (5, result.scores[1, 1])
     only = surface(x, (x[:, 0] > 0) ^ noise, [10, 25], [27, 10 + 26])
-    mixed = quietly(only.best, 36, choose="one-standard-error", n_halvings=FEW)
+    mixed = only.best(36, choose="one-standard-error", n_halvings=FEW)
     assert mixed.n_neighbors == 10
     none = surface(x, (x[:, 0] > 0) ^ noise, [15, 20], [25, 36])
     with pytest.raises(ValueError, match="at training size 25 no K has one"):
-        quietly(none.best, choose="one-standard-error", n_halvings=FEW)
+        none.best(choose="one-standard-error", n_halvings=FEW)
 
 
 def smooth(y, rng):

@@ -8,33 +8,18 @@ import naive_splits
 import numpy as np
 import pytest
 from odd_rules import variant_class
-from problems import Shares, StratifiedShuffle
+from problems import Shares, StratifiedShuffle, blobs
 from scipy import sparse
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-)
+from knnccv import Neighbors, complete_cv
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv.kernel import Tables, Task, jit
 from knnccv.kernel.voting import scaled_position_weights
 from knnccv.sklearn import expected_score
 
 LOSS = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
-
-
-def smooth(n_items, n_classes):
-    """Data without ties in classes that overlap."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, n_classes, n_items)
-    return rng.normal(size=(n_items, 3)) + 0.7 * y[:, None] / n_classes, y
 
 
 def check_rational(near, y, rule, design, tol=1e-12, **parameters):
@@ -78,7 +63,7 @@ def test_every_way_to_sum_votes_agrees_with_rationals():
 
 @pytest.mark.parametrize("n_items", [50, pytest.param(160, marks=pytest.mark.slow)])
 def test_other_rules_agree_with_rationals(n_items):
-    X, y = smooth(n_items, 3)
+    X, y = blobs(0, n_items, 3)
     groups = np.random.default_rng(5).integers(0, n_items // 8, n_items)
     for rule, parameters in (("nn", {"loss": LOSS}), ("nn", {"decimals": 1}), ("rank", {"rank": 3})):
         near = Neighbors.from_data(X.round(parameters.pop("decimals", 15)))
@@ -98,7 +83,7 @@ def test_what_is_never_tested_is_not_tied():
 
 
 def test_truncation_keeps_its_bound():
-    X, y = smooth(300, 4)
+    X, y = blobs(0, 300, 4)
     sizes = {0: 2, 1: 40, 2: 1, 3: 30}  # shares so different that the first guess of the depth fails
     groups = np.minimum(np.random.default_rng(0).geometric(0.15, 300), 25)
     for rule, designs in {
@@ -152,7 +137,7 @@ def test_exact_mode_needs_all_neighbors_that_can_matter():
 
 
 def test_kinds_of_loss_matrices():
-    X, y = smooth(40, 3)
+    X, y = blobs(0, 40, 3)
     for variant in ("nn", "knn"):
         expected = complete_cv(X, y, variant, KFold(4), loss=LOSS, exact=True).fraction
         thirds = [[Fraction(int(entry), 3) for entry in row] for row in LOSS]

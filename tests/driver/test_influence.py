@@ -17,17 +17,9 @@ from problems import (
 )
 from seeds import over_seeds
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-)
+from knnccv import Neighbors, complete_cv
 from knnccv._core.driver import AVERAGES
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 
 Plugin = variant_class("plugin", fixed=nearest_agrees)
 """A fixed-size kernel and nothing else."""

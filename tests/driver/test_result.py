@@ -7,36 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from problems import one_of_each
+from problems import blobs, one_of_each
 from sklearn import metrics
 from sklearn.model_selection import LeaveOneOut, LeavePGroupsOut, LeavePOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    compare,
-    complete_cv,
-    monte_carlo_cv,
-)
+from knnccv import Neighbors, compare, complete_cv, monte_carlo_cv
 from knnccv._core.driver import AVERAGES
 from knnccv._core.luck.inference import InferenceWarning
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv_variants.nearest import NN
 
 LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])
-
-
-def smooth(n_items=60, n_classes=3):
-    """Classes of unequal sizes that overlap, without ties."""
-    rng = np.random.default_rng(0)
-    y = np.minimum(rng.geometric(0.5, n_items) - 1, n_classes - 1)
-    y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
-    return rng.normal(size=(n_items, 3)) + 0.8 * y[:, None], y
 
 
 def designs_for(y):
@@ -50,7 +32,7 @@ def designs_for(y):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_tables_and_classes_add_up_to_the_score(n_classes):
-    X, y = smooth(n_classes=n_classes)
+    X, y = blobs(0, 60, n_classes, uneven=True)
     names = np.array(["x", "a", "m"][:n_classes])[y]
     for d, design in enumerate(designs_for(names)):
         for a, average in enumerate(AVERAGES):
@@ -88,7 +70,7 @@ def test_confusion_is_the_mean_of_scikit_learns():
         for normalize in (None, "true", "pred", "all"):
             expected = metrics.confusion_matrix(true, predicted, normalize=normalize or "all")
             np.testing.assert_allclose(found.confusion(normalize=normalize), expected, atol=1e-13)
-    X, y = smooth()
+    X, y = blobs(0, 60, 3, uneven=True)
     predicted = cross_val_predict(KNeighborsClassifier(3), X, y, cv=LeaveOneOut())
     found = complete_cv(X, y, "knn", LeaveOut(), n_neighbors=3)
     assert found.balanced_accuracy == pytest.approx(
@@ -97,7 +79,7 @@ def test_confusion_is_the_mean_of_scikit_learns():
 
 
 def test_confusion_of_exact_results_is_scaled_exactly():
-    X, y = smooth(30)
+    X, y = blobs(0, 30, 3, uneven=True)
     found = complete_cv(X, y, "nn", KFold(4), exact=True)
     assert found.confusion().sum() == 1
     assert found.confusion("true").sum(axis=1).tolist() == [1, 1, 1]
@@ -124,7 +106,7 @@ def test_what_has_no_weight_has_no_share():
 
 
 def test_lists_that_end_leave_a_part_open():
-    X, y = smooth(200)
+    X, y = blobs(0, 200, 3, uneven=True)
     near = Neighbors.from_data(X, n_neighbors=4)
     found = complete_cv(near, y, "knn", Subsample(60), n_neighbors=3)
     assert found.error_bound > 0.1
@@ -139,7 +121,7 @@ def test_lists_that_end_leave_a_part_open():
 
 
 def test_classes_are_named_by_their_labels():
-    X, y = smooth(40, 2)
+    X, y = blobs(0, 40, 2, uneven=True)
     for labels in (
         np.array([False, True]),
         np.array([3, -7]),
@@ -159,7 +141,7 @@ def test_classes_are_named_by_their_labels():
 
 
 def test_a_copy_leaves_the_data_behind():
-    X, y = smooth(3000)
+    X, y = blobs(0, 3000, 3, uneven=True)
     found = complete_cv(X, y, "nn", KFold(5))
     packed = pickle.dumps(found)
     assert len(packed) < 5 * y.nbytes + 5000  # three arrays of the items' own
@@ -181,7 +163,7 @@ def test_a_copy_leaves_the_data_behind():
 
 
 def test_another_rule_with_a_loss_serves():
-    X, y = smooth(60)
+    X, y = blobs(0, 60, 3, uneven=True)
     found = complete_cv(X, y, type("Named", (NN,), {"name": "named"}), KFold(3))
     expected = complete_cv(X, y, "nn", KFold(3)).confusion()
     np.testing.assert_array_equal(found.confusion(), expected)

@@ -19,20 +19,10 @@ from problems import (
 )
 from seeds import over_seeds
 
-from knnccv import (
-    CompleteCV,
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    SampledCV,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-)
+from knnccv import CompleteCV, Neighbors, SampledCV, complete_cv
 from knnccv._core.driver import AVERAGES
 from knnccv._core.luck.halves import halvings_of
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 
 
 class Tally:

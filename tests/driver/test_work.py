@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 from bad_input import complete, sampled
-from problems import copies, plain
+from problems import blobs, copies, plain
 from scipy import sparse
 
 import knnccv
@@ -139,14 +139,6 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def data(n_classes, decimals):
-    """Samples of which none tie, or some with other labels."""
-    rng = np.random.default_rng(n_classes)
-    X = rng.normal(size=(50, 2))
-    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 50 - n_classes)])
-    return X.round(decimals), y
-
-
 @jit
 def always_half(order, labels, target, constraints):  # noqa: ARG001
     return 0.5 * constraints.unit
@@ -163,7 +155,8 @@ def without_first_kernels(variant, tasks, parameters):
 def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
     for rule, parameters in (RULES[0], RULES[2], RULES[4]):
         for decimals in (0, 15):
-            X, y = data(n_classes, decimals)
+            X, y = blobs(n_classes, 50, n_classes)
+            X = X.round(decimals)
             for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), knnccv.StratifiedSubsample(0.5)):
                 found = []
                 for chain in (chain_of, without_first_kernels):
@@ -178,7 +171,7 @@ def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
 
 @pytest.mark.parametrize("design", [KFold(4), StratifiedKFold(3)])
 def test_a_subclass_with_kernels_of_its_own_has_no_light_ones(design):
-    X, y = data(3, 15)
+    X, y = blobs(3, 50, 3)
     own = "stratified" if isinstance(design, StratifiedKFold) else "fixed"
     changed = type("Changed", (KNN,), {"name": "changed", own: staticmethod(always_half)})
     assert (complete_cv(X, y, changed, design).per_item == 0.5).all()

@@ -2,14 +2,13 @@
 
 import copy
 import pickle
-import warnings
 
 import naive
 import naive_splits
 import numpy as np
 import pytest
 from odd_rules import nearest_agrees, variant_class
-from problems import plain
+from problems import blobs, plain
 from seeds import over_seeds
 from sklearn import model_selection
 from sklearn.neighbors import KNeighborsClassifier
@@ -34,6 +33,7 @@ from knnccv.designs import Design, n_train_in_half
 from knnccv.kernel import jit
 from knnccv.sklearn import expected_score
 
+quiet = pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 SETTINGS = [
     ("nn", {}),
     ("nn", {"loss": True}),
@@ -88,12 +88,7 @@ def drawn(n_halvings, n_items, seed, **how):
     return [[halvings.rows(h, s) for s in (0, 1)] for h in range(n_halvings)]
 
 
-def halves_quietly(result, *arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InferenceWarning)
-        return result.half_scores(*arguments)
-
-
+@quiet
 @over_seeds(8)
 def test_every_half_scores_what_its_own_training_sets_give(seeds):
     compared = 0
@@ -111,7 +106,7 @@ def test_every_half_scores_what_its_own_training_sets_give(seeds):
             result = complete_cv(distances, targets, variant, design, **asked)
             own = groups if how and design == KFold(2) else None
             try:
-                found = halves_quietly(result, 4, own, seed)
+                found = result.half_scores(4, own, seed)
             except ValueError as error:
                 assert "does not suit them" in str(error)  # noqa: PT017
                 continue
@@ -137,12 +132,7 @@ def test_every_half_scores_what_its_own_training_sets_give(seeds):
     assert compared > 20 * len(seeds)
 
 
-def moons(n_items, n_classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_items)
-    return rng.normal(size=(n_items, 3)) + y[:, None], y
-
-
+@quiet
 @pytest.mark.parametrize(
     ("variant", "design", "n_classes", "parameters"),
     [
@@ -155,11 +145,11 @@ def moons(n_items, n_classes=2, seed=0):
     ],
 )
 def test_halves_of_more_samples_equal_scores_of_the_halves(variant, design, n_classes, parameters):
-    X, y = moons(230, n_classes)
+    X, y = blobs(0, 230, n_classes)
     labels = validate_problem(y, 230, "nn", design, None, "pooled", {}).labels
     how = {"classes": y} if isinstance(design, StratifiedKFold | StratifiedSubsample) else {}
     targets = X[:, 0] + X[:, 1] ** 2 if variant == "regression" else y
-    found = halves_quietly(complete_cv(X, targets, variant, design, **parameters), 3, None, 5).scores
+    found = complete_cv(X, targets, variant, design, **parameters).half_scores(3, None, 5).scores
     for pair, scores in zip(drawn(3, 230, 5, **how), found, strict=True):
         for rows, score in zip(pair, scores, strict=True):
             half = design.halved(labels, rows)
@@ -177,7 +167,7 @@ Nowhere = variant_class("nowhere", fixed=nowhere)
 
 
 def test_a_plugin_needs_no_line_of_its_own():
-    X, y = moons(60)
+    X, y = blobs(0, 60, 2)
     mine, nn = (complete_cv(X, y, variant, KFold(5)) for variant in (Mine(), "nn"))
     assert float(mine.standard_error(20)) == pytest.approx(float(nn.standard_error(20)), rel=1e-9)
     assert mine.confidence_interval(n_halvings=20).method == "wilson"
@@ -188,7 +178,7 @@ def test_a_plugin_needs_no_line_of_its_own():
 
 
 def test_halves_are_kept_and_errors_can_be_pickled():
-    X, y = moons(60)
+    X, y = blobs(0, 60, 2)
     result = complete_cv(X, y, "nn", KFold(5))
     assert result.half_scores(20) is result.half_scores(20)
     codes = np.arange(60) // 2
@@ -201,7 +191,7 @@ def test_halves_are_kept_and_errors_can_be_pickled():
 
 def two(kind):
     """Two results of a kind that has halves."""
-    X, y = moons(60)
+    X, y = blobs(0, 60, 2)
     if kind == "scikit-learn":
         cv = model_selection.KFold(5, shuffle=True)
         return [expected_score(KNeighborsClassifier(k), X, y, cv=cv) for k in (1, 3)]
@@ -232,9 +222,9 @@ def test_copies_know_the_halves_and_take_the_data_along_on_wish(kind, copied):
     assert copied(copied(a.with_data())).standard_error(19) == a.standard_error(19)
 
 
-@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+@quiet
 def test_copied_surfaces_know_the_halves():
-    X, y = moons(60)
+    X, y = blobs(0, 60, 2)
     for rule, targets in (("knn", y), ("regression", X[:, 0])):
         found = surface(X, targets, [1, 3], [30], rule)
         low, high = found.confidence_interval(n_halvings=20)
@@ -245,7 +235,7 @@ def test_copied_surfaces_know_the_halves():
 
 
 def test_predictions_are_compared_with_a_copy():
-    X, y = moons(60)
+    X, y = blobs(0, 60, 2)
     predictions = predictions_on([(None, np.arange(60))], [1 - y], y)
     for design in (KFold(5), LeaveGroupsOut(np.arange(60) // 2)):
         result = complete_cv(X, y, "nn", design)
@@ -254,7 +244,7 @@ def test_predictions_are_compared_with_a_copy():
 
 
 def test_lists_of_other_programs():
-    X, y = moons(80)
+    X, y = blobs(0, 80, 2)
     items, distances = Neighbors.from_data(X).kneighbors(30)
 
     def given(depth=30, **more):
@@ -288,7 +278,7 @@ class Twelve(Design):
 
 
 def test_a_design_from_elsewhere_must_keep_the_share():
-    X, y = moons(40)
+    X, y = blobs(0, 40, 2)
     with pytest.raises(ValueError, match="keeps the share"):
         complete_cv(X, y, "nn", Twelve("unknown")).standard_error(5)
     with pytest.raises(TypeError, match="halved must return a design, got None"):

@@ -6,29 +6,11 @@ import pytest
 from problems import REGRESSION, SETTINGS, plain, problem
 from seeds import over_seeds
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-    get_variant,
-    monte_carlo_cv,
-    permutation_test,
-)
+from knnccv import Neighbors, complete_cv, get_variant, monte_carlo_cv, permutation_test
 from knnccv._core.driver import validate_problem
 from knnccv._core.luck.runs import draw_runs
 from knnccv._core.scores.permutation import exchangeable, permutation
-
-
-def data(n_items=60, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, n_items)
-    y[:12] = np.tile([0, 1, 2], 4)
-    return rng.integers(0, 6, (n_items, 2)) + 0.3 * y[:, None], y
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 
 
 @over_seeds(3)
@@ -77,7 +59,7 @@ def score_of_run(distances, y, fold, n_folds, variant, parameters, ties):
 
 
 def test_seeds_blocks_and_a_single_run(monkeypatch):
-    X, y = data(120)
+    X, y = tied_data(n_items=120)
     one = monte_carlo_cv(X, y, "knn", 5, random_state=3)
     assert len(one.scores) == 50
     assert one.std_error == pytest.approx(one.scores.std(ddof=1) / np.sqrt(50))
@@ -94,7 +76,7 @@ def test_seeds_blocks_and_a_single_run(monkeypatch):
 
 
 def test_short_lists_show_in_the_bound():
-    X, y = data(60)
+    X, y = tied_data(n_items=60)
     short = Neighbors.from_data(X, n_neighbors=4)
     few = monte_carlo_cv(short, y, "knn", Subsample(20), n_neighbors=5, random_state=0)
     whole = monte_carlo_cv(X, y, "knn", Subsample(20), n_neighbors=5, random_state=0)

@@ -40,11 +40,6 @@ def tied_data(n_items=60, n_classes=3, seed=1):
     return X, y
 
 
-def smooth_data(n_items=60, n_classes=3, seed=1):
-    _, y = tied_data(n_items, n_classes, seed)
-    return np.random.default_rng(seed).normal(size=(n_items, 2)) + 0.4 * y[:, None], y
-
-
 def asked_of(rule, y):
     """The y that the rule takes: the classes, or real numbers in their place."""
     return np.random.default_rng(len(y)).integers(-40, 60, len(y)) / 8 if rule in REAL else y
@@ -94,7 +89,7 @@ def test_two_items(rule, setting):
 @every_rule
 @pytest.mark.parametrize("ties", ["index", "random"])
 def test_the_extreme_sizes(rule, setting, ties):
-    X, y = smooth_data()
+    X, y = blobs(1, 60, 3)
     y, n_items = asked_of(rule, y), len(y)
     apart = ((X[:, None] - X) ** 2).sum(axis=-1) + np.diag(np.full(n_items, np.inf))
     setting = of_one_nearest(rule, setting)

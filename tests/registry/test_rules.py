@@ -12,16 +12,8 @@ import pytest
 from decide_rules import Nearness
 from seeds import over_seeds
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    LeaveOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    complete_cv,
-)
+from knnccv import Neighbors, complete_cv
+from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv.kernel import jit
 
 FIXED, STRATIFIED = (Subsample, KFold), (StratifiedKFold, StratifiedSubsample)

@@ -13,16 +13,7 @@ from seeds import over_seeds
 from sklearn.metrics import confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 
-from knnccv import (
-    KFold,
-    LeaveGroupsOut,
-    Neighbors,
-    StratifiedKFold,
-    StratifiedSubsample,
-    Subsample,
-    compare,
-    complete_cv,
-)
+from knnccv import Neighbors, compare, complete_cv
 from knnccv._core.driver import validate_problem
 from knnccv._core.luck.runs import (
     ANY,
@@ -37,7 +28,7 @@ from knnccv._core.luck.runs import (
     unpack,
 )
 from knnccv._core.luck.runs._planes import draw_planes
-from knnccv.designs import Allotment
+from knnccv.designs import Allotment, KFold, LeaveGroupsOut, StratifiedKFold, StratifiedSubsample, Subsample
 
 
 def allotment(sizes, folded):
