@@ -36,13 +36,6 @@ def problem(seed):
     )
 
 
-def with_losses(seed):
-    """Random numbers, a problem, and losses of its classes."""
-    rng, (D, y, t) = np.random.default_rng(seed), problem(seed)
-    n_classes = len(set(y.tolist()) | set(t.tolist()))
-    return rng, (D, y, t), rng.integers(-2, 6, (n_classes, n_classes))
-
-
 def designs(y, rng):
     """The library's designs of a pool with the equally likely training sets, in kinds of equal chance."""
     n = len(y)
@@ -110,36 +103,67 @@ def enumerated(D, y, t, kinds, variant, ties, average, parameters):
     return naive.mean(per_item)
 
 
+def questions(seed):
+    """A problem, the training sets of a design, and what `complete_cv` is asked."""
+    rng, (D, y, t) = np.random.default_rng(seed), problem(seed)
+    n_classes = len(set(y.tolist()) | set(t.tolist()))
+    loss = rng.integers(-2, 6, (n_classes, n_classes))
+    for d, (design, kinds) in enumerate(chain(designs(y, rng), with_one_more(y, rng))):
+        smallest = min(len(T) for listed in kinds for T in listed)
+        by_class = isinstance(design, StratifiedSubsample | StratifiedShuffle)
+        for s, (variant, setting) in enumerate(SETTINGS + REGRESSION):
+            regression = variant == "regression"
+            fits = setting.get("n_neighbors", 1) <= smallest and not (regression and by_class)
+            if fits and (s + d + seed) % 5 == 0:
+                given = {name: loss if value is True else value for name, value in setting.items()}
+                average = AVERAGES[(s + seed) % (2 if regression else 3)]
+                yield D, y, t, kinds, {
+                    "variant": variant, "cv": design, "metric": "precomputed", "test": t, "n_jobs": 1,
+                    "average": average, **given,
+                }  # fmt: skip
+
+
+def check_influence(found, D, y, asked):
+    """The influence of every sample is the score without it, or both are refused."""
+
+    def without(j):
+        rest, more = np.delete(np.arange(len(y)), j), dict(asked)
+        if asked.get("loss") is not None:  # a class that nobody has then has no loss
+            before, after = (np.unique([*labels, *asked["test"]]) for labels in (y, y[rest]))
+            more["loss"] = asked["loss"][np.ix_(*[np.isin(before, after)] * 2)]
+        return complete_cv(D[:, rest], y[rest], **more).score
+
+    try:
+        wanted = [without(j) for j in range(len(y))]
+    except ValueError:
+        with pytest.raises(ValueError, match="without"):
+            found.influence()
+        return 0
+    effect = found.influence()
+    assert np.abs(found.score - effect.per_item - wanted).max() < 1e-12, asked
+    assert (effect.as_tested == 0).all()
+    assert effect.labels.tolist() == y.tolist()
+    return 1
+
+
 @over_seeds(8)
 def test_a_pool_and_a_test_set_equal_the_enumeration(seeds):
-    compared = 0
+    compared = removed = 0
     for seed in seeds:
-        rng, (D, y, t), loss = with_losses(seed)
-        for d, (design, kinds) in enumerate(chain(designs(y, rng), with_one_more(y, rng))):
-            for s, (variant, setting) in enumerate(SETTINGS + REGRESSION):
-                smallest = min(len(T) for listed in kinds for T in listed)
-                if (s + d + seed) % 5 or setting.get("n_neighbors", 1) > smallest:
-                    continue
-                if variant == "regression" and isinstance(design, StratifiedSubsample | StratifiedShuffle):
-                    continue
-                parameters = {name: loss if value is True else value for name, value in setting.items()}
-                average = AVERAGES[(s + seed) % (2 if variant == "regression" else 3)]
-                for ties in get_variant(variant).tie_rules:
-                    asked = {
-                        "metric": "precomputed",
-                        "test": t,
-                        "ties": ties,
-                        "average": average,
-                        "n_jobs": 1,
-                    }
-                    where = f"seed {seed}: {variant} {setting} {design} {ties} {average}"
-                    wanted = enumerated(D, y, t, kinds, variant, ties, average, plain(parameters))
-                    found = complete_cv(D, y, variant, design, exact=True, **asked, **parameters)
-                    assert found.fraction == wanted, where
-                    found = complete_cv(D, y, variant, design, **asked, **parameters)
-                    assert abs(Fraction(found.score) - wanted) <= found.error_bound, where
-                    compared += 1
-    assert compared > 50
+        for D, y, t, kinds, asked in questions(seed):
+            own = ("cv", "metric", "test", "n_jobs", "average", "variant")
+            parameters = plain({name: value for name, value in asked.items() if name not in own})
+            for ties in get_variant(asked["variant"]).tie_rules:
+                where = f"seed {seed}: {asked} {ties}"
+                wanted = enumerated(D, y, t, kinds, asked["variant"], ties, asked["average"], parameters)
+                assert complete_cv(D, y, exact=True, ties=ties, **asked).fraction == wanted, where
+                found = complete_cv(D, y, ties=ties, **asked)
+                assert abs(Fraction(found.score) - wanted) <= found.error_bound, where
+                compared += 1
+            if not asked["cv"].leaves_groups and seed % 2:
+                removed += check_influence(found, D, y, asked | {"ties": ties})
+    assert compared > 4 * len(seeds)
+    assert removed > len(seeds)
 
 
 def test_a_test_set_tells_nothing_of_the_class_that_has_one_more_training_sample():
@@ -293,48 +317,6 @@ def test_a_surface_of_a_pool_has_standard_errors():
     for column, size in enumerate((30, 60)):
         single = complete_cv(X, y, "knn", Subsample(size), n_neighbors=3, test=(Z, t))
         assert found.item((1, column)) == pytest.approx(float(single.standard_error(n_halvings=20)))
-
-
-def score_without(j, D, y, **asked):
-    """The score of a pool without one sample; a class that nobody has then has no loss."""
-    rest = np.delete(np.arange(len(y)), j)
-    if asked.get("loss") is not None:
-        before, after = (np.unique([*labels, *asked["test"]]) for labels in (y, y[rest]))
-        left = np.isin(before, after)
-        asked["loss"] = asked["loss"][np.ix_(left, left)]
-    return complete_cv(D[:, rest], y[rest], **asked).score
-
-
-@over_seeds(4)
-def test_the_influence_of_a_pool_is_its_score_without_each_sample(seeds):
-    compared = 0
-    for seed in seeds:
-        rng, (D, y, t), loss = with_losses(seed)
-        for d, (design, kinds) in enumerate(chain(designs(y, rng), with_one_more(y, rng))):
-            smallest = min(len(T) for listed in kinds for T in listed)
-            for s, (variant, setting) in enumerate([*SETTINGS, ("regression", {"n_neighbors": 2})]):
-                fits = setting.get("n_neighbors", 1) <= smallest and not design.leaves_groups
-                by_class = design.stratifies or isinstance(design, StratifiedShuffle)
-                if (s + d + seed) % 5 or not fits or (variant == "regression" and by_class):
-                    continue
-                more = {name: loss if value is True else value for name, value in setting.items()}
-                asked = {"metric": "precomputed", "test": t, "n_jobs": 1, "variant": variant, **more}
-                asked["average"] = AVERAGES[(s + seed) % (2 if variant == "regression" else 3)]
-                asked["ties"] = get_variant(variant).tie_rules[seed % 2]
-                found = complete_cv(D, y, cv=design, **asked)
-                try:
-                    wanted = [score_without(j, D, y, cv=design, **asked) for j in range(len(y))]
-                except ValueError:
-                    with pytest.raises(ValueError, match="without"):
-                        found.influence()
-                    continue
-                effect = found.influence()
-                off = np.abs(found.score - effect.per_item - wanted)
-                assert off.max() < 1e-12, f"seed {seed}: {design} {asked}"
-                assert (effect.as_tested == 0).all()
-                assert effect.labels.tolist() == y.tolist()
-                compared += 1
-    assert compared > 2 * len(seeds)
 
 
 def test_the_influence_of_a_sample_without_which_its_class_is_too_small_is_refused():

@@ -11,12 +11,6 @@ from knnccv import KFold, LeaveGroupsOut, LeaveOut, Neighbors, StratifiedKFold, 
 from knnccv._core.driver import AVERAGES
 
 
-def variance_of(question, average):
-    """The variance over all runs, a Fraction."""
-    runs = naive.run_scores(question.scores, question.y, question.listed, question.known_as(average))
-    return naive.variance(runs)
-
-
 @pytest.mark.parametrize("seeds", [[5], pytest.param(range(29, 37), marks=pytest.mark.slow)])
 def test_random_runs_agree_with_the_enumeration(seeds):
     """5,000 runs of many rules and designs; the standard errors may be rough."""
@@ -27,7 +21,8 @@ def test_random_runs_agree_with_the_enumeration(seeds):
         for q, question in enumerate(questions(seed, SETTINGS, 12, pairs, case)):
             average = AVERAGES[q % 3]
             found = question.ask(average).split_std()
-            expected = math.sqrt(variance_of(question, average))
+            runs = question.scores, question.y, question.listed, question.known_as(average)
+            expected = math.sqrt(naive.variance(naive.run_scores(*runs)))
             off = abs(found.std - expected)
             assert off <= 5 * found.std_error + 0.002 * expected + 1e-12, (question.where, average, found)
 

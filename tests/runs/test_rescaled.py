@@ -75,6 +75,13 @@ def check_run(steps, X, fold, near, distances, n_folds, **metric):
     return n_clear
 
 
+METRICS = [
+    *({"p": p} for p in (1, 3, 1.5)),
+    {"p": 2, "metric_params": {"w": np.arange(5.0)}},
+    {"p": 3, "metric_params": {"w": np.array([1.0, 0.0, 1e-3, 4.0, 2.0])}},
+]
+
+
 @pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "outliers", "tiny"])
 def test_weights_and_neighbors_are_those_of_scikit_learn(data):
     X, _ = table_of(data)
@@ -82,13 +89,15 @@ def test_weights_and_neighbors_are_those_of_scikit_learn(data):
         check_weights(name, X)
         if data == "outliers":
             continue
-        steps, folds, n_clear = [SCALERS[name]], folds_of(len(X), 3, 2), 0
-        search = RescaledSearch(scaling_of(steps, X))
-        for k in (1, 4) if data == "tiny" else (1, 9):
-            items, distances = search.nearest(folds, k)
-            for r in range(2):
-                n_clear += check_run(steps, X, folds[r], items[r], distances[r], 3)
-        assert n_clear > 0.4 * 2 * 2 * len(X), name
+        steps, folds = [SCALERS[name]], folds_of(len(X), 3, 2)
+        for metric in METRICS if name == "standard" and X.shape[1] == 5 else [{}]:
+            weights = metric.get("metric_params", {}).get("w")
+            search, n_clear = RescaledSearch(scaling_of(steps, X), metric.get("p", 2), weights), 0
+            for k in (1, 4) if data == "tiny" else (1, 9):
+                items, distances = search.nearest(folds, k)
+                for r in range(2):
+                    n_clear += check_run(steps, X, folds[r], items[r], distances[r], 3, **metric)
+            assert n_clear > 0.4 * 2 * 2 * len(X), (name, metric)
 
 
 def check_weights(name, X):
@@ -112,25 +121,6 @@ def weights_of(scaler, X):
     if fitted.scale_ is None:
         return np.ones(X.shape[1])
     return fitted.scale_ if isinstance(scaler, MinMaxScaler) else 1 / fitted.scale_
-
-
-METRICS = [
-    *({"p": p} for p in (1, 3, 1.5)),
-    {"p": 2, "metric_params": {"w": np.arange(5.0)}},
-    {"p": 3, "metric_params": {"w": np.array([1.0, 0.0, 1e-3, 4.0, 2.0])}},
-]
-
-
-@pytest.mark.parametrize("data", ["normal", "constant columns", "heavy tails"])
-def test_metrics(data):
-    X, _ = table_of(data)
-    folds, scaling = folds_of(len(X), 4, 3), scaling_of([StandardScaler()], X)
-    for metric in METRICS:
-        search = RescaledSearch(scaling, metric["p"], metric.get("metric_params", {}).get("w"))
-        items, distances = search.nearest(folds, 4)
-        steps = [StandardScaler()]
-        found = (check_run(steps, X, folds[r], items[r], distances[r], 4, **metric) for r in range(3))
-        assert sum(found) > 200, metric
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0])
