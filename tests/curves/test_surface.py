@@ -1,7 +1,6 @@
 """Surfaces over K and training sizes, of exact scores and of scorings by runs, and leave-one-out curves."""
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, product
 
 import matplotlib as mpl
@@ -216,14 +215,6 @@ def test_defaults_and_sizes():
         result = surface([[0.0], [1.0]], labels, train_sizes=1)
         assert result.scores.tolist() == [[expected]]
         assert (result.n_neighbors.tolist(), result.train_sizes.tolist()) == ([1], [1])
-
-
-def test_searched_and_kept_lists_and_executors_give_the_same():
-    near = Neighbors.from_data(X3, algorithm="brute")
-    one, kept = (surface(near, Y3, [1, 4], [20, 80], n_jobs=1) for _ in range(2))
-    with ThreadPoolExecutor(3) as executor:
-        other = surface(X3, Y3, [1, 4], [20, 80], executor=executor)
-    assert one.scores.tobytes() == kept.scores.tobytes() == other.scores.tobytes()
 
 
 def test_tables_and_plots():

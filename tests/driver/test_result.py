@@ -16,7 +16,6 @@ from knnccv import Neighbors, compare, complete_cv, monte_carlo_cv
 from knnccv._core.driver import AVERAGES
 from knnccv._core.luck.inference import InferenceWarning
 from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
-from knnccv_variants.nearest import NN
 
 LOSS = np.array([[0, 1, 4], [2, -1, 1], [5, 3, 0]])
 
@@ -160,13 +159,6 @@ def test_a_copy_leaves_the_data_behind():
     with pytest.raises(AttributeError, match="cannot assign"):
         found.score = 1.0
     assert found != copy.copy(found)
-
-
-def test_another_rule_with_a_loss_serves():
-    X, y = blobs(0, 60, 3, uneven=True)
-    found = complete_cv(X, y, type("Named", (NN,), {"name": "named"}), KFold(3))
-    expected = complete_cv(X, y, "nn", KFold(3)).confusion()
-    np.testing.assert_array_equal(found.confusion(), expected)
 
 
 OURS = {"f1": metrics.f1_score, "precision": metrics.precision_score, "recall": metrics.recall_score}

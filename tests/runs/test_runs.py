@@ -6,7 +6,7 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
-from naive_splits import neighbor_order
+from naive_splits import neighbor_order, tables_of_runs
 from problems import drawn_folds
 from scipy.stats import chi2
 from seeds import over_seeds
@@ -129,19 +129,11 @@ def problem_of(seed):
 
 
 def plain_counts(order, y, folds, k):
-    """Confusion and votes of one run by fold, from the neighbor order of every sample, in a plain loop."""
-    n_folds, n_classes = folds.max() + 1, y.max() + 1
-    confusion = np.zeros((n_folds, n_classes, n_classes), int)
-    votes = np.zeros((n_folds, n_classes, n_classes, k + 1), int)
-    right = np.zeros((n_folds, n_classes), int)
-    for x in np.flatnonzero(folds >= 0):
-        near = [j for j in order[x] if folds[j] != folds[x]][:k]
-        counts = np.bincount(y[near], minlength=n_classes)
-        confusion[folds[x], y[x], counts.argmax()] += 1
-        right[folds[x], y[x]] += counts[y[x]] > 0
-        for c in range(n_classes):
-            votes[folds[x], y[x], c, counts[c]] += 1
-    return confusion, votes, right
+    """Confusion, votes and samples with a vote for their class of runs by fold, of plain loops."""
+    every = range(folds.max() + 1)
+    runs = [[(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in every] for fold in folds]
+    confusion, votes = tables_of_runs(order, y, k, runs)
+    return confusion, votes, np.diagonal(votes[..., 1:].sum(axis=-1), axis1=2, axis2=3)
 
 
 def count(problem, neighbors, runs, what):
@@ -161,17 +153,14 @@ def test_every_count_of_every_run_equals_a_plain_loop(seeds):
         problem = validate_problem(y, len(y), "knn", design, "index", "pooled", {"n_neighbors": k})
         rank = validate_problem(y, len(y), "rank", design, "index", "pooled", {"rank": k})
         runs = draw_runs(problem, 30, np.random.default_rng(seed))
-        folds = runs.all_folds()
-        order = neighbor_order(X)
-        tables = [count(problem, neighbors, runs, what) for what in (CONFUSION, VOTES, RIGHT)]
-        tables.append(count(rank, neighbors, runs, ANY))
-        for run in range(30):
-            confusion, votes, right = plain_counts(order, y, folds[run], k)
-            where = f"seed {seed}, run {run}"
-            np.testing.assert_array_equal(tables[0][run], confusion, where)
-            np.testing.assert_array_equal(tables[1][run], votes, where)
-            np.testing.assert_array_equal(tables[2][run], np.diagonal(confusion, axis1=1, axis2=2), where)
-            np.testing.assert_array_equal(tables[3][run], right, where)
+        confusion, votes, right = plain_counts(neighbor_order(X), y, runs.all_folds(), k)
+        for asked, what, expected in (
+            (problem, CONFUSION, confusion),
+            (problem, VOTES, votes),
+            (problem, RIGHT, np.diagonal(confusion, axis1=2, axis2=3)),
+            (rank, ANY, right),
+        ):
+            np.testing.assert_array_equal(count(asked, neighbors, runs, what), expected, f"seed {seed}")
 
 
 def test_samples_that_train_in_all_folds_are_not_tested():
@@ -181,8 +170,7 @@ def test_samples_that_train_in_all_folds_are_not_tested():
     runs = given_runs([(one, np.zeros(3, np.int64)) for one in fold])
     np.testing.assert_array_equal(runs.all_folds(), fold)
     problem = validate_problem(y, 40, "knn", KFold(3), "index", "pooled", {"n_neighbors": 3})
-    order = neighbor_order(X)
-    expected = [plain_counts(order, y, one, 3)[0] for one in fold]
+    expected = plain_counts(neighbor_order(X), y, fold, 3)[0]
     near = Neighbors.from_data(X)
     np.testing.assert_array_equal(count(problem, near, runs, CONFUSION), expected)
     found = {}
