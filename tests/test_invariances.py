@@ -53,7 +53,7 @@ RULES = {
     "radius_regression": {},
 }
 DESIGNS = [
-    *[Subsample(0.5), KFold(4), LeaveOut(2), LeaveGroupsOut(np.arange(N_ITEMS) // 3, 2)],
+    *[Subsample(0.5), KFold(4), LeaveOut(2), LeaveGroupsOut(np.arange(N_ITEMS) // 6, 2)],
     *[StratifiedSubsample(0.6), StratifiedKFold(3), RebalancedLeaveOneOut()],
 ]
 NAMES = {"labels", "classes", "query_ids", "identities", "paired_by", "seconds"}
@@ -78,7 +78,7 @@ CONTAINERS = {
     "polars": (lambda X: pl.DataFrame(X, schema=["a", "b", "c"]), lambda y: pl.Series(y)),
     "pyarrow": (lambda X: pa.table(dict(zip("abc", X.T, strict=True))), lambda y: pa.chunked_array([y])),
 }
-SLOW = ("lists", "Fortran order", "integers", "objects", "pyarrow")
+SLOW = ("lists", "Fortran order", "integers", "objects", "polars", "pyarrow")
 
 
 def retrieval(function, **more):

@@ -262,7 +262,11 @@ def scores_of_splits(X, y, k, train_sets, scoring):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize(
     ("scoring", "n_classes", "stratified"),
-    [("f1_macro", 3, False), ("roc_auc", 2, True), ("roc_auc_ovr", 3, True)],
+    [
+        ("f1_macro", 3, False),
+        pytest.param("roc_auc", 2, True, marks=pytest.mark.slow),
+        ("roc_auc_ovr", 3, True),
+    ],
 )
 def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified):
     X, y = data(9, n_classes)

@@ -151,11 +151,11 @@ def test_special_removals():
     y[7] = 2
     for design in (Subsample(6), KFold(4), StratifiedKFold(3), StratifiedSubsample(per_class=1)):
         for rule, asked in (("nn", {}), ("knn", {"n_neighbors": 2})):
-            check_removals(X, y, rule, design, 5, 4, **asked)
+            check_removals(X, y, rule, design, 3, 4, **asked)
     alone = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
     for design in (KFold(4), Subsample(5), StratifiedKFold(4)):
         for rule, asked in (("nn", {}), ("knn", {"n_neighbors": 3}), ("confidence", {"n_neighbors": 2})):
-            check_removals(X[:11], alone, rule, design, 4, 0, **asked)
+            check_removals(X[:11], alone, rule, design, 3, 0, **asked)
     X, y = table(rng, 23, 3)
     y[0] = 2  # without it, class 2 appears after the others
     check_removals(X, y, "nn", StratifiedKFold(4), 23, 0)

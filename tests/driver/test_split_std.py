@@ -18,7 +18,7 @@ def test_random_runs_agree_with_the_enumeration(seeds):
         case = problem(seed)
         pairs = [(d, listed) for d, listed in designs(case, seed) if d != LeaveOut(1)]
         pairs += [pair for pair in special_designs(case, seed) if getattr(pair[0], "p", 1) > 1]
-        for q, question in enumerate(questions(seed, SETTINGS, 12, pairs, case)):
+        for q, question in enumerate(questions(seed, SETTINGS, 16, pairs, case)):
             average = AVERAGES[q % 3]
             found = question.ask(average).split_std()
             runs = question.scores, question.y, question.listed, question.known_as(average)

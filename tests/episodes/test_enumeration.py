@@ -105,13 +105,13 @@ def compare(seed, votes):
     assert r.n_tied == sum(problem.ties_of(x, votes) for x in range(len(y))), note
 
 
-@over_seeds(30)
+@over_seeds(24)
 def test_the_nearest_support(seeds):
     for seed in seeds:
         compare(seed, votes=False)
 
 
-@over_seeds(24)
+@over_seeds(18)
 def test_votes(seeds):
     for seed in seeds:
         compare(seed, votes=True)

@@ -38,7 +38,7 @@ for name in sys.argv[3:] or found["ENTRIES"]:
 FAST = (
     "complete_cv rank KFold(n_splits=4) random",
     "complete_cv regression KFold(n_splits=4) random",
-    "complete_cv nn LeaveGroupsOut(21 groups, p=2) index",
+    "complete_cv nn LeaveGroupsOut(11 groups, p=2) index",
     "surface nn",
     "monte_carlo_cv",
 )

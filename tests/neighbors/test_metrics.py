@@ -268,7 +268,10 @@ def assert_same(sparse, dense, metric, depths):
         np.testing.assert_array_equal(other.kneighbors(depth)[1], one.kneighbors(depth)[1])
 
 
-@pytest.mark.parametrize("metric", [*SPARSE_NAMES, "l1", "l2", "cityblock"])
+ALIASES = [pytest.param(name, marks=pytest.mark.slow) for name in ("l1", "l2", "cityblock")]
+
+
+@pytest.mark.parametrize("metric", [*SPARSE_NAMES, *ALIASES])
 def test_lists_are_those_of_dense_data(metric):
     for kind in KINDS:
         if (kind, metric) != ("huge", "sqeuclidean"):  # beyond the range of doubles

@@ -96,7 +96,7 @@ def test_the_same_bits_as_lists_in_memory(how, given, tmp_path):
         assert found.items.dtype == wanted.items.dtype
 
 
-@pytest.mark.parametrize("how", ["mapped", "dask"])
+@pytest.mark.parametrize("how", ["mapped", pytest.param("dask", marks=pytest.mark.slow)])
 def test_all_computations_read_them(how, tmp_path):
     near, expected = streamed(how, tmp_path, ITEMS, DISTANCES), Neighbors.from_lists(ITEMS, DISTANCES)
     for question in (

@@ -179,12 +179,13 @@ class First(Variant):
 ALL_BUT_ONE = Subsample(29)
 
 
-def test_a_kernel_without_a_file_works():
+@pytest.mark.parametrize("n_times", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_kernel_without_a_file_works(n_times):
     """Numba cannot cache what has no file; the kernel compiles all the same, and runs on Fractions.
 
     Also if it is written again, as in a notebook: the old one is gone, and must not haunt the driver.
     """
-    for _ in range(2):
+    for _ in range(n_times):
         scope = {"__name__": "typed_in"}
         exec(SESSION, scope)
         made = register(scope["First"])

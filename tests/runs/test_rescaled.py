@@ -82,7 +82,11 @@ METRICS = [
 ]
 
 
-@pytest.mark.parametrize("data", ["wine", "constant columns", "heavy tails", "offset", "outliers", "tiny"])
+@pytest.mark.parametrize(
+    "data",
+    ["constant columns", "heavy tails", "outliers", "tiny"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in ("wine", "offset")],
+)
 def test_weights_and_neighbors_are_those_of_scikit_learn(data):
     X, _ = table_of(data)
     for name in SCALERS:
