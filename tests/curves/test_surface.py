@@ -249,33 +249,35 @@ def data(n_items=60, n_classes=3, seed=0):
     return rng.normal(size=(n_items, 2)) + 0.7 * y[:, None], y
 
 
-def scores_of_splits(X, y, k, train_sets, scoring):
-    """Scikit-learn's scores on the samples outside these training sets."""
+def scores_of_splits(X, y, k, train_sets, scoring, test):
+    """Scikit-learn's scores on the samples outside these training sets, or on a test set."""
     scorer, found = get_scorer(scoring), []
     for train in train_sets:
-        test = np.setdiff1d(np.arange(len(y)), train)
+        rest = np.setdiff1d(np.arange(len(y)), train)
         fitted = KNeighborsClassifier(k, algorithm="kd_tree").fit(X[train], y[train])
-        found.append(scorer(fitted, X[test], y[test]))
+        found.append(scorer(fitted, *(test or (X[rest], y[rest]))))
     return np.array(found)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize(
-    ("scoring", "n_classes", "stratified"),
+    ("scoring", "n_classes", "stratified", "test"),
     [
-        ("f1_macro", 3, False),
-        pytest.param("roc_auc", 2, True, marks=pytest.mark.slow),
-        ("roc_auc_ovr", 3, True),
+        ("f1_macro", 3, False, None),
+        pytest.param("roc_auc", 2, True, None, marks=pytest.mark.slow),
+        ("roc_auc_ovr", 3, True, None),
+        ("f1_macro", 2, True, data(11, 2, seed=1)),
+        ("roc_auc", 2, False, data(11, 2, seed=1)),
     ],
 )
-def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified):
+def test_cells_are_the_mean_of_all_training_sets(scoring, n_classes, stratified, test):
     X, y = data(9, n_classes)
     size = 2 if stratified else 7  # of every class, or in all
-    found = surface(X, y, [1, 3], size, scoring=scoring, stratified=stratified, n_runs=5000)
+    found = surface(X, y, [1, 3], size, scoring=scoring, stratified=stratified, n_runs=5000, test=test)
     pools = [np.flatnonzero(y == c) for c in range(n_classes)] if stratified else [np.arange(9)]
     sets = [np.concatenate(parts) for parts in product(*(combinations(pool, size) for pool in pools))]
     for row, k in enumerate([1, 3]):
-        scores, error = scores_of_splits(X, y, k, sets, scoring), found.std_error[row, 0]
+        scores, error = scores_of_splits(X, y, k, sets, scoring, test), found.std_error[row, 0]
         assert abs(scores.mean() - found.scores[row, 0]) < 4 * error + 1e-12
         # no worse than that of plain runs
         assert error < 1.1 * scores.std() / np.sqrt(5000)
