@@ -60,20 +60,6 @@ def test_every_source_gives_the_same_answer():
         np.testing.assert_array_equal(near.kneighbors(89)[0], WHOLE.kneighbors(89)[0])
 
 
-def test_a_short_list_shows_in_the_bound():
-    whole = complete_cv(X, Y, "knn", Subsample(60), n_neighbors=5)
-    for short in (
-        Neighbors.from_lists(ITEMS[:, :12], DISTANCES[:, :12]),
-        Neighbors.from_data(X, n_neighbors=12),
-    ):
-        cut = complete_cv(short, Y, "knn", Subsample(60), n_neighbors=5)
-        assert 1e-3 < cut.error_bound < 1
-        assert cut.depth == 12
-        assert abs(cut.score - whole.score) <= cut.error_bound
-        with pytest.raises(ValueError, match="exact=True needs 64 neighbors"):
-            complete_cv(short, Y, "knn", Subsample(60), n_neighbors=5, exact=True)
-
-
 @pytest.mark.parametrize("ties", ["index", "random"])
 def test_a_tied_group_cut_by_the_list_is_completed_or_counted(ties):
     """12 samples at one distance: a depth inside the group must not pass for an order."""

@@ -163,19 +163,6 @@ def test_ties_lists_and_threads_decide_nothing(p, monkeypatch):
     np.testing.assert_array_equal(found[1], distances)
 
 
-def test_lists_are_made_longer_if_they_end_too_early(monkeypatch):
-    monkeypatch.setattr(rescaled, "LIST_BYTES", (0, 10**6))
-    X = np.random.default_rng(0).normal(size=(450, 5))
-    X[3, 2] = 100.0  # the fold that tests this sample shrinks the column, or else the others do
-    search = RescaledSearch(scaling_of([MinMaxScaler()], X))
-    folds = folds_of(450, 5, 10)
-    first = search.nearest(folds, 5)
-    assert search._listed.items.shape[1] == 10**6 // 12 // 450
-    second = search.nearest(folds, 5)
-    np.testing.assert_array_equal(first[0], second[0])
-    np.testing.assert_array_equal(first[1], second[1])
-
-
 def test_nothing_differs_and_no_run():
     """Without a column that varies, all distances are 0, and the first training samples are the nearest."""
     search = RescaledSearch(scaling_of([StandardScaler()], np.full((300, 2), 0.1)))
