@@ -6,8 +6,8 @@ import os
 import runpy
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -157,12 +157,17 @@ def test_compiled_code_decides_what_is_odd():
         odd(7, 0, items)
 
 
+def made(source):
+    """A function of this source."""
+    scope = {"np": np, "__name__": __name__}
+    exec(f"def function(x, y):\n    {source}", scope)
+    return jit(scope["function"])
+
+
 @pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("expression", ["x ** 3", "np.exp(x)", "y.sum()", "(x < 1) + (x < 2)"])
 def test_what_has_other_bits_is_compiled_at_once(expression):
-    scope = {"np": np, "__name__": __name__}
-    exec(f"def function(x, y):\n    return {expression}", scope)
-    function = jit(scope["function"])
+    function = made(f"return {expression}")
     function(0.5, np.ones(9))
     assert function.signatures
 
@@ -178,9 +183,7 @@ def test_what_has_other_bits_is_compiled_at_once(expression):
     ],
 )
 def test_truth_values_are_added_as_numbers(source):
-    scope = {"np": np, "__name__": __name__}
-    exec(f"def function(x, y):\n    {source}", scope)
-    assert jit(scope["function"])(0.5, np.ones(9)) == 2
+    assert made(source)(0.5, np.ones(9)) == 2
 
 
 @pytest.mark.usefixtures("tier")
@@ -209,11 +212,8 @@ def test_plugins_and_threads(tier):
     def score():
         found.append(complete_cv(X, y, Plugin, KFold(60), n_jobs=2).score)
 
-    threads = [threading.Thread(target=score) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: score(), range(2)))
     assert not nearest_is_right.signatures
     tier.setattr(_tier, "share", 0.0)
     score()
@@ -236,14 +236,9 @@ def test_threads_may_write_to_places_of_one_array(monkeypatch, share):
     monkeypatch.setattr(_tier, "share", share)
     out, numbers = np.full(4000, -1, np.int32), np.full(4000, np.nan)
     n_times = {0: 1000} if share < 1 else {}
-    threads = [
-        threading.Thread(target=function, args=(out, numbers, at, at + 1000, n_times.get(at, 1)))
-        for at in range(0, 4000, 1000)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        for at in range(0, 4000, 1000):
+            pool.submit(function, out, numbers, at, at + 1000, n_times.get(at, 1))
     np.testing.assert_array_equal(out, np.arange(4000))
     np.testing.assert_array_equal(numbers, np.arange(4000))
     assert bool(function.signatures) == (share < 1)
