@@ -90,7 +90,7 @@ def check_confusion(question, average, floating, rational):
 @over_seeds(3)
 def test_every_rule_design_tie_rule_and_average(seeds):
     for seed in seeds:
-        for q, question in enumerate(questions(seed, RULES, every=11)):
+        for q, question in enumerate(questions(seed, RULES, every=13)):
             averages = averages_of(question)
             floating = [check_scores(question, average) for average in averages]
             at = q % len(averages)

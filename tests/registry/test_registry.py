@@ -185,7 +185,11 @@ def test_a_kernel_without_a_file_works(n_times):
 
     Also if it is written again, as in a notebook: the old one is gone, and must not haunt the driver.
     """
-    for _ in range(n_times):
+    for number in range(n_times):
+        if number:
+            scope = made = None
+            unregister("first")
+            gc.collect()
         scope = {"__name__": "typed_in"}
         exec(SESSION, scope)
         made = register(scope["First"])
@@ -193,9 +197,6 @@ def test_a_kernel_without_a_file_works(n_times):
             found = complete_cv(*problem(), "first", ALL_BUT_ONE, exact=exact)
             assert found.score == complete_cv(*problem(), "nn", ALL_BUT_ONE, exact=exact).score
         assert get_variant("first") is made
-        del scope, made
-        unregister("first")
-        gc.collect()
 
 
 def test_a_cell_that_is_run_again_replaces_its_variant_and_its_kernel(monkeypatch):
