@@ -78,7 +78,7 @@ CONTAINERS = {
     "polars": (lambda X: pl.DataFrame(X, schema=["a", "b", "c"]), lambda y: pl.Series(y)),
     "pyarrow": (lambda X: pa.table(dict(zip("abc", X.T, strict=True))), lambda y: pa.chunked_array([y])),
 }
-SLOW = ("lists", "Fortran order", "integers", "objects", "polars", "pyarrow")
+SLOW = ("lists", "Fortran order", "single precision", "integers", "objects", "polars", "pyarrow")
 
 
 def retrieval(function, **more):

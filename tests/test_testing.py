@@ -184,7 +184,7 @@ NEAREST = {"parameters": [{"n_neighbors": 1}], "n_cases": 5}
     ("rule", "score", "asked"),
     [
         (Second, second, {"n_cases": 5}),
-        (Second(), second, {"n_cases": 3}),
+        (Second(), second, {"n_cases": 2}),
         (made(n_nearest=always(5)), second, {"n_cases": 5}),  # too large is no mistake
         (made(fixed=doubled, score=always(Score(low=-2.0))), minus_two, {"n_cases": 5}),
         (largest(1), score_regression, NEAREST | {"n_cases": 3}),

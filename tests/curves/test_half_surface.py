@@ -26,9 +26,9 @@ CASES = [
     ("nn", Y3, {}, False),
     ("knn", Y2, {}, False),
     ("knn", Y3, {"average": "class", "ties": "index"}, False),
-    ("knn", Y3, {"vote_ties": "random"}, True),
+    pytest.param("knn", Y3, {"vote_ties": "random"}, True, marks=pytest.mark.slow),
     ("rank", Y3, {"average": "item"}, False),
-    ("rank", Y3, {}, True),
+    pytest.param("rank", Y3, {}, True, marks=pytest.mark.slow),
     ("confidence", Y3, {"score": "brier"}, False),
     ("confidence", Y3, {"ties": "index"}, True),
     ("regression", VALUES, {}, False),
@@ -244,7 +244,11 @@ def smooth(y, rng):
 @quiet
 @pytest.mark.parametrize(
     ("scoring", "y", "stratified"),
-    [("f1_macro", Y3, True), ("roc_auc", Y2, False), ("neg_log_loss", Y2, False)],
+    [
+        ("f1_macro", Y3, True),
+        pytest.param("roc_auc", Y2, False, marks=pytest.mark.slow),
+        ("neg_log_loss", Y2, False),
+    ],
 )
 def test_halves_of_a_scoring_are_fits_of_scikit_learn(scoring, y, stratified):
     features, scored = smooth(y, np.random.default_rng(5)), []

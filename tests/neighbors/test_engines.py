@@ -63,7 +63,12 @@ def test_the_nearest_are_those_of_a_stable_sort(kind):
                     assert may_tie_beyond[r] == expected[2], seed
 
 
-@pytest.mark.parametrize("name", ADVERSARIAL)
+LESS_ODD = ("integer grid", "far from the origin", "tiny", "many features")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LESS_ODD)) for name in ADVERSARIAL]
+)
 def test_every_engine_gives_the_orders_and_ties_of_brute_force(name):
     X = ADVERSARIAL[name]
     rows = np.arange(0, len(X), 7)

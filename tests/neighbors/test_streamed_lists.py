@@ -78,8 +78,14 @@ def assert_same(found, expected):
     assert found.error_bound == expected.error_bound
 
 
-@pytest.mark.parametrize("how", ["mapped", "dask"])
-@pytest.mark.parametrize("given", GIVEN)
+FEW = ("int32-float32", "drop_self", "approximate")
+
+
+@pytest.mark.parametrize(
+    ("how", "given"),
+    [("mapped", given) for given in GIVEN]
+    + [pytest.param("dask", given, marks=[pytest.mark.slow] * (given not in FEW)) for given in GIVEN],
+)
 def test_the_same_bits_as_lists_in_memory(how, given, tmp_path):
     items, distances, options = GIVEN[given]
     near = streamed(how, tmp_path, items, distances, **options)
