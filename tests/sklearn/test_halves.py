@@ -3,6 +3,7 @@
 import math
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,54 +34,59 @@ from knnccv import InferenceWarning, compare, compare_all, tuned_score
 from knnccv._core.luck.runs._planes import half_folds
 from knnccv.sklearn import _halves, expected_score
 
+KNN, KNR = (partial(kind, algorithm="kd_tree") for kind in (KNeighborsClassifier, KNeighborsRegressor))
 X, y = make_classification(60, 5, weights=[0.6], flip_y=0.2, random_state=3)
 X *= [1, 5, 0.2, 1, 3]
 VALUES = X[:, 0] + np.sin(X[:, 2] * 9) + np.random.default_rng(0).normal(scale=0.3, size=60)
 GROUPS = np.arange(60) % 20
 FOLDS, UNSTRATIFIED = StratifiedKFold(5, shuffle=True), KFold(4, shuffle=True)
-WITHIN = KFold(3)
+WITHIN = KFold(2)
 RULES = {
-    "votes": (KNeighborsClassifier(3), FOLDS),
-    "weights": (KNeighborsClassifier(4, weights="distance"), UNSTRATIFIED),
-    "scaler": (make_pipeline(StandardScaler(), KNeighborsClassifier(3)), FOLDS),
-    "search": (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 7]}, cv=WITHIN), UNSTRATIFIED),
+    "votes": (KNN(3), FOLDS),
+    "weights": (KNN(4, weights="distance"), UNSTRATIFIED),
+    "scaler": (make_pipeline(StandardScaler(), KNN(3)), FOLDS),
+    "search": (GridSearchCV(KNN(), {"n_neighbors": [1, 7]}, cv=WITHIN), UNSTRATIFIED),
     "scaled search": (
         GridSearchCV(
-            make_pipeline(StandardScaler(), KNeighborsClassifier()),
+            make_pipeline(StandardScaler(), KNN()),
             {"kneighborsclassifier__n_neighbors": [1, 5]},
             cv=WITHIN,
             scoring="f1",
         ),
-        UNSTRATIFIED,
+        KFold(3, shuffle=True),
     ),
-    "fits": (make_pipeline(PCA(2), KNeighborsClassifier(3)), FOLDS),
+    "fits": (make_pipeline(PCA(2), KNN(3)), FOLDS),
     "fits of decisions": (LinearSVC(), UNSTRATIFIED),
     "radius": (RadiusNeighborsClassifier(2.0, outlier_label=0), FOLDS),
-    "single splits": (KNeighborsClassifier(3), ShuffleSplit(test_size=0.3, train_size=0.5)),
-    "given numbers": (KNeighborsClassifier(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
-    "groups": (KNeighborsClassifier(3), GroupKFold(4, shuffle=True)),
-    "strata of groups": (KNeighborsClassifier(3), StratifiedGroupKFold(3, shuffle=True)),
-    "all pairs of groups": (KNeighborsClassifier(3), LeavePGroupsOut(2)),
-    "means": (KNeighborsRegressor(3), UNSTRATIFIED),
+    "single splits": (KNN(3), ShuffleSplit(test_size=0.3, train_size=0.5)),
+    "given numbers": (KNN(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
+    "groups": (KNN(3), GroupKFold(4, shuffle=True)),
+    "strata of groups": (KNN(3), StratifiedGroupKFold(3, shuffle=True)),
+    "all pairs of groups": (KNN(3), LeavePGroupsOut(2)),
+    "means": (KNR(3), UNSTRATIFIED),
     "scaled means": (
-        make_pipeline(StandardScaler(), KNeighborsRegressor(3, weights="distance")),
+        make_pipeline(StandardScaler(), KNR(3, weights="distance")),
         UNSTRATIFIED,
     ),
 }
+SLOW = "search", "fits of decisions", "strata of groups"
+"""Kinds of which a cheaper one, or a harder one, is among the fast tests."""
 SINGLE = "fits", "fits of decisions", "radius", "strata of groups", "all pairs of groups"
 """Scored fold by fold: fits of scikit-learn's, and folds of the same size in halves and in all samples."""
 SCORINGS = {True: ["r2", "neg_root_mean_squared_error"], False: ["f1", "roc_auc", "accuracy"]}
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in RULES]
+)
 def test_runs_of_halves_are_those_of_scikit_learn(name):
     rule, cv = RULES[name]
     is_regression, groups = "means" in name, GROUPS if "groups" in name else None
     targets = VALUES if is_regression else y
-    scorings = SCORINGS[is_regression]
+    scorings = SCORINGS[is_regression][: 2 if name in SINGLE else 3]
     if name == "all pairs of groups":  # in which a class may lack
-        scorings = ["f1_macro", "accuracy"]
-    found = expected_score(rule, X, targets, cv=cv, groups=groups, scoring=scorings, n_runs=20)
+        groups, scorings = GROUPS // 2, ["f1_macro", "accuracy"]
+    found = expected_score(rule, X, targets, cv=cv, groups=groups, scoring=scorings, n_runs=2)
     fits = {}  # all scorings have the same folds
     for scoring, score in found.items():
         with warnings.catch_warnings(action="ignore", category=InferenceWarning):
@@ -129,7 +135,7 @@ def _joint(scoring, targets, *parts):
 
 
 def test_two_runs_show_the_luck_that_exact_halves_show():
-    exact = expected_score(KNeighborsClassifier(5), X, y, cv=FOLDS)
+    exact = expected_score(KNN(5), X, y, cv=FOLDS)
     by_runs = [float(exact._by_runs().standard_error(400, random_state=seed)) for seed in range(4)]
     assert (exact._is_in_closed_form, exact._by_runs()._is_in_closed_form) == (True, False)
     assert np.mean(by_runs) == pytest.approx(float(exact.standard_error(400)), rel=0.05)
@@ -137,7 +143,7 @@ def test_two_runs_show_the_luck_that_exact_halves_show():
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_the_variance_is_the_mean_product_of_two_runs():
-    score = expected_score(KNeighborsClassifier(3), X, y, cv=FOLDS, scoring="f1", n_runs=100)
+    score = expected_score(KNN(3), X, y, cv=FOLDS, scoring="f1", n_runs=100)
     halves = score.half_scores(50)
     first, second = halves.runs[:, :, 0] - halves.runs[:, :, 1]
     assert halves.variance == pytest.approx(np.mean(first * second) / 4 + score.std_error**2)
@@ -147,7 +153,7 @@ def test_the_variance_is_the_mean_product_of_two_runs():
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_noisy_runs_of_single_splits_are_more():
     cv = ShuffleSplit(test_size=6)
-    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, scoring="accuracy")._by_runs()
+    score = expected_score(KNN(3), X, y, cv=cv, scoring="accuracy")._by_runs()
     assert len(score.half_scores(50).runs) == 16
     assert 0.03 < float(score.standard_error(50)) < 0.12
 
@@ -158,7 +164,7 @@ def test_floors_are_the_scores_of_a_constant_answer():
     f2 = make_scorer(fbeta_score, beta=2, average="macro")
     names = "f1_macro f1_weighted precision_macro recall_macro jaccard_weighted balanced_accuracy"
     for scoring in (*names.split(), "matthews_corrcoef", f2):
-        score = expected_score(KNeighborsClassifier(3), X, three, cv=FOLDS, scoring=scoring, n_runs=9)
+        score = expected_score(KNN(3), X, three, cv=FOLDS, scoring=scoring, n_runs=9)
         with warnings.catch_warnings(action="ignore"):
             expected = get_scorer(scoring)(constant, X, three)
         assert _halves._scale(score._evaluation.request).floor == pytest.approx(expected)
@@ -171,19 +177,17 @@ def test_intervals_by_hand():
         return score.score, score.half_scores(), score.confidence_interval()
 
     z = 2.0134  # of 1 / (1 / 59 + 1 / 200) = 45.6 degrees of freedom
-    score, halves, interval = found(KNeighborsRegressor(3), VALUES, UNSTRATIFIED, "r2")
+    score, halves, interval = found(KNR(3), VALUES, UNSTRATIFIED, "r2")
     factor = math.exp(z * math.sqrt(halves.variance) / (1 - score))
     assert interval.method == "log"
     assert interval == pytest.approx((1 - (1 - score) * factor, 1 - (1 - score) / factor), rel=1e-4)
-    score, halves, interval = found(KNeighborsClassifier(3), y, FOLDS, "roc_auc")
+    score, halves, interval = found(KNN(3), y, FOLDS, "roc_auc")
     n = score * (1 - score) / halves.variance
     center, margin = score + z * z / 2 / n, z * math.sqrt(score * (1 - score) / n + (z / 2 / n) ** 2)
     assert interval == pytest.approx(
         [(center + sign * margin) / (1 + z * z / n) for sign in (-1, 1)], rel=1e-4
     )
-    score, halves, interval = found(
-        KNeighborsRegressor(3), VALUES, UNSTRATIFIED, "neg_root_mean_squared_error"
-    )
+    score, halves, interval = found(KNR(3), VALUES, UNSTRATIFIED, "neg_root_mean_squared_error")
     assert interval.method == "hall"
     assert interval.low < score < interval.high < 0
     assert interval.high - interval.low == pytest.approx(2 * z * math.sqrt(halves.variance), rel=0.4)
@@ -244,15 +248,13 @@ def test_a_scoring_that_halves_lack_leaves_the_others():
     asked = {"cv": FOLDS, "n_runs": 2}
     found = expected_score(rule, X, rare, scoring=scorings, **asked)
     alone = expected_score(rule, X, rare, scoring="accuracy", **asked)
-    assert found["accuracy"].half_scores(4).runs.tolist() == alone.half_scores(4).runs.tolist()
+    assert found["accuracy"].half_scores(2).runs.tolist() == alone.half_scores(2).runs.tolist()
     with pytest.raises(ValueError, match=r"ROC AUC is undefined in 100% .* are False \(no"):
-        found["roc_auc"].half_scores(4)
+        found["roc_auc"].half_scores(2)
 
 
 def test_a_test_set_and_a_pool_are_halved_together():
-    score = expected_score(
-        KNeighborsClassifier(3), X[20:], y[20:], cv=FOLDS, scoring="f1", test=(X[:20], y[:20]), n_runs=50
-    )
+    score = expected_score(KNN(3), X[20:], y[20:], cv=FOLDS, scoring="f1", test=(X[:20], y[:20]), n_runs=50)
     halves = score.half_scores(25)
     assert (halves.n_units, halves.train_size) == (20, 16)
     assert 0 < float(score.standard_error(25)) < 0.3
@@ -263,7 +265,7 @@ def test_a_test_set_and_a_pool_are_halved_together():
 def test_tuned_halves_are_those_of_the_search(scaling):
     """The halves have 30 samples, so that all folds have the same size."""
     found = tuned_score(X, y, [1, 3, 9], knnccv.KFold(5), scaling=scaling, n_runs=64)
-    rule, grid = KNeighborsClassifier(), {"n_neighbors": [1, 3, 9]}
+    rule, grid = KNN(), {"n_neighbors": [1, 3, 9]}
     if scaling:
         rule = make_pipeline(StandardScaler(), rule)
         grid = {"kneighborsclassifier__n_neighbors": [1, 3, 9]}
@@ -295,7 +297,7 @@ def test_tuned_halves_leave_out_what_is_too_large_for_them():
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_a_splitter_of_groups_halves_numbers_of_groups():
     cv = GroupShuffleSplit(test_size=4, train_size=8)
-    score = expected_score(KNeighborsClassifier(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
+    score = expected_score(KNN(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
     assert score.half_scores(20).train_size == 12  # 4 of 10 groups of 3 samples
 
 
@@ -306,7 +308,7 @@ def test_scores_with_other_ranges_have_no_range():
         make_scorer(balanced_accuracy_score, adjusted=True),
         lambda rule, X, y: 100 * rule.score(X, y),
     ):
-        score = expected_score(RULES["fits"][0], X, y, cv=FOLDS, scoring=scoring, n_runs=4)
+        score = expected_score(KNN(3), X, y, cv=FOLDS, scoring=scoring, n_runs=4)
         interval = score.confidence_interval(n_halvings=5)
         assert interval.method == "wald"
         assert interval.low < score.score < interval.high
@@ -329,11 +331,11 @@ def test_losses_are_better_if_they_are_smaller():
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_extremes_have_finite_intervals():
     asked = {"cv": UNSTRATIFIED, "scoring": "f1_macro", "n_runs": 9}
-    one_class = expected_score(KNeighborsClassifier(3), X, y * 0, **asked)
+    one_class = expected_score(KNN(3), X, y * 0, **asked)
     assert 0.9 < one_class.confidence_interval().low < one_class.confidence_interval().high == 1
     assert str(one_class).startswith("macro F1 1; 95 % interval 0.9")
     outlier = np.r_[VALUES[:7], 300.0]
-    score = expected_score(KNeighborsRegressor(1), X[:8], outlier, cv=KFold(2, shuffle=True), scoring="r2")
+    score = expected_score(KNR(1), X[:8], outlier, cv=KFold(2, shuffle=True), scoring="r2")
     assert np.isfinite(score.confidence_interval()).all()
 
 
@@ -342,9 +344,9 @@ def test_an_interval_of_a_recall_stays_in_its_range():
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(20, 2)), np.arange(20) % 2
     cv = StratifiedKFold(3, shuffle=True)
-    found = expected_score(KNeighborsClassifier(3), features, labels, cv=cv, scoring="recall")
+    found = expected_score(KNN(3), features, labels, cv=cv, scoring="recall")
     low, high = found.confidence_interval()
     assert 0 <= low < found.score < high <= 1
     assert found.confidence_interval().target.startswith("recall in the population of KNeighborsClassifier")
-    fixed = expected_score(KNeighborsClassifier(3), features, labels, cv=3, scoring="f1")
+    fixed = expected_score(KNN(3), features, labels, cv=3, scoring="f1")
     assert str(fixed) == f"F1 {fixed.score:.4g} (fixed splits)"
