@@ -51,9 +51,9 @@ def check_report(X, y, found, nominal=None, given=None, only=SECTIONS, groups=No
 
 
 def quick_report(*table, **options):
-    """`report` with 10 random halves in place of 200, which take most of its time."""
+    """`report` with 6 random halves in place of 200, which take most of its time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("knnccv.reporting._study.MOST_HALVINGS", 10)
+        patch.setattr("knnccv.reporting._study.MOST_HALVINGS", 6)
         return knnccv.report(*table, **options)
 
 
@@ -227,13 +227,14 @@ class Check:
             assert self.best[name] == pytest.approx(direct, rel=1e-12)
 
     def check_scorings(self):
-        """Of 300 random splits by scikit-learn, or of all its predictions if groups are left out."""
+        """Of 100 random splits by scikit-learn, or of all its predictions if groups are left out."""
         from sklearn import metrics, model_selection, neighbors
 
         for entry in self.scores["scorings"]:
             name, _, positive = entry["name"].partition(" of ")
             X, y = scaled(self.X, self.best["scaling"]), self.y
-            rule = neighbors.KNeighborsClassifier(self.k, metric=self.best["metric"])
+            algorithm = "auto" if self.best["metric"] == "cosine" else "kd_tree"  # which starts no threads
+            rule = neighbors.KNeighborsClassifier(self.k, metric=self.best["metric"], algorithm=algorithm)
             of_labels = functools.partial(metrics.f1_score, pos_label=type(y[0])(positive or 1))
             if name == "roc_auc":
                 score, how, answers_of = metrics.roc_auc_score, "predict_proba", lambda shares: shares[:, 1]
@@ -244,7 +245,7 @@ class Check:
                 answers = answers_of(model_selection.cross_val_predict(rule, X, y, **asked))
                 assert entry["score"] == pytest.approx(score(y, answers), rel=1e-12)
                 continue
-            splits = model_selection.ShuffleSplit(300, train_size=self.size, random_state=0)
+            splits = model_selection.ShuffleSplit(100, train_size=self.size, random_state=0)
             found = [
                 score(y[test], answers_of(getattr(rule.fit(X[train], y[train]), how)(X[test])))
                 for train, test in splits.split(X)

@@ -40,7 +40,7 @@ def test_two_classes_with_ties_equal_rows_and_wrong_labels():
     X, y = clouds(60, step=1.5)
     X += y[:, None]
     y[[3, 8]] = 1 - y[[3, 8]]
-    found = numbers(X, y, n_neighbors=[3], make=report)
+    found = numbers(X, y, n_neighbors=[3], scaling=["standard"], make=report)
     counts = found["items"]["counts"]
     assert counts["suspicious"] > 0 < counts["conflicting_duplicates"]
     keys = "knnccv task name data tuned scores settings learning classes items ties regression method"
@@ -51,7 +51,7 @@ def test_two_classes_with_ties_equal_rows_and_wrong_labels():
 def test_four_classes_of_which_some_are_tied():
     """With a sample that is rarely right and has few of its class nearby, but does no harm."""
     X, y = clouds(72, 4, seed=5, step=1.0)
-    numbers(X, np.array(["<b>", '"c" & \u05d0', "d", "e"])[y], n_neighbors=[5])
+    numbers(X, np.array(["<b>", '"c" & \u05d0', "d", "e"])[y], n_neighbors=[5], scaling=["standard"])
 
 
 def test_targets():
@@ -78,33 +78,33 @@ def test_whole_groups_are_left_out():
     y = np.where(rng.random(90) < 0.1, 1, 0) ^ rng.integers(0, 2, 20)[groups]
     X = np.round(rng.normal(size=(20, 3))[groups] + 0.6 * rng.normal(size=(90, 3)) + y[:, None] / 2, 1)
     only = "data scores scorings settings not_worse tuned classes items ties"
-    more = {"groups": groups, "max_items": 80, "scoring": ["f1", "roc_auc"]}
+    more = {"groups": groups, "max_items": 80, "scoring": ["f1", "roc_auc"], "scaling": [None, "robust"]}
     found = numbers(X, np.array(["no", "yes"])[y], only, n_neighbors=[1, 3], **more)
     assert found["items"]["counts"]["suspicious"] > 0
-    alone = numbers(X, y, "scores", n_neighbors=[1])["scores"]["best"]["score"]
-    assert alone > 0.05 + found["scores"]["best"]["score"]
-    numbers(X, X[:, 0] + y, only, n_neighbors=[3], groups=np.char.mod("p%d", groups))
+    assert complete_cv(X, y, n_neighbors=1).score > 0.05 + found["scores"]["best"]["score"]
+    named = np.char.mod("p%d", groups)
+    numbers(X, X[:, 0] + y, only, n_neighbors=[3], groups=named, scaling=["standard"])
 
 
 def table_of_groups():
-    """Twenty wards, ten of each class mostly, and numbers that tell nothing."""
+    """Ten wards, five of each class mostly, and numbers that tell nothing."""
     rng = np.random.default_rng(3)
-    groups = rng.permutation(np.arange(90) % 30)
+    groups = rng.permutation(np.arange(60) % 20)
     y = groups % 2
-    wards = rng.integers(0, 10, 90) + 10.0 * np.where(rng.random(90) < 0.9, y, 1 - y)
-    return np.column_stack([wards, rng.normal(size=(90, 3))]), y, groups
+    wards = rng.integers(0, 5, 60) + 5.0 * np.where(rng.random(60) < 0.9, y, 1 - y)
+    return np.column_stack([wards, rng.normal(size=(60, 3))]), y, groups
 
 
 def test_a_distance_that_is_fitted_without_each_group_can_be_the_best():
     X, y, groups = table_of_groups()
-    asked = {"categorical": [0], "nominal": [0], "groups": groups, "n_neighbors": [1, 5, 9]}
+    asked = {"categorical": [0], "nominal": [0], "groups": groups, "n_neighbors": [1, 5]}
     only = "data scores settings not_worse tuned classes items ties"
     found = numbers(X, y, only, **asked)
     assert found["scores"]["best"]["metric"] == "hvdm"
     check_code(found, X, y, groups)
     assert found["tuned"]["metrics"] == ["heom", "hvdm"]
-    assert (found["tuned"]["n_runs"], found["tuned"]["std_error"]) == (30, 0)
-    found = numbers(X, y, only, average="class", **asked)
+    assert (found["tuned"]["n_runs"], found["tuned"]["std_error"]) == (20, 0)
+    found = numbers(X, y, "tuned", average="class", **asked)
     assert found["tuned"]["conclusion"].startswith("On average over the classes, ")
     assert not any("seen the labels, so" in note for note in found["method"]["notes"])
 
@@ -115,7 +115,7 @@ def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
     found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
     assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
     assert found["tuned"]["metrics"] == ["heom"]
-    two = quick_report(X, y, categorical=[0], groups=groups // 15, n_neighbors=[1, 5]).to_dict()
+    two = quick_report(X, y, categorical=[0], groups=groups // 10, n_neighbors=[1, 5]).to_dict()
     assert two["tuned"] is None
     assert any("no training set can spare another group" in note for note in two["method"]["notes"])
 
@@ -124,11 +124,12 @@ def test_groups_of_equal_rows():
     """Tied samples count by their share, also where the groups are longer than the first lists."""
     X = np.repeat(np.arange(3.0), 40)[:, None]
     y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
-    found = numbers(X, y, "items ties", n_neighbors=[3], average="pooled")
+    asked = {"n_neighbors": [3], "scaling": ["minmax"]}
+    found = numbers(X, y, "items ties", average="pooled", **asked)
     assert found["items"]["counts"]["suspicious"] > 0
     # Four samples have exactly half as many of their class nearby as by chance, which are not few.
     y = np.concatenate([np.arange(13) < n for n in (4, 8, 8)]).astype(int)
-    found = numbers(np.repeat(np.arange(3.0), 13)[:, None], y, "items", n_neighbors=[3])
+    found = numbers(np.repeat(np.arange(3.0), 13)[:, None], y, "items", **asked)
     assert found["items"]["counts"]["suspicious"] == 0
 
 
@@ -148,11 +149,12 @@ def test_other_scalings_and_levels():
 @pytest.mark.parametrize("average", [None, "pooled"])
 def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
     only = "settings" if average else SECTIONS
-    found = numbers(*unequal_classes(), only + " scorings", n_neighbors=[1, 5], average=average)
+    asked = {"average": average, "scaling": ["standard"] if average else "all"}
+    found = numbers(*unequal_classes(), only + " scorings", n_neighbors=[1, 5], **asked)
     (f1,) = found["scores"]["scorings"]
     assert f1["name"] == "f1"
     if average:
-        asked = {"n_neighbors": [5], "average": average, "precision": 0.9 * f1["std_error"]}
+        asked |= {"n_neighbors": [5], "precision": 0.9 * f1["std_error"]}
         more = numbers(*unequal_classes(), "scorings", **asked)["scores"]["scorings"][0]
         assert more["n_runs"] > f1["n_runs"]
     reasons = {one["name"]: one["reason"] for one in found["scores"]["undefined"]}

@@ -148,7 +148,7 @@ def smallest_k(outcomes, k):
     return min(k, *(len(train) for _, some in outcomes for train, _ in some))
 
 
-@over_seeds(3)
+@over_seeds(2)
 def test_scores_are_those_of_all_outcomes_with_ties(seeds):
     """Accuracy, balanced accuracy, costs, squared errors; in folds and pooled; within the stated error."""
     for seed in seeds:
