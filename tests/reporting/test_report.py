@@ -124,7 +124,7 @@ def test_groups_of_equal_rows():
     """Tied samples count by their share, also where the groups are longer than the first lists."""
     X = np.repeat(np.arange(3.0), 40)[:, None]
     y = np.isin(np.arange(120), [0, *range(40, 56)]).astype(int)
-    asked = {"n_neighbors": [3], "scaling": ["minmax"]}
+    asked = {"n_neighbors": [3], "scaling": ["minmax"], "scoring": []}
     found = numbers(X, y, "items ties", average="pooled", **asked)
     assert found["items"]["counts"]["suspicious"] > 0
     # Four samples have exactly half as many of their class nearby as by chance, which are not few.
@@ -155,7 +155,7 @@ def test_unequal_classes_are_chosen_by_balanced_accuracy(average):
     assert f1["name"] == "f1"
     if average:
         asked |= {"n_neighbors": [5], "precision": 0.9 * f1["std_error"]}
-        more = numbers(*unequal_classes(), "scorings", **asked)["scores"]["scorings"][0]
+        more = numbers(*unequal_classes(), "", **asked)["scores"]["scorings"][0]
         assert more["n_runs"] > f1["n_runs"]
     reasons = {one["name"]: one["reason"] for one in found["scores"]["undefined"]}
     assert "undefined in 1" in reasons["roc_auc"]  # in so many percent of the splits, without a positive

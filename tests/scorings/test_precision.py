@@ -40,8 +40,13 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("with_control", [False, True])
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize(
+    ("name", "with_control"),
+    [
+        *(("normal", False), ("skewed", False), ("few values", True)),
+        *(pytest.param(name, name != "few values", marks=pytest.mark.slow) for name in DRAWS),
+    ],
+)
 def test_means_have_the_wanted_error_and_hardly_a_bias(name, with_control):
     rng, wanted = np.random.default_rng(FIRST), 0.0008
     found = [
@@ -158,8 +163,8 @@ def test_draws_reach_the_wanted_error(number):
     mean, (_, error, n_draws) = exact(), draw()
     assert n_draws == usual
     assert draw() == draw(**{number: usual}) == draw(precision=1.01 * error)
-    found = [draw(precision=0.5 * error, random_state=seed) for seed in range(8)]
-    assert sum(reached <= 1.15 * 0.5 * error for _, reached, _ in found) >= 7
+    found = [draw(precision=0.5 * error, random_state=seed) for seed in range(5)]
+    assert sum(reached <= 1.15 * 0.5 * error for _, reached, _ in found) >= 4
     assert all(abs(score - mean) < 4 * reached for score, reached, _ in found)
     assert all(usual < number < 16 * usual for *_, number in found)
     one, two = (draw(precision=0.5 * error, n_jobs=n_jobs) for n_jobs in (1, 2))

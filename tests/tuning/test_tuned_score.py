@@ -32,6 +32,7 @@ from knnccv._core.scores.tuning._nested import has_code, inner_folds
 from knnccv.neighbors.hvdm import HEOM, HVDM
 
 KS = [1, 3, 5, 9, 15]
+KNN = partial(KNeighborsClassifier, algorithm="kd_tree")  # which starts no threads
 
 
 def data(seed=0, n_items=48, n_classes=2):
@@ -76,7 +77,7 @@ def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
         )
         design = design[seed % 3]
         found, splits = one_run(X, y, ks, design, seed, inner_cv=inner)
-        search = ms.GridSearchCV(KNeighborsClassifier(algorithm="kd_tree"), {"n_neighbors": ks}, cv=cv)
+        search = ms.GridSearchCV(KNN(), {"n_neighbors": ks}, cv=cv)
         theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
         fitted, where = theirs["estimator"], f"seed {seed}"
         assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
@@ -103,13 +104,13 @@ def test_columns_are_scaled_within_training_sets_as_by_grid_searches_of_pipeline
     for seed in seeds:
         rng = np.random.default_rng(seed)
         n_items = 24 if inner.n_folds == 1 else int(rng.integers(24, 50))
-        ks, names = [5, 1, 2, 3], list(SCALERS)
+        ks, names = [5, 1], list(SCALERS)
         y = rng.permutation(np.arange(n_items) % (2 + seed % 2))
         X = np.exp(rng.normal(size=(n_items, 3)) * [0.1, 0.3, 2]) * [1, 9, 0.1] + 0.1 * y[:, None]
         design = [KFold(3), StratifiedKFold(4), Subsample(0.7)][seed // 3 % 3]
         asked = {"metric": ["euclidean", "manhattan"], "scaling": names, "inner_cv": inner}
         found, splits = one_run(X, y, ks, design, seed, **asked)
-        rule = Pipeline([("scale", "passthrough"), ("rule", KNeighborsClassifier(algorithm="kd_tree"))])
+        rule = Pipeline([("scale", "passthrough"), ("rule", KNN())])
         grid = [
             {"rule__metric": [metric], "scale": [SCALERS[name]], "rule__n_neighbors": ks}
             for metric in asked["metric"]
@@ -156,12 +157,8 @@ def test_balanced_accuracy_is_that_of_grid_searches(seeds):
         X, ks = rng.normal(size=(40, 2)) + 0.7 * y[:, None], [5, 1, 2, 8]
         design = [KFold(3), StratifiedKFold(4)][seed % 2]
         found, splits = one_run(X, y, ks, design, seed, inner_cv=Inner(4, True, False), average="class")
-        search = ms.GridSearchCV(
-            KNeighborsClassifier(),
-            {"n_neighbors": ks},
-            cv=ms.StratifiedKFold(4),
-            scoring="balanced_accuracy",
-        )
+        asked = {"cv": ms.StratifiedKFold(4), "scoring": "balanced_accuracy"}
+        search = ms.GridSearchCV(KNN(), {"n_neighbors": ks}, **asked)
         answers, inside = np.empty_like(y), []
         for train, test in splits:
             answers[test] = search.fit(X[train], y[train]).predict(X[test])
@@ -185,7 +182,7 @@ def nested_groups(X, y, groups, ks, score, scaler=None):
     """By scikit-learn: the score, the inner score, and the K that each left-out group's others choose."""
 
     def rule(k):
-        return make_pipeline(scaler, KNeighborsClassifier(k))
+        return make_pipeline(scaler, KNN(k))
 
     out = ms.LeaveOneGroupOut()
     answers, inside, chosen = np.empty_like(y), [], []
@@ -205,7 +202,7 @@ def test_groups_are_left_out_inside_and_outside_as_by_scikit_learn(average, seed
     """Groups and classes of unequal size; some classes are in one group only."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        groups, ks = rng.integers(0, rng.integers(3, 9), 50), [5, 1, 3, 8]
+        groups, ks = rng.integers(0, rng.integers(3, 9), 50), [5, 1, 8]
         y = rng.integers(0, 4, 50) * rng.integers(0, 2, 50)
         y[groups == 0] += 1
         X = rng.normal(size=(9, 2))[groups] + rng.normal(size=(50, 2)) + 0.8 * y[:, None]
@@ -229,7 +226,7 @@ def test_of_many_groups_some_are_drawn():
     X, design = rng.normal(size=(900, 2)) + y[:, None], LeaveGroupsOut(groups)
     every = tuned_score(X, y, KS, design)
     far = []
-    for seed in range(20):
+    for seed in range(12):
         some = tuned_score(X, y, KS, design, n_runs=60, random_state=seed)
         far.append((some.score - every.score) / some.std_error)
     assert every.n_runs == len(np.unique(groups))
@@ -297,7 +294,7 @@ def test_late_runs_are_those_of_scikit_learn():
         X, y, [4, 1, 7], 4, inner_cv=Inner(3, False, False), n_runs=700, random_state=5
     ).scores
     drawn = drawn_folds(StratifiedKFold(4), y, 700, 5, "knn")
-    search = ms.GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [4, 1, 7]}, cv=ms.KFold(3))
+    search = ms.GridSearchCV(KNN(), {"n_neighbors": [4, 1, 7]}, cv=ms.KFold(3))
     for run in (64, 512, 699):
         theirs = ms.cross_val_score(search, X, y, cv=ms.PredefinedSplit(drawn[run]))
         assert scores[run] == pytest.approx(theirs.mean(), abs=1e-14)
@@ -315,8 +312,8 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
     X, y = data()
     found = tuned_score(X, y, KS, 4, inner_cv=inner, n_runs=3000, random_state=1)
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
-    outer_scores, inner_scores = np.empty((2, 150, 4))
-    for seed in range(150):
+    outer_scores, inner_scores = np.empty((2, 100, 4))
+    for seed in range(100):
         outer = ms.StratifiedKFold(4, shuffle=True, random_state=seed)
         for fold, (train, test) in enumerate(outer.split(X, y)):
             splits = [(train, train)]
@@ -332,8 +329,8 @@ def test_the_mean_is_that_of_plain_nested_runs(inner):
         (found.optimism, found.optimism_std_error, best - runs),
         (found.inner_score, found.optimism_std_error, best),
     ):
-        assert abs(mine - theirs.mean()) < 4 * np.hypot(error, theirs.std() / np.sqrt(150))
-    assert found.std == pytest.approx(runs.std(), rel=0.2)  # that of 150 runs is known to 6 %
+        assert abs(mine - theirs.mean()) < 4 * np.hypot(error, theirs.std() / 10)
+    assert found.std == pytest.approx(runs.std(), rel=0.2)  # that of 100 runs is known to 7 %
     assert found.std_error < found.std / np.sqrt(found.n_runs)
 
 
