@@ -297,10 +297,10 @@ def test_the_other_rule_may_have_a_matrix_of_losses():
 
 
 def test_every_scoring_is_compared_too():
-    asked = "score t.csv --target y --repeats 0 --scoring f1_macro --variant nn --compare knn:n_neighbors=7"
+    asked = "score t.csv --target y --repeats 0 --scoring f1_macro --variant nn --compare knn:n_neighbors=5"
     X, y = np.random.default_rng(0).normal(size=(60, 1)), np.arange(60) % 3
     cv, table = ms.StratifiedKFold(5, shuffle=True), csv("x y", X[:, 0], y)
-    rules = KNeighborsClassifier(1), KNeighborsClassifier(7)
+    rules = KNeighborsClassifier(1), KNeighborsClassifier()
     one, other = (expected_score(rule, X, y, cv=cv, scoring="f1_macro") for rule in rules)
     found = numbers(asked, table)["scorings"]["f1_macro"]["comparison"]
     assert (found["difference"], found["pvalue"]) == (one.score - other.score, compare(one, other).pvalue)
