@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bridge import exact_score
 from seeds import of_today
+from sklearn import model_selection as ms
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.metrics import (
@@ -16,17 +17,6 @@ from sklearn.metrics import (
     mean_squared_error,
     zero_one_loss,
 )
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-    cross_val_score,
-)  # fmt: skip
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -37,7 +27,7 @@ from knnccv._core.luck.inference import InferenceWarning, draw_halvings
 from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 
-FOLDS, PLAIN = StratifiedKFold(4, shuffle=True), KFold(5, shuffle=True)
+FOLDS, PLAIN = ms.StratifiedKFold(4, shuffle=True), ms.KFold(5, shuffle=True)
 D2 = make_scorer(d2_log_loss_score, response_method="predict_proba")  # scikit-learn 1.6 has no name for it
 
 
@@ -64,15 +54,15 @@ def uneven(n_items=150, n_classes=2):
 SOME_COLUMNS = ColumnTransformer([("s", StandardScaler(), [0, 1])], remainder="passthrough")
 CASES = [
     (KNN(5), 2, FOLDS, "f1"),
-    (KNN(5), 2, RepeatedStratifiedKFold(n_splits=4, n_repeats=2), "roc_auc"),
+    (KNN(5), 2, ms.RepeatedStratifiedKFold(n_splits=4, n_repeats=2), "roc_auc"),
     (KNN(4), 3, PLAIN, "f1_macro"),
     (KNN(5), 3, FOLDS, "roc_auc_ovr"),
     (KNN(5), 3, FOLDS, D2),
     (KNN(5), 4, FOLDS, "top_k_accuracy"),
-    (KNN(3), 2, ShuffleSplit(3, train_size=0.5, test_size=0.3), "jaccard"),
-    (KNN(3), 2, StratifiedShuffleSplit(3, test_size=0.3), "matthews_corrcoef"),
-    (KNN(3), 2, GroupKFold(4, shuffle=True), "f1"),
-    (KNN(3), 2, GroupShuffleSplit(3, test_size=0.3), "average_precision"),
+    (KNN(3), 2, ms.ShuffleSplit(3, train_size=0.5, test_size=0.3), "jaccard"),
+    (KNN(3), 2, ms.StratifiedShuffleSplit(3, test_size=0.3), "matthews_corrcoef"),
+    (KNN(3), 2, ms.GroupKFold(4, shuffle=True), "f1"),
+    (KNN(3), 2, ms.GroupShuffleSplit(3, test_size=0.3), "average_precision"),
     (KNN(7, weights="distance"), 3, FOLDS, "f1_macro"),
     (KNN(5, weights="distance"), 2, FOLDS, "roc_auc"),
     (KNN(5, weights="distance"), 3, FOLDS, "roc_auc_ovr"),
@@ -86,14 +76,14 @@ CASES = [
     (KNN(5), 2, FOLDS, make_scorer(fbeta_score, beta=3, pos_label=0)),
     (make_pipeline(StandardScaler(), KNN(5)), 3, FOLDS, "f1_macro"),
     (make_pipeline(MinMaxScaler(), KNN(5, p=1)), 2, PLAIN, "roc_auc"),
-    (make_pipeline(SOME_COLUMNS, KNN(3)), 2, ShuffleSplit(2, test_size=0.2), None),
+    (make_pipeline(SOME_COLUMNS, KNN(3)), 2, ms.ShuffleSplit(2, test_size=0.2), None),
     (KNR(5), 0, PLAIN, None),
     (KNR(5, weights="distance"), 0, PLAIN, "neg_root_mean_squared_error"),
     (make_pipeline(StandardScaler(), KNR(4)), "values", PLAIN, "r2"),
     (make_pipeline(StandardScaler(), KNR(4)), "values", PLAIN, "neg_mean_absolute_error"),
-    (KNR(3), "values", GroupShuffleSplit(3, test_size=0.3), "neg_mean_squared_error"),
+    (KNR(3), "values", ms.GroupShuffleSplit(3, test_size=0.3), "neg_mean_squared_error"),
     (KNN(3), "labels", PLAIN, None),
-    (KNN(3, weights="distance"), "labels", ShuffleSplit(test_size=0.3), make_scorer(zero_one_loss)),
+    (KNN(3, weights="distance"), "labels", ms.ShuffleSplit(test_size=0.3), make_scorer(zero_one_loss)),
     (KNN(3), "labels", PLAIN, "f1_macro"),
     (KNN(5), "labels", PLAIN, "roc_auc"),
     (make_pipeline(StandardScaler(), KNN(3)), "labels", PLAIN, make_scorer(hamming_loss)),
@@ -119,7 +109,7 @@ def test_every_run_equals_scikit_learn(monkeypatch):
             for folds in runs.all_folds()
             for fold in range(runs.n_folds)
         ]
-        wanted = cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
+        wanted = ms.cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
         wanted = wanted.reshape(2, -1).mean(axis=1)
         where = f"{estimator}, {cv}, {scoring}"
         np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10, atol=1e-12, err_msg=where)
@@ -177,7 +167,7 @@ def test_errors_of_a_precision_are_honest(rule, n_classes, scoring):
 def test_scikit_learn_fits_often_only_for_a_wanted_precision():
     X, y = uneven(60)
     rule = make_pipeline(PCA(2), KNN(3))
-    cv = StratifiedKFold(2, shuffle=True)
+    cv = ms.StratifiedKFold(2, shuffle=True)
     few = expected_score(rule, X, y, cv=cv)
     assert few.n_runs == 20
     assert "; an error of 1.3e-03 takes some " in few.explanation
@@ -190,7 +180,7 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
     """The log loss of a sample without a vote is 36: its runs differ little where this never happens."""
     y = np.repeat([0, 1], [80, 20])
     X = np.random.default_rng(29).normal(size=(100, 4)) + 0.7 * y[:, None]
-    cv = StratifiedKFold(5, shuffle=True)
+    cv = ms.StratifiedKFold(5, shuffle=True)
     exact = exact_score(KNN(9), X, y, cv=cv, scoring="neg_log_loss")
 
     # Relative to the log loss of the shares of the classes, which are those of every fold.
@@ -206,7 +196,7 @@ def test_a_search_compares_all_candidates_on_the_same_runs():
     X, y = uneven()
     scorer = ccv_scorer(4, scoring="f1_macro", n_runs=600)
     grid = {"n_neighbors": [1, 3, 5]}
-    search = GridSearchCV(KNN(5), grid, scoring=scorer, cv=WholeData(), error_score="raise").fit(X, y)
+    search = ms.GridSearchCV(KNN(5), grid, scoring=scorer, cv=WholeData(), error_score="raise").fit(X, y)
     asked = {"cv": FOLDS, "scoring": "f1_macro", "n_runs": 600, "random_state": 0}
     single = [expected_score(KNN(k), X, y, **asked) for k in (1, 3, 5)]
     # Designs draw other shuffles than splitters, and ties of columns of this kind do not occur.
@@ -221,8 +211,8 @@ def test_average_precision_of_folds_without_a_positive_sample(weights):
     splits = [(np.setdiff1d(np.arange(8), test), np.array(test)) for test in combinations(range(8), 2)]
     rule = KNN(3, weights=weights)
     with pytest.warns(UserWarning, match="No positive class"):
-        wanted = cross_val_score(rule, X, y, cv=splits, scoring="average_precision").mean()
-    found = expected_score(rule, X, y, cv=KFold(4, shuffle=True), scoring="average_precision")
+        wanted = ms.cross_val_score(rule, X, y, cv=splits, scoring="average_precision").mean()
+    found = expected_score(rule, X, y, cv=ms.KFold(4, shuffle=True), scoring="average_precision")
     assert abs(found.score - wanted) < 4 * found.std_error < 0.1
 
 
@@ -234,8 +224,8 @@ def test_folds_that_lack_a_class_are_undefined_for_any_weights(scoring, weights)
     y[:4] = 2
     rule = KNN(4, weights=weights)
     with pytest.raises(ValueError, match="stratified splits, or fewer folds, may help"):
-        expected_score(rule, X, y, cv=KFold(6, shuffle=True), scoring=scoring, n_runs=50)
-    two = ShuffleSplit(1, train_size=35, test_size=25)  # a few test no sample of the class
+        expected_score(rule, X, y, cv=ms.KFold(6, shuffle=True), scoring=scoring, n_runs=50)
+    two = ms.ShuffleSplit(1, train_size=35, test_size=25)  # a few test no sample of the class
     found = expected_score(rule, X, y, cv=two, scoring=scoring, n_runs=50)
     assert "in which the score is undefined, are left out" in found.explanation
 
@@ -263,7 +253,7 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 2))
 Y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)
 ONE, THREE = (KNeighborsClassifier(k, algorithm="kd_tree") for k in (1, 3))
-FIVE_FOLDS = KFold(5, shuffle=True)
+FIVE_FOLDS = ms.KFold(5, shuffle=True)
 FEW = 20
 
 
@@ -282,7 +272,7 @@ def test_halves_are_those_of_enumeration(sign):
     rows = np.arange(12)
     target = np.round(X @ [[1.0, 0.5], [0.3, -1.0]], 2)
     scorer = make_scorer(mean_squared_error, greater_is_better=sign > 0)
-    cv, estimator = ShuffleSplit(test_size=0.5), KNeighborsRegressor(2, algorithm="kd_tree")
+    cv, estimator = ms.ShuffleSplit(test_size=0.5), KNeighborsRegressor(2, algorithm="kd_tree")
     found = exact_score(estimator, X[rows], target[rows], cv=cv, scoring=scorer)
     halvings = draw_halvings(3, 12, np.random.default_rng(5))
     expected = [
@@ -332,16 +322,16 @@ PAIRS = np.arange(46) // 2
 @pytest.mark.parametrize(
     ("theirs", "ours", "k"),
     [
-        (KFold(7, shuffle=True), knnccv.KFold(7), 3),
-        (StratifiedKFold(7, shuffle=True), knnccv.StratifiedKFold(7), 3),
-        (RepeatedStratifiedKFold(n_splits=7, n_repeats=2), knnccv.StratifiedKFold(7), 3),
-        (KFold(30, shuffle=True), knnccv.KFold(30), 3),
-        (GroupShuffleSplit(test_size=7), knnccv.LeaveGroupsOut(PAIRS, 7), 1),
+        (ms.KFold(7, shuffle=True), knnccv.KFold(7), 3),
+        (ms.StratifiedKFold(7, shuffle=True), knnccv.StratifiedKFold(7), 3),
+        (ms.RepeatedStratifiedKFold(n_splits=7, n_repeats=2), knnccv.StratifiedKFold(7), 3),
+        (ms.KFold(30, shuffle=True), knnccv.KFold(30), 3),
+        (ms.GroupShuffleSplit(test_size=7), knnccv.LeaveGroupsOut(PAIRS, 7), 1),
     ],
 )
 def test_scores_are_as_uncertain_as_those_of_knnccv(theirs, ours, k):
     x, y = np.r_[X, 0.5 + X[:6]], np.r_[Y, 1 - Y[:6]]
-    groups = PAIRS if isinstance(theirs, GroupShuffleSplit) else None
+    groups = PAIRS if isinstance(theirs, ms.GroupShuffleSplit) else None
     found = exact_score(KNN(k), x, y, cv=theirs, groups=groups)
     same = complete_cv(x, y, "knn", ours, n_neighbors=k, ties="index")
     assert found.score == pytest.approx(same.score, abs=1e-9)
@@ -361,14 +351,14 @@ def test_halves_are_scored_by_the_same_splitter(scoring):
     """Halves of folds are folds of the halves; a class may be missing."""
     y = np.repeat([0, 1, 2], [15, 3, 2])
     for cv, of_half in (
-        (StratifiedShuffleSplit(test_size=0.3), StratifiedShuffleSplit(test_size=3)),
-        (StratifiedKFold(4, shuffle=True), StratifiedKFold(4, shuffle=True)),
-        (KFold(4, shuffle=True), KFold(4, shuffle=True)),
+        (ms.StratifiedShuffleSplit(test_size=0.3), ms.StratifiedShuffleSplit(test_size=3)),
+        (ms.StratifiedKFold(4, shuffle=True), ms.StratifiedKFold(4, shuffle=True)),
+        (ms.KFold(4, shuffle=True), ms.KFold(4, shuffle=True)),
     ):
         found = exact_score(ONE, X[:20], y, cv=cv, scoring=scoring)
         assert 0 < float(found.standard_error(100)) < 1
         scores = found.half_scores(100).scores
-        strata = None if isinstance(cv, KFold) and scoring == "accuracy" else y
+        strata = None if isinstance(cv, ms.KFold) and scoring == "accuracy" else y
         halvings = draw_halvings(100, 20, np.random.default_rng(0), classes=strata)
         n_checked = 0
         for (halving, side), score in np.ndenumerate(scores):

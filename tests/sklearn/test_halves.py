@@ -7,23 +7,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn import model_selection as ms
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, fbeta_score, get_scorer, make_scorer
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    LeaveOneOut,
-    LeavePGroupsOut,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -39,30 +28,30 @@ X, y = make_classification(60, 5, weights=[0.6], flip_y=0.2, random_state=3)
 X *= [1, 5, 0.2, 1, 3]
 VALUES = X[:, 0] + np.sin(X[:, 2] * 9) + np.random.default_rng(0).normal(scale=0.3, size=60)
 GROUPS = np.arange(60) % 20
-FOLDS, UNSTRATIFIED = StratifiedKFold(5, shuffle=True), KFold(4, shuffle=True)
-WITHIN = KFold(2)
+FOLDS, UNSTRATIFIED = ms.StratifiedKFold(5, shuffle=True), ms.KFold(4, shuffle=True)
+WITHIN = ms.KFold(2)
 RULES = {
     "votes": (KNN(3), FOLDS),
     "weights": (KNN(4, weights="distance"), UNSTRATIFIED),
     "scaler": (make_pipeline(StandardScaler(), KNN(3)), FOLDS),
-    "search": (GridSearchCV(KNN(), {"n_neighbors": [1, 7]}, cv=WITHIN), UNSTRATIFIED),
+    "search": (ms.GridSearchCV(KNN(), {"n_neighbors": [1, 7]}, cv=WITHIN), UNSTRATIFIED),
     "scaled search": (
-        GridSearchCV(
+        ms.GridSearchCV(
             make_pipeline(StandardScaler(), KNN()),
             {"kneighborsclassifier__n_neighbors": [1, 5]},
             cv=WITHIN,
             scoring="f1",
         ),
-        KFold(3, shuffle=True),
+        ms.KFold(3, shuffle=True),
     ),
     "fits": (make_pipeline(PCA(2), KNN(3)), FOLDS),
     "fits of decisions": (LinearSVC(), UNSTRATIFIED),
     "radius": (RadiusNeighborsClassifier(2.0, outlier_label=0), FOLDS),
-    "single splits": (KNN(3), ShuffleSplit(test_size=0.3, train_size=0.5)),
-    "given numbers": (KNN(3), StratifiedShuffleSplit(test_size=20, train_size=30)),
-    "groups": (KNN(3), GroupKFold(4, shuffle=True)),
-    "strata of groups": (KNN(3), StratifiedGroupKFold(3, shuffle=True)),
-    "all pairs of groups": (KNN(3), LeavePGroupsOut(2)),
+    "single splits": (KNN(3), ms.ShuffleSplit(test_size=0.3, train_size=0.5)),
+    "given numbers": (KNN(3), ms.StratifiedShuffleSplit(test_size=20, train_size=30)),
+    "groups": (KNN(3), ms.GroupKFold(4, shuffle=True)),
+    "strata of groups": (KNN(3), ms.StratifiedGroupKFold(3, shuffle=True)),
+    "all pairs of groups": (KNN(3), ms.LeavePGroupsOut(2)),
     "means": (KNR(3), UNSTRATIFIED),
     "scaled means": (
         make_pipeline(StandardScaler(), KNR(3, weights="distance")),
@@ -152,7 +141,7 @@ def test_the_variance_is_the_mean_product_of_two_runs():
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_noisy_runs_of_single_splits_are_more():
-    cv = ShuffleSplit(test_size=6)
+    cv = ms.ShuffleSplit(test_size=6)
     score = expected_score(KNN(3), X, y, cv=cv, scoring="accuracy")._by_runs()
     assert len(score.half_scores(50).runs) == 16
     assert 0.03 < float(score.standard_error(50)) < 0.12
@@ -269,8 +258,8 @@ def test_tuned_halves_are_those_of_the_search(scaling):
     if scaling:
         rule = make_pipeline(StandardScaler(), rule)
         grid = {"kneighborsclassifier__n_neighbors": [1, 3, 9]}
-    search = GridSearchCV(rule, grid, cv=LeaveOneOut())
-    same = expected_score(search, X, y, cv=KFold(5, shuffle=True), n_runs=64)
+    search = ms.GridSearchCV(rule, grid, cv=ms.LeaveOneOut())
+    same = expected_score(search, X, y, cv=ms.KFold(5, shuffle=True), n_runs=64)
     assert found.half_scores(20).runs == pytest.approx(same.half_scores(20).runs)
     assert compare(found, same, n_halvings=20).half_scores == pytest.approx(0, abs=1e-12)
     copy = pickle.loads(pickle.dumps(found))
@@ -296,7 +285,7 @@ def test_tuned_halves_leave_out_what_is_too_large_for_them():
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
 def test_a_splitter_of_groups_halves_numbers_of_groups():
-    cv = GroupShuffleSplit(test_size=4, train_size=8)
+    cv = ms.GroupShuffleSplit(test_size=4, train_size=8)
     score = expected_score(KNN(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
     assert score.half_scores(20).train_size == 12  # 4 of 10 groups of 3 samples
 
@@ -335,7 +324,7 @@ def test_extremes_have_finite_intervals():
     assert 0.9 < one_class.confidence_interval().low < one_class.confidence_interval().high == 1
     assert str(one_class).startswith("macro F1 1; 95 % interval 0.9")
     outlier = np.r_[VALUES[:7], 300.0]
-    score = expected_score(KNR(1), X[:8], outlier, cv=KFold(2, shuffle=True), scoring="r2")
+    score = expected_score(KNR(1), X[:8], outlier, cv=ms.KFold(2, shuffle=True), scoring="r2")
     assert np.isfinite(score.confidence_interval()).all()
 
 
@@ -343,7 +332,7 @@ def test_extremes_have_finite_intervals():
 def test_an_interval_of_a_recall_stays_in_its_range():
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(20, 2)), np.arange(20) % 2
-    cv = StratifiedKFold(3, shuffle=True)
+    cv = ms.StratifiedKFold(3, shuffle=True)
     found = expected_score(KNN(3), features, labels, cv=cv, scoring="recall")
     low, high = found.confidence_interval()
     assert 0 <= low < found.score < high <= 1

@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 from seeds import of_today, over_seeds
+from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    LeaveOneOut,
-    ShuffleSplit,
-    StratifiedKFold,
-    cross_val_score,
-)
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -31,22 +24,22 @@ def scaled(scaler, rule=None):
 K = {"near__n_neighbors": [5, 1, 3]}
 SCALERS = {"scale": [StandardScaler(), MinMaxScaler(), "passthrough"]}
 WEIGHTS = {"near__weights": ["uniform", "distance"], "near__p": [1, 2]}
-LEFT = {"cv": LeaveOneOut()}
+LEFT = {"cv": ms.LeaveOneOut()}
 CASES = [
     (scaled(StandardScaler()), K, 3, None, None),
     (scaled(MinMaxScaler()), {**K, **WEIGHTS}, 4, "f1_macro", None),
     (scaled(RobustScaler()), {**K, **SCALERS}, 3, "accuracy", "f1_macro"),
     (scaled(None), {**K, **SCALERS, "near__weights": ["uniform", lambda d: 1 / (1 + d)]}, 3, None, None),
-    (scaled(StandardScaler()), {**K, "near__p": [1, 2]}, StratifiedKFold(2), "roc_auc", "roc_auc"),
+    (scaled(StandardScaler()), {**K, "near__p": [1, 2]}, ms.StratifiedKFold(2), "roc_auc", "roc_auc"),
     (KNN(), {"n_neighbors": [1, 4, 6], "weights": ["uniform", "distance"]}, 3, "neg_log_loss", "accuracy"),
     (KNN(p=3), {"n_neighbors": [1, 1, 4]}, 2, "f1_macro", None),
     (KNN(), {"metric": ["minkowski", "euclidean"]}, 2, None, None),
-    (KNN(), [{"n_neighbors": [1, 2]}, {"weights": ["distance"], "p": [1]}], KFold(3), None, None),
+    (KNN(), [{"n_neighbors": [1, 2]}, {"weights": ["distance"], "p": [1]}], ms.KFold(3), None, None),
     (scaled(StandardScaler(), KNeighborsRegressor(algorithm="kd_tree")), {**K, **SCALERS}, 3, None, "r2"),
     (
         scaled(StandardScaler(), KNeighborsRegressor(algorithm="kd_tree")),
         {**K, **WEIGHTS},
-        KFold(4),
+        ms.KFold(4),
         "neg_mean_absolute_error",
         None,
     ),
@@ -115,19 +108,19 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
     monkeypatch.setattr(
         _searches, "mean_of_runs", lambda asked, parts: scores.append(parts[0][0]) or mean(asked, parts)
     )
-    search = rule if grid is None else GridSearchCV(rule, grid, scoring=inside, cv=inner)
+    search = rule if grid is None else ms.GridSearchCV(rule, grid, scoring=inside, cv=inner)
     last = getattr(rule, "steps", [("", rule)])[-1][1]
     regression = isinstance(last, KNeighborsRegressor | KNeighborsRegressorCV)
     for seed in seeds:
         X, y = data(seed, regression, 48 if inner is not LEFT["cv"] else 24)
-        cv = (KFold if regression or seed % 2 else StratifiedKFold)(3, shuffle=True)
+        cv = (ms.KFold if regression or seed % 2 else ms.StratifiedKFold)(3, shuffle=True)
         expected_score(search, X, y, cv=cv, scoring=outside, n_runs=2, random_state=seed)
         splits = [
             (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
             for folds in drawn[-1].all_folds()
             for fold in range(3)
         ]
-        wanted = cross_val_score(search, X, y, cv=splits, scoring=outside, error_score="raise")
+        wanted = ms.cross_val_score(search, X, y, cv=splits, scoring=outside, error_score="raise")
         np.testing.assert_allclose(
             scores[-1], wanted.reshape(2, 3).mean(axis=1), rtol=1e-10, err_msg=f"seed {seed}"
         )
@@ -135,13 +128,13 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
 
 def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
     X, y = data(0, False, 90)
-    search = GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 9]}, cv=3)
-    cv = StratifiedKFold(3, shuffle=True)
+    search = ms.GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 9]}, cv=3)
+    cv = ms.StratifiedKFold(3, shuffle=True)
     found = [expected_score(search, X, y, cv=cv, n_runs=64, random_state=seed) for seed in range(12)]
     scores, errors = np.array([(one.score, one.std_error) for one in found]).T
     assert 0.6 < np.sqrt((errors**2).mean()) / scores.std(ddof=1) < 1.6
     runs = [
-        cross_val_score(search, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=seed)).mean()
+        ms.cross_val_score(search, X, y, cv=ms.StratifiedKFold(3, shuffle=True, random_state=seed)).mean()
         for seed in range(10)
     ]
     assert abs(scores.mean() - np.mean(runs)) < 4 * np.hypot(
@@ -156,12 +149,12 @@ def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
 @pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test scores")
 def test_what_is_not_served_is_run_by_scikit_learn():
     X, y = data(1, False)
-    cv = StratifiedKFold(3, shuffle=True)
+    cv = ms.StratifiedKFold(3, shuffle=True)
     for search in (
-        GridSearchCV(scaled(StandardScaler()), {"near__p": [1, 2]}, cv=ShuffleSplit(1)),
-        GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=2),
-        GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 30]}, cv=3),  # of 26 samples
-        GridSearchCV(KNN(), {"n_neighbors": [1, 30]}, cv=3),
+        ms.GridSearchCV(scaled(StandardScaler()), {"near__p": [1, 2]}, cv=ms.ShuffleSplit(1)),
+        ms.GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=2),
+        ms.GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 30]}, cv=3),  # of 26 samples
+        ms.GridSearchCV(KNN(), {"n_neighbors": [1, 30]}, cv=3),
     ):
         found = expected_score(search, X, y, cv=cv, n_runs=2)
         assert found.ties is None
@@ -170,17 +163,17 @@ def test_what_is_not_served_is_run_by_scikit_learn():
 
 def test_steps_within_a_search_cannot_be_fitted_once():
     X, y = data(0, False)
-    search = GridSearchCV(scaled(StandardScaler()), K, cv=3)
+    search = ms.GridSearchCV(scaled(StandardScaler()), K, cv=3)
     with pytest.raises(ValueError, match=r"pass make_pipeline\(scaler, search\) instead, got GridSearchCV"):
         expected_score(search, X, y, transductive=True)
-    once = make_pipeline(StandardScaler(), GridSearchCV(KNN(), {"n_neighbors": [1, 3]}, cv=3))
-    found = expected_score(once, X, y, cv=KFold(4, shuffle=True), n_runs=10, transductive=True)
+    once = make_pipeline(StandardScaler(), ms.GridSearchCV(KNN(), {"n_neighbors": [1, 3]}, cv=3))
+    found = expected_score(once, X, y, cv=ms.KFold(4, shuffle=True), n_runs=10, transductive=True)
     assert "fitted once to all samples" in found.explanation
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_inner_folds_that_scikit_learn_refuses_are_refused():
     X, y = data(0, False, 12)
-    search = GridSearchCV(KNN(), {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}, cv=7)
+    search = ms.GridSearchCV(KNN(), {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}, cv=7)
     with pytest.raises(ValueError, match="n_splits=7 cannot be greater than the number of members"):
-        expected_score(search, X, y, cv=KFold(3, shuffle=True), n_runs=3)
+        expected_score(search, X, y, cv=ms.KFold(3, shuffle=True), n_runs=3)

@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from bridge import Step
 from seeds import of_today
+from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-)
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -23,7 +16,7 @@ from knnccv.sklearn import _by_runs as by_runs
 from knnccv.sklearn import _twins as twins
 from knnccv.sklearn import expected_score
 
-FOLDS = StratifiedKFold(4, shuffle=True)
+FOLDS = ms.StratifiedKFold(4, shuffle=True)
 
 
 def KNN(k, **options):
@@ -52,8 +45,8 @@ class Counting(TransformerMixin, BaseEstimator):
 NOTHING = [
     *((KNN(5), scoring, FOLDS) for scoring in ("f1", "roc_auc", "neg_log_loss", None)),
     *((KNN(5, weights="distance"), scoring, FOLDS) for scoring in ("f1", "roc_auc", "neg_log_loss", None)),
-    (KNeighborsRegressor(3), "neg_mean_squared_error", KFold(4, shuffle=True)),
-    (KNN(4, weights="distance"), None, ShuffleSplit(3, test_size=0.3, train_size=50)),
+    (KNeighborsRegressor(3), "neg_mean_squared_error", ms.KFold(4, shuffle=True)),
+    (KNN(4, weights="distance"), None, ms.ShuffleSplit(3, test_size=0.3, train_size=50)),
 ]
 
 
@@ -144,7 +137,7 @@ def test_scorings_share_the_runs_and_fits_of_scikit_learn():
     ("estimator", "precision"),
     [
         (make_pipeline(StandardScaler(), KNN(3)), 0.003),
-        (GridSearchCV(KNN(3), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}), 0.003),
+        (ms.GridSearchCV(KNN(3), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}), 0.003),
         pytest.param(make_pipeline(PCA(2), KNN(3)), 0.015, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
@@ -178,7 +171,7 @@ WITH_TEST_SET = [
         (KNeighborsRegressor(3), "r2"),
         (KNeighborsRegressor(3, weights="distance"), "neg_mean_absolute_error"),
     ]
-    for cv in (FOLDS, ShuffleSplit(3, train_size=30, test_size=20), GroupKFold(4, shuffle=True))
+    for cv in (FOLDS, ms.ShuffleSplit(3, train_size=30, test_size=20), ms.GroupKFold(4, shuffle=True))
 ]  # fmt: skip
 
 
@@ -191,8 +184,8 @@ def test_scalers_are_fitted_within_the_pool_of_a_test_set(monkeypatch):
     X, y = data(100)
     for scaler, rule, scoring, splitter in of_today(WITH_TEST_SET, 9):
         regression = isinstance(rule, KNeighborsRegressor)
-        target, cv = (X[:, 0], KFold(4, shuffle=True)) if regression else (y, splitter)
-        groups = np.arange(60) // 3 if isinstance(cv, GroupKFold) else None
+        target, cv = (X[:, 0], ms.KFold(4, shuffle=True)) if regression else (y, splitter)
+        groups = np.arange(60) // 3 if isinstance(cv, ms.GroupKFold) else None
         pipeline, test = make_pipeline(scaler, rule), (X[60:] + 0.3, target[60:])
         asked = {"cv": cv, "scoring": scoring, "groups": groups, "n_runs": 3}
         expected_score(pipeline, X[:60], target[:60], test=test, **asked)
@@ -223,7 +216,12 @@ def test_many_runs_are_not_held_up_by_the_error_of_a_twin(monkeypatch, scoring, 
 def test_twins_that_are_not_used_are_not_named():
     X, y = data(80)
     groups = np.repeat(np.arange(20), [2, 6] * 10)
-    asked = {"cv": GroupShuffleSplit(1, test_size=0.3), "groups": groups, "average": "pooled", "n_runs": 12}
+    asked = {
+        "cv": ms.GroupShuffleSplit(1, test_size=0.3),
+        "groups": groups,
+        "average": "pooled",
+        "n_runs": 12,
+    }
     found = expected_score(make_pipeline(PCA(2), KNN(5)), X, y, **asked)
     plain = expected_score(make_pipeline(PCA(2), KNN(5)), X, y, method="sampled", **asked)
     assert (found.score, found.std_error) == (plain.score, plain.std_error)
