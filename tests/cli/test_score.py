@@ -484,8 +484,8 @@ def test_other_scorings_are_those_of_the_bridge(options, estimator, cv):
 
 
 def test_scores_by_draws_and_runs_have_the_wanted_error():
-    asked = "score --scaling none --repeats 0 --cv 3 --precision 1e-4 --scoring f1_macro --variant"
-    found, wine = numbers(f"{asked} knn"), load_wine()
+    asked = "score --scaling none --repeats 0 --cv 3 --precision 1e-4 --scoring f1_macro"
+    found, wine = numbers(asked), load_wine()
     theirs = expected_score(
         KNeighborsClassifier(), wine.X, wine.y, cv=ms.StratifiedKFold(3, shuffle=True), scoring="f1_macro",
         precision=1e-4,
@@ -497,9 +497,11 @@ def test_scores_by_draws_and_runs_have_the_wanted_error():
     assert re.search(
         r"20,000 runs, standard error .*; an error of 1.0e-07 takes some .* runs, .* s\)", lines
     )
-    drawn = numbers(f"{asked} weighted".replace("1e-4 --scoring f1_macro", "6e-4"))
-    assert 0 < drawn["std_error"] < 1.15 * 6e-4
-    assert drawn["score"] == complete_cv(wine.X, wine.y, "weighted", 3, precision=6e-4).score
+    X, y = np.random.default_rng(0).normal(size=(45, 2)), np.arange(45) % 3
+    drawn = "score t.csv --target y --repeats 0 --cv 3 --variant weighted --n-neighbors 12 --precision 5e-4"
+    drawn = numbers(drawn, csv("a b y", *X.T, y))
+    assert 0 < drawn["std_error"] < 1.15 * 5e-4
+    assert drawn["score"] == complete_cv(X, y, "weighted", 3, n_neighbors=12, precision=5e-4).score
     with mock.patch("knnccv.reporting.report_on", return_value=FewWords()) as reported, elsewhere():
         run("report --json --precision 1e-4")
     assert reported.call_args.args[2].precision == 1e-4

@@ -32,13 +32,11 @@ def page_of(found):
 @pytest.mark.parametrize(
     "kind",
     [
-        *({"kind": "mixed"}, {"n_shown": 0}),
-        pytest.param({"kind": "regression"}, marks=pytest.mark.slow),
-        pytest.param({"kind": "hostile"}, marks=pytest.mark.slow),
-        pytest.param({}, marks=pytest.mark.slow),
-        pytest.param(MANY, marks=pytest.mark.slow),
-        pytest.param({"n_features": 300}, marks=pytest.mark.slow),
-        pytest.param({"n_classes": 70, "n_neighbors": 1}, marks=pytest.mark.slow),
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind != {"kind": "mixed"}))
+        for kind in (
+            *({"kind": kind} for kind in ("mixed", "regression", "hostile")),
+            *({}, {"n_shown": 0}, MANY, {"n_features": 300}, {"n_classes": 70, "n_neighbors": 1}),
+        )
     ],
     ids=lambda kind: "-".join(map(str, kind.values())) or "plain",
 )

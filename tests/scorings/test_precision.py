@@ -133,7 +133,7 @@ BETWEEN = np.linalg.norm(X[:30, None] - X[None, 30:], axis=2), Y[:30], Y[30:], G
 
 
 def sampled_rule(**options):
-    found = complete_cv(X, Y, "knn", Subsample(40), method="sampled", **options)
+    found = complete_cv(X[:30], Y[:30], "knn", Subsample(20), method="sampled", **options)
     return found.score, found.std_error, found.n_draws
 
 
@@ -151,7 +151,7 @@ def retrieval(**options):
 
 
 SAMPLED = {
-    "n_draws": (sampled_rule, 1000, lambda: complete_cv(X, Y, "knn", Subsample(40)).score),
+    "n_draws": (sampled_rule, 1000, lambda: complete_cv(X[:30], Y[:30], "knn", Subsample(20)).score),
     "n_episodes": (episodes, 600, lambda: expected_episodes(X, Y, Episodes(3, 1)).score),
     "n_runs": (retrieval, 200, lambda: expected_retrieval(*BETWEEN)["ap"].score),
 }

@@ -228,7 +228,7 @@ PROCEDURES = {
 )
 def test_expected_score_repeats_the_search_in_every_training_set(steps):
     """Of noise the inner score is good, and the honest one that of chance; the runs are scikit-learn's."""
-    X, y, line = RNG(3).normal(size=(40, 20)), np.arange(40) % 2, make_pipeline(*steps)
+    X, y, line = RNG(3).normal(size=(40, 15)), np.arange(40) % 2, make_pipeline(*steps)
     folds, scoring, chance = ShuffledStratifiedKFold, "accuracy", 0.5
     if is_regressor(line):
         y = RNG(4).normal(size=40)

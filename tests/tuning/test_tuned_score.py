@@ -100,11 +100,11 @@ SCALERS = {
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
 @over_seeds(1)
 def test_columns_are_scaled_within_training_sets_as_by_grid_searches_of_pipelines(inner, cv, seeds):
-    """Every scaler, or none, and both metrics are candidates; columns of other sizes, one with outliers."""
+    """Three scalings and both metrics are candidates; columns of other sizes, one with outliers."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         n_items = 24 if inner.n_folds == 1 else int(rng.integers(24, 50))
-        ks, names = [5, 1], list(SCALERS)
+        ks, names = [5, 1], [*SCALERS, *SCALERS][seed % 5 :][:3]
         y = rng.permutation(np.arange(n_items) % (2 + seed % 2))
         X = np.exp(rng.normal(size=(n_items, 3)) * [0.1, 0.3, 2]) * [1, 9, 0.1] + 0.1 * y[:, None]
         design = [KFold(3), StratifiedKFold(4), Subsample(0.7)][seed // 3 % 3]
