@@ -46,18 +46,12 @@ from knnccv import (
     compare,
     complete_cv,
     monte_carlo_cv,
-    register,
     surface,
-    unregister,
 )
-from knnccv._core.luck.inference import Comparison
-from knnccv._core.luck.runs import SplitSpread
-from knnccv._core.scores.results import CompleteCV
 from knnccv.datasets import load_wine
 from knnccv.neighbors import SupervisedDistanceWarning
 from knnccv.neighbors.hvdm import HEOM, HVDM
 from knnccv.sklearn import expected_score
-from knnccv_variants.nearest import NN
 
 LOSS = [[0, 1, 2], [3, 0, 1], [1, 1, 0]]
 WINE = [
@@ -324,24 +318,6 @@ def test_groups_are_the_units_and_few_of_them_are_noted():
     assert json.loads(answer)["standard_error"] == error
 
 
-def test_what_is_not_defined_is_told():
-    """Halves that coincide although the scores differ, and runs that do not vary."""
-    undefined = Comparison(0.1, math.nan, 10.0, ("nn", "knn"), (0.8, 0.7), "accuracy", False, 0.0)
-    question = "score t.csv --target label --variant nn --repeats 0"
-    with mock.patch("knnccv._cli.score.compare", return_value=undefined):
-        text = knnccv(f"{question} --compare knn:n_neighbors=1", PLAIN)
-        told = numbers(f"{question} --compare knn:n_neighbors=1", PLAIN)["comparison"]
-    assert "not defined: the halves do not tell both rules apart" in text
-    assert "posterior" not in text
-    assert (told["pvalue"], told["interval"], told["probability"]) == (None, None, None)
-    spread = SplitSpread(0.0, 0.0, 5000)
-    with mock.patch.object(CompleteCV, "split_std", return_value=spread), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        text = knnccv(f"{question} --interval", PLAIN)
-    assert "one random run around this exact score: 0.00 points" in text
-    assert "every split" not in text
-
-
 @pytest.mark.slow
 def test_the_baseline_is_that_of_the_report():
     mine = numbers("score t.csv --target label --variant nn --cv 4", PLAIN)["baseline"]
@@ -422,26 +398,6 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_is_computed():
         pytest.raises(Refused, match=r"missing-folder/items\.csv: No such file"),
     ):
         knnccv("score --per-item missing-folder/items.csv")
-
-
-class ByRows(NN):
-    """The nearest neighbor, which knows no other ties than those by index."""
-
-    name = "by-rows"
-    tie_rules = ("index",)
-
-
-def test_a_variant_without_averaged_ties_uses_the_order_of_the_rows():
-    register(ByRows)
-    try:
-        question = "score t.csv --target label --cv 2 --variant by-rows"
-        text = knnccv(question, "x,label\n0,a\n0,b\n0,a\n1,b\n2,a\n2,b\n")
-        assert "tied samples in the order of the rows" in text
-        assert "the score may depend on the order of the rows" in text
-        with pytest.raises(Refused, match="offers ties='index', got ties='random'"):
-            knnccv(f"{question} --ties random", PLAIN)
-    finally:
-        unregister("by-rows")
 
 
 @pytest.mark.parametrize(("variant", "weights"), [("knn", "uniform"), ("weighted", "distance")])

@@ -384,28 +384,6 @@ class TestRemarks:
         named = csv("a b c copies e y", *Z[:, :3].T, groups // 2, Z[:, 4], y)
         assert "50 groups of 2 to 8 samples (column 'copies')" in knnccv(apart, named)
 
-    @pytest.mark.parametrize(
-        ("cells", "said"),
-        [
-            ({"y": ["Yes", "yes", "no"] * 20}, "The labels Yes and yes are different classes"),
-            ({"b": [3, 5] * 30}, "The column b says the same as the target"),
-            ({"b": [-999, *range(50, 79)] * 2}, "or pass --missing=-999, if it stands for a missing"),
-            ({"b": [*range(50, 79), 9999999] * 2}, "The column b has 9999999 in 2 rows"),
-            ({"b": [100, 5000, 3000] * 20}, "The column b varies"),
-            ({}, ""),
-            ({"b": [-99, -98, -97] * 20}, ""),  # the end of a range
-        ],
-    )
-    def test_of_cells(self, cells, said):
-        rng = np.random.default_rng(0)
-        plain = {**dict(zip("abc", rng.normal(size=(3, 60)), strict=True)), "y": ["u", "v"] * 30} | cells
-        text = knnccv(self.SCORE, csv("a b c y", *plain.values()))
-        assert text.count("knnccv: note: The ") == bool(said) or (said and "varies" in text)
-        assert said in text
-        if "varies" in said:
-            assert said not in knnccv(f"{self.SCORE} --scaling standard", csv("a b c y", *plain.values()))
-            assert said not in knnccv(f"{self.SCORE} --metric heom", csv("a b c y", *plain.values()))
-
     @pytest.mark.parametrize("single", [0, 5])
     def test_visits_of_patients(self, single):
         """Groups that some came to once; ages and rounded measurements are none."""

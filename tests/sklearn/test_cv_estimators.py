@@ -11,14 +11,12 @@ import sklearn
 from bridge import THREE_CLASSES, X, Y, data
 from scipy.sparse import csr_matrix
 from seeds import of_today, over_seeds
-from sklearn import datasets
 from sklearn import model_selection as ms
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import knnccv
@@ -309,15 +307,3 @@ def test_the_tuned_score_repeats_the_choice():
     runs = plain.tuned_score(X, Y, random_state=2)
     nested = knnccv.tuned_score(X, Y, [1, 3, 7], 5, metric=["euclidean", "chebyshev"], random_state=2)
     assert (runs.score, runs.n_runs) == (nested.score, nested.n_runs)
-
-
-@pytest.mark.parametrize(
-    "rule", [KNeighborsClassifierCV([1, 5]), DecisionTreeClassifier(max_depth=3)], ids=str
-)
-def test_other_classifiers_behind_a_scaler_are_run(rule):
-    """By scikit-learn, as nothing is known of what they do within a training set."""
-    X, y = datasets.load_iris(return_X_y=True)
-    asked = {"cv": ms.KFold(3, shuffle=True), "n_runs": 2, "random_state": 0}
-    found = expected_score(make_pipeline(StandardScaler(), rule), X, y, **asked)
-    assert (found.n_runs, found.is_exact) == (2, False)
-    assert 0.85 < found.score < 1.0

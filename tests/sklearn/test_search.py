@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier as KNN
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
-from sklearn.svm import SVC
 
 import knnccv
 from knnccv import StratifiedSubsample, Subsample, complete_cv, surface, tuned_score
@@ -205,22 +204,3 @@ def test_searches_behind_steps_of_single_rows_and_by_costs():
     costs = expected_score(search, SMALL, CLASSES, scoring=1 - np.eye(3), **asked)
     plain = expected_score(search, SMALL, CLASSES, **asked)
     assert abs(costs.score + plain.score - 1) < 4 * np.hypot(costs.std_error, plain.std_error)
-
-
-def searched(rule=None, grid=KS, **settings):
-    """Few folds, and trees, since scikit-learn runs."""
-    return grid_search(KNN(algorithm="kd_tree") if rule is None else rule, grid, **{"cv": 2, **settings})
-
-
-def test_other_searches_run_scikit_learn():
-    tree, halves = {"algorithm": "kd_tree"}, ms.StratifiedKFold(2, shuffle=True)
-    for given, cv in (
-        (searched(SVC(), {"C": [1, 2]}), halves),
-        (searched(cv=ms.ShuffleSplit(2)), halves),
-        (searched(cv=[(np.arange(12), np.arange(12, 20))]), halves),
-        (searched(), ms.StratifiedKFold(2)),
-        (ms.RandomizedSearchCV(KNN(**tree), KS, n_iter=2, cv=2), halves),
-    ):
-        found = expected_score(given, SMALL, CLASSES, cv=cv, n_runs=1, random_state=0)
-        assert "scikit-learn" in found.explanation, given
-        assert found.n_runs == (not found.deterministic), given

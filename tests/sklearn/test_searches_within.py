@@ -5,7 +5,6 @@ import pytest
 from seeds import of_today, over_seeds
 from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -144,36 +143,3 @@ def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
     assert finer.n_runs > 64
     assert finer.std_error < errors[0] / 1.3
     assert "with a search in every training set" in finer.explanation
-
-
-@pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test scores")
-def test_what_is_not_served_is_run_by_scikit_learn():
-    X, y = data(1, False)
-    cv = ms.StratifiedKFold(3, shuffle=True)
-    for search in (
-        ms.GridSearchCV(scaled(StandardScaler()), {"near__p": [1, 2]}, cv=ms.ShuffleSplit(1)),
-        ms.GridSearchCV(make_pipeline(PCA(2), KNN()), {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=2),
-        ms.GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 30]}, cv=3),  # of 26 samples
-        ms.GridSearchCV(KNN(), {"n_neighbors": [1, 30]}, cv=3),
-    ):
-        found = expected_score(search, X, y, cv=cv, n_runs=2)
-        assert found.ties is None
-        assert "runs of scikit-learn" in found.explanation
-
-
-def test_steps_within_a_search_cannot_be_fitted_once():
-    X, y = data(0, False)
-    search = ms.GridSearchCV(scaled(StandardScaler()), K, cv=3)
-    with pytest.raises(ValueError, match=r"pass make_pipeline\(scaler, search\) instead, got GridSearchCV"):
-        expected_score(search, X, y, transductive=True)
-    once = make_pipeline(StandardScaler(), ms.GridSearchCV(KNN(), {"n_neighbors": [1, 3]}, cv=3))
-    found = expected_score(once, X, y, cv=ms.KFold(4, shuffle=True), n_runs=10, transductive=True)
-    assert "fitted once to all samples" in found.explanation
-
-
-@pytest.mark.filterwarnings("ignore:The least populated class")
-def test_inner_folds_that_scikit_learn_refuses_are_refused():
-    X, y = data(0, False, 12)
-    search = ms.GridSearchCV(KNN(), {"n_neighbors": [1, 2], "weights": ["uniform", "distance"]}, cv=7)
-    with pytest.raises(ValueError, match="n_splits=7 cannot be greater than the number of members"):
-        expected_score(search, X, y, cv=ms.KFold(3, shuffle=True), n_runs=3)
