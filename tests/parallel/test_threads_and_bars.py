@@ -86,14 +86,8 @@ def same(a, b):
     return a == b or (a != a and b != b) or vars(a) == vars(b)
 
 
-CASES = [
-    pytest.param(name, marks=[pytest.mark.slow] * (name.startswith("sklearn")))
-    for name in [*BARS, *COUNTERS]
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*BARS, *COUNTERS])
 def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
     function = {**BARS, **COUNTERS}[name]
     for options in [{"n_jobs": 1}, {"n_jobs": 2}] if name in BARS else [{}]:

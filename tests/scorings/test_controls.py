@@ -174,41 +174,34 @@ def test_laws_are_those_of_all_training_sets(design):
         np.testing.assert_allclose(laws.n_tested, np.array(tested) / len(sets))
 
 
-def check_means(tables, laws, kinds):
-    """Over all runs the controls have their expectation."""
+SHORT = np.array([0, 0, 1, 1, 1])
+TESTED = [np.array(three) for three in combinations(range(5), 3)]
+RUNS = {  # codes, a design, and all its runs: splits, and five samples in folds of three and two
+    **{
+        repr(design): (CODES, design, [
+            [(list(train), np.setdiff1d(np.arange(7), train))] for train in training_sets(CODES, n_train)
+        ])
+        for design, n_train in ((Subsample(4), [4]), (StratifiedSubsample(0.6), [2, 1]))
+    },
+    "folds": (SHORT, KFold(2), [
+        [(np.setdiff1d(np.arange(5), three), three), (three, np.setdiff1d(np.arange(5), three))]
+        for three in TESTED
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_controls_are_exact(name):
+    """Over all runs the controls average to their expectation."""
+    codes, design, runs = RUNS[name]
+    X, labels = np.random.default_rng(3).normal(size=(len(codes), 2)), labels_of(codes)
+    laws = [vote_laws(lists_of(X), codes, kind, 2) for kind in design.training_sets(labels)]
+    tables = tables_of_runs(neighbor_order(X), codes, 2, runs)[1]
+    kinds = design.allotment(labels).kinds if name == "folds" else np.zeros(1, np.int64)
+    assert sorted(kinds) == [*range(len(laws))]
     controls, expected = vote_controls(tables, laws, kinds)
     assert controls.std(axis=0).max() > 0.01
     np.testing.assert_allclose(controls.mean(axis=0), expected, rtol=1e-13, atol=1e-15)
-
-
-@pytest.mark.parametrize("design", DESIGNS[::2], ids=repr)
-def test_the_controls_are_exact(design):
-    """Over all splits the controls average to their expectation."""
-    (kind,) = design.training_sets(labels_of(CODES))
-    k, order, kinds = 2, neighbor_order(POINTS), np.zeros(1, np.int64)
-    sets = training_sets(CODES, kind.n_train)
-    splits = [[(list(train), np.setdiff1d(np.arange(7), train))] for train in sets]
-    tables = tables_of_runs(order, CODES, k, splits)[1]
-    laws = [vote_laws(lists_of(POINTS), CODES, kind, k)]
-    check_means(tables, laws, kinds)
-
-
-def test_controls_of_folds_of_several_kinds_are_exact():
-    """All runs of five samples in folds of three and two."""
-    codes = np.array([0, 0, 1, 1, 1])
-    X = np.random.default_rng(3).normal(size=(5, 2))
-    labels = labels_of(codes)
-    design = KFold(2)
-    kinds = design.training_sets(labels)
-    runs = []
-    for tested in combinations(range(5), 3):
-        rest = np.setdiff1d(np.arange(5), tested)
-        runs.append([(rest, np.array(tested)), (np.array(tested), rest)])
-    tables = tables_of_runs(neighbor_order(X), codes, 2, runs)[1]
-    laws = [vote_laws(lists_of(X), codes, kind, 2) for kind in kinds]
-    kind_of = design.allotment(labels).kinds
-    assert sorted(kind_of) == [0, 1]
-    check_means(tables, laws, kind_of)
 
 
 def test_the_area_has_a_smaller_error_with_its_control():

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 from bridge import exact_score
 from seeds import of_today
+from sklearn import metrics
 from sklearn import model_selection as ms
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.metrics import (
-    d2_log_loss_score,
-    fbeta_score,
-    hamming_loss,
-    make_scorer,
-    mean_squared_error,
-    zero_one_loss,
-)
+from sklearn.metrics import make_scorer, mean_squared_error, zero_one_loss
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -28,7 +22,8 @@ from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
 
 FOLDS, PLAIN = ms.StratifiedKFold(4, shuffle=True), ms.KFold(5, shuffle=True)
-D2 = make_scorer(d2_log_loss_score, response_method="predict_proba")  # scikit-learn 1.6 has no name for it
+# scikit-learn 1.6 has no name for it.
+D2 = make_scorer(metrics.d2_log_loss_score, response_method="predict_proba")
 
 
 def KNN(k, **options):
@@ -73,7 +68,7 @@ CASES = [
     (KNN(4, weights="distance"), 3, FOLDS, D2),
     (make_pipeline(StandardScaler(), KNN(5)), 2, FOLDS, "roc_auc"),
     (KNN(5, weights=lambda d: np.exp(-d)), 2, FOLDS, "f1"),
-    (KNN(5), 2, FOLDS, make_scorer(fbeta_score, beta=3, pos_label=0)),
+    (KNN(5), 2, FOLDS, make_scorer(metrics.fbeta_score, beta=3, pos_label=0)),
     (make_pipeline(StandardScaler(), KNN(5)), 3, FOLDS, "f1_macro"),
     (make_pipeline(MinMaxScaler(), KNN(5, p=1)), 2, PLAIN, "roc_auc"),
     (make_pipeline(SOME_COLUMNS, KNN(3)), 2, ms.ShuffleSplit(2, test_size=0.2), None),
@@ -83,10 +78,15 @@ CASES = [
     (make_pipeline(StandardScaler(), KNR(4)), "values", PLAIN, "neg_mean_absolute_error"),
     (KNR(3), "values", ms.GroupShuffleSplit(3, test_size=0.3), "neg_mean_squared_error"),
     (KNN(3), "labels", PLAIN, None),
-    (KNN(3, weights="distance"), "labels", ms.ShuffleSplit(test_size=0.3), make_scorer(zero_one_loss)),
+    (
+        KNN(3, weights="distance"),
+        "labels",
+        ms.ShuffleSplit(test_size=0.3),
+        make_scorer(zero_one_loss),
+    ),
     (KNN(3), "labels", PLAIN, "f1_macro"),
     (KNN(5), "labels", PLAIN, "roc_auc"),
-    (make_pipeline(StandardScaler(), KNN(3)), "labels", PLAIN, make_scorer(hamming_loss)),
+    (make_pipeline(StandardScaler(), KNN(3)), "labels", PLAIN, make_scorer(metrics.hamming_loss)),
     (make_pipeline(StandardScaler(), KNR(4)), 0, PLAIN, "r2"),
 ]
 

@@ -242,11 +242,14 @@ def test_a_scoring_that_halves_lack_leaves_the_others():
         found["roc_auc"].half_scores(2)
 
 
-def test_a_test_set_and_a_pool_are_halved_together():
+def test_halves_have_half_of_a_pool_and_of_its_test_set_or_of_the_groups():
     score = expected_score(KNN(3), X[20:], y[20:], cv=FOLDS, scoring="f1", test=(X[:20], y[:20]), n_runs=50)
     halves = score.half_scores(25)
     assert (halves.n_units, halves.train_size) == (20, 16)
     assert 0 < float(score.standard_error(25)) < 0.3
+    cv = ms.GroupShuffleSplit(test_size=4, train_size=8)
+    score = expected_score(KNN(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
+    assert score.half_scores(20).train_size == 12  # 4 of 10 groups of 3 samples
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
@@ -281,13 +284,6 @@ def test_tuned_halves_leave_out_what_is_too_large_for_them():
         tuned_score(X, y, [40], n_runs=512).standard_error()
     assert str(found).startswith("accuracy 0.")
     assert found.to_dict()["interval"] is None
-
-
-@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
-def test_a_splitter_of_groups_halves_numbers_of_groups():
-    cv = ms.GroupShuffleSplit(test_size=4, train_size=8)
-    score = expected_score(KNN(3), X, y, cv=cv, groups=GROUPS, scoring="f1", n_runs=50)
-    assert score.half_scores(20).train_size == 12  # 4 of 10 groups of 3 samples
 
 
 @pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")

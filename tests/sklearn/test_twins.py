@@ -92,16 +92,19 @@ def test_twins_are_honest(rule, scoring):
     assert abs(scores.mean() - plain.score) < 4 * error
 
 
+def with_and_without_twin(monkeypatch, X, y, weights="uniform", **asked):
+    """Scores of scaled columns by the same runs, with the twin that is their control and without it."""
+    pipeline = make_pipeline(StandardScaler(), KNN(5, weights=weights))
+    found = expected_score(pipeline, X, y, cv=FOLDS, **asked)
+    monkeypatch.setattr(twins, "_twin", lambda *_: None)
+    return found, expected_score(pipeline, X, y, cv=FOLDS, **asked)
+
+
 @pytest.mark.parametrize(
     ("scoring", "gain"), [("roc_auc", 3.0), ("neg_log_loss", 3.0), ("average_precision", 2.0)]
 )
 def test_scaled_runs_have_a_twin_where_the_confusion_table_says_little(monkeypatch, scoring, gain):
-    X, y = data(300)
-    asked = {"cv": FOLDS, "scoring": scoring, "n_runs": 128}
-    pipeline = make_pipeline(StandardScaler(), KNN(5))
-    found = expected_score(pipeline, X, y, **asked)
-    monkeypatch.setattr(twins, "_twin", lambda *_: None)
-    without = expected_score(pipeline, X, y, **asked)
+    found, without = with_and_without_twin(monkeypatch, *data(300), scoring=scoring, n_runs=128)
     assert without.std_error**2 > gain * found.std_error**2
     assert abs(found.score - without.score) < 4 * np.hypot(found.std_error, without.std_error)
 
@@ -111,10 +114,7 @@ def test_twins_break_ties_as_their_expectation_does(monkeypatch):
     rng = np.random.default_rng(8)
     X = rng.integers(0, 4, (100, 4)).astype(float)
     y = (X.sum(axis=1) + 2 * rng.normal(size=100) > 6).astype(int)
-    asked = {"cv": FOLDS, "scoring": "roc_auc", "n_runs": 4000}
-    found = expected_score(make_pipeline(StandardScaler(), KNN(5)), X, y, **asked)
-    monkeypatch.setattr(twins, "_twin", lambda *_: None)
-    without = expected_score(make_pipeline(StandardScaler(), KNN(5)), X, y, **asked)
+    found, without = with_and_without_twin(monkeypatch, X, y, scoring="roc_auc", n_runs=4000)
     assert found.std_error < without.std_error
     assert abs(found.score - without.score) < 2.5 * without.std_error  # of the same runs
 
@@ -205,12 +205,9 @@ def test_scalers_are_fitted_within_the_pool_of_a_test_set(monkeypatch):
     ],
 )
 def test_many_runs_are_not_held_up_by_the_error_of_a_twin(monkeypatch, scoring, weights):
-    X, y = data(40)
-    pipeline = make_pipeline(StandardScaler(), KNN(5, weights=weights))
-    asked = {"cv": FOLDS, "scoring": scoring, "n_runs": 4000}
-    found = expected_score(pipeline, X, y, **asked)
-    monkeypatch.setattr(twins, "_twin", lambda *_: None)
-    assert found.std_error <= 1.001 * expected_score(pipeline, X, y, **asked).std_error
+    asked = {"weights": weights, "scoring": scoring, "n_runs": 4000}
+    found, without = with_and_without_twin(monkeypatch, *data(40), **asked)
+    assert found.std_error <= 1.001 * without.std_error
 
 
 def test_twins_that_are_not_used_are_not_named():
