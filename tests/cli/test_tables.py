@@ -342,26 +342,6 @@ def test_what_counts_as_missing(form, marks, options):
     assert "rows have no value in" in read.notes or not marks
 
 
-def test_gaps_of_a_test_set_and_of_groups():
-    """Options hold for both files; a mark that is a label, and a group that is missing."""
-    asked = "--target y --variant nn --repeats 0"
-    train = "x,y,g\n" + "".join(
-        f"{i + i % 3 / 10},{('NA', 'b')[i % 2]},{i % 3 or 'NA'}\n" for i in range(12)
-    )
-    tested = "x,y\n1.2,NA\n-,b\n3.5,b\n"
-    command = f"score t.csv --test u.txt {asked} --drop g"
-    found = numbers(f"{command} --missing=- --drop-incomplete", train, u=tested)
-    assert (found["classes"], found["n_items"], found["n_test"]) == ({"NA": 6, "b": 6}, 12, 2)
-    read = table("x,y,label\n-999.000,1,a\n2,-9.99e2,b\n3,2,a\n", "--target label --missing=-999")
-    np.testing.assert_array_equal(read.X, [[np.nan, 1], [2, np.nan], [3, 2]])
-    found = numbers(f"score t.csv {asked} --groups g --missing= ", train)
-    assert (found["n_items"], found["classes"]) == (12, {"NA": 6, "b": 6})
-    found = numbers(f"score t.csv {asked} --groups g --drop-incomplete", train.replace("NA,", "a,"))
-    assert (found["n_items"], found["classes"]) == (8, {"a": 4, "b": 4})
-    curve = numbers("curve t.csv --target y --drop g --missing= --n-neighbors 1 --train-sizes 6", train)
-    assert curve["n_items"] == 12
-
-
 class TestRemarks:
     """What a report says of a table, a score says too."""
 

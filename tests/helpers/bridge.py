@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier as KNN
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -36,6 +36,30 @@ def ask(scoring="accuracy", cv=FOLDS, estimator=None, X=X, y=Y, **more):
 def before(step, k=3, **options):
     """A pipeline of a step and a vote."""
     return Pipeline([("first", step), ("vote", KNN(k, **options))])
+
+
+def recorded(monkeypatch, module, name, read):
+    """What `read` finds in every later call of a function, from its answer and its arguments."""
+    seen, function = [], getattr(module, name)
+
+    def recording(*args, **options):
+        found = function(*args, **options)
+        seen.append(read(found, args))
+        return found
+
+    monkeypatch.setattr(module, name, recording)
+    return seen
+
+
+def means_by_scikit_learn(estimator, X, y, runs, scoring):
+    """scikit-learn's mean score of every run, on the splits that were drawn."""
+    splits = [
+        (np.flatnonzero((folds != fold) & (folds != -2)), np.flatnonzero(folds == fold))
+        for folds in runs.all_folds()
+        for fold in range(runs.n_folds)
+    ]
+    scores = cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
+    return scores.reshape(-1, runs.n_folds).mean(axis=1)
 
 
 class Coin:

@@ -184,31 +184,6 @@ def test_some_weight_stays_above_zero():
     assert search_weights(X, y, "nn", KFold(8), grid=(0, 1)).weights.any()
 
 
-def test_numbers_of_columns_and_what_a_column_must_be_worth():
-    rng = RNG(1)
-    y = np.repeat([0, 1], 20)
-    X = rng.normal(size=(40, 6))
-    X[:, 3] += 3 * y
-    sizes = {n: len(select_features(X, y, n_features=n, n_jobs=1).columns) for n in (1, 4, 0.5, 0.01)}
-    assert sizes == {1: 1, 4: 4, 0.5: 3, 0.01: 1}
-    assert len(select_features(X, y, n_features=1.0, n_jobs=1).columns) == 6
-    all_but_worthless = select_features(X, y, min_gain=0.5, n_jobs=1)
-    assert all_but_worthless.columns.tolist() == [3]
-    backward = select_features(X, y, direction="backward", min_gain=1.0, n_jobs=1)
-    assert len(backward.columns) == 1
-    assert len(backward.order) == 5
-
-
-def test_of_equal_scores_the_first_column_is_added_and_the_last_removed():
-    rng = RNG(2)
-    y = np.repeat([0, 1], 10)
-    one = y + 0.1 * rng.normal(size=20)
-    X = np.column_stack([rng.normal(size=20), one, one, one])
-    assert select_features(X, y, n_jobs=1).columns.tolist() == [1]
-    backward = select_features(X, y, direction="backward", n_jobs=1, n_features=1)
-    assert backward.columns.tolist() == [1]
-
-
 REAL, ONCE = {"variant": "regression"}, {"n_jobs": 1, "max_cycles": 1}
 PROCEDURES = {
     "columns": [FeatureSelector(3, n_features=2, n_jobs=1), KNeighborsClassifier(3)],

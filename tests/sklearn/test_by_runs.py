@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bridge import exact_score
+from bridge import exact_score, means_by_scikit_learn, recorded
 from seeds import of_today
 from sklearn import metrics
 from sklearn import model_selection as ms
@@ -93,24 +93,13 @@ CASES = [
 
 def test_every_run_equals_scikit_learn(monkeypatch):
     """The scores of single runs are those whose mean is taken, on the splits that were drawn for them."""
-    drawn, scores = [], []
-    draw, mean = by_runs.runs_of, by_runs.controlled_mean
-    monkeypatch.setattr(by_runs, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
-    monkeypatch.setattr(
-        by_runs, "controlled_mean", lambda *found, **how: scores.append(found[0]) or mean(*found, **how)
-    )
+    drawn = recorded(monkeypatch, by_runs, "runs_of", lambda runs, _: runs)
+    scores = recorded(monkeypatch, by_runs, "controlled_mean", lambda _, given: given[0])
     for estimator, n_classes, cv, scoring in of_today(CASES, 3):
         X, y = uneven(n_classes=n_classes)
         groups = np.minimum(np.arange(150) // 5, 27) if "Group" in type(cv).__name__ else None
         expected_score(estimator, X, y, cv=cv, scoring=scoring, groups=groups, n_runs=2, random_state=3)
-        runs = drawn[-1]
-        splits = [
-            (np.flatnonzero((folds != fold) & (folds != -2)), np.flatnonzero(folds == fold))
-            for folds in runs.all_folds()
-            for fold in range(runs.n_folds)
-        ]
-        wanted = ms.cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
-        wanted = wanted.reshape(2, -1).mean(axis=1)
+        wanted = means_by_scikit_learn(estimator, X, y, drawn[-1], scoring)
         where = f"{estimator}, {cv}, {scoring}"
         np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10, atol=1e-12, err_msg=where)
         assert np.ptp(wanted) > 0, where

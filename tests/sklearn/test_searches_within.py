@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bridge import means_by_scikit_learn, recorded
 from seeds import of_today, over_seeds
 from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -101,12 +102,8 @@ OTHER_STEPS = (make_pipeline(Columns(), KNN()), OTHERS, 3, None, None)
 def test_single_runs_are_grid_searches_of_scikit_learn(
     monkeypatch, rule, grid, inner, inside, outside, seeds
 ):
-    drawn, scores = [], []
-    draw, mean = _searches.runs_of, _searches.mean_of_runs
-    monkeypatch.setattr(_searches, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
-    monkeypatch.setattr(
-        _searches, "mean_of_runs", lambda asked, parts: scores.append(parts[0][0]) or mean(asked, parts)
-    )
+    drawn = recorded(monkeypatch, _searches, "runs_of", lambda runs, _: runs)
+    scores = recorded(monkeypatch, _searches, "mean_of_runs", lambda _, given: given[1][0][0])
     search = rule if grid is None else ms.GridSearchCV(rule, grid, scoring=inside, cv=inner)
     last = getattr(rule, "steps", [("", rule)])[-1][1]
     regression = isinstance(last, KNeighborsRegressor | KNeighborsRegressorCV)
@@ -114,15 +111,8 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
         X, y = data(seed, regression, 48 if inner is not LEFT["cv"] else 24)
         cv = (ms.KFold if regression or seed % 2 else ms.StratifiedKFold)(3, shuffle=True)
         expected_score(search, X, y, cv=cv, scoring=outside, n_runs=2, random_state=seed)
-        splits = [
-            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
-            for folds in drawn[-1].all_folds()
-            for fold in range(3)
-        ]
-        wanted = ms.cross_val_score(search, X, y, cv=splits, scoring=outside, error_score="raise")
-        np.testing.assert_allclose(
-            scores[-1], wanted.reshape(2, 3).mean(axis=1), rtol=1e-10, err_msg=f"seed {seed}"
-        )
+        wanted = means_by_scikit_learn(search, X, y, drawn[-1], outside)
+        np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10, err_msg=f"seed {seed}")
 
 
 def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bridge import Step
+from bridge import Step, recorded
 from seeds import of_today
 from sklearn import model_selection as ms
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -177,10 +177,8 @@ WITH_TEST_SET = [
 
 def test_scalers_are_fitted_within_the_pool_of_a_test_set(monkeypatch):
     """Run by run as scikit-learn, on the training sets that were drawn."""
-    drawn, means = [], []
-    draw, mean = by_runs.runs_of, by_runs.mean_of_runs
-    monkeypatch.setattr(by_runs, "runs_of", lambda *asked: drawn.append(draw(*asked)) or drawn[-1])
-    monkeypatch.setattr(by_runs, "mean_of_runs", lambda *found: means.append(found[1]) or mean(*found))
+    drawn = recorded(monkeypatch, by_runs, "runs_of", lambda runs, _: runs)
+    means = recorded(monkeypatch, by_runs, "mean_of_runs", lambda _, given: given[1])
     X, y = data(100)
     for scaler, rule, scoring, splitter in of_today(WITH_TEST_SET, 9):
         regression = isinstance(rule, KNeighborsRegressor)
