@@ -203,6 +203,19 @@ def test_hvdm_says_where_its_score_is_optimistic():
         assert ("fitted to the labels of all samples: the score is optimistic" in text) == (cv == 5)
 
 
+def test_hvdm_is_fitted_without_each_left_out_group():
+    rng, group = np.random.default_rng(0), np.repeat(np.arange(8), 3)
+    codes, y = rng.integers(4, size=24), np.where(group % 2, "ill", "well")
+    table = csv("x who label", ["abcd"[code] for code in codes], group, y)
+    found = numbers("score t.csv --target label --groups who --metric hvdm --repeats 0", table)
+    near = HVDM(nominal=[0]).fit(codes[:, None].astype(float), y).neighbors(groups=group)
+    assert found["score"] == complete_cv(near, y, "knn", LeaveGroupsOut(group)).score
+    in_sight = HVDM(nominal=[0]).fit(codes[:, None].astype(float), y).neighbors()
+    with pytest.warns(SupervisedDistanceWarning):
+        optimistic = complete_cv(in_sight, y, "knn", LeaveGroupsOut(group))
+    assert found["score"] != optimistic.score
+
+
 def test_exact_scores_are_fractions():
     question = "score t.csv --target label --variant nn --leave-out 3 --exact --confusion"
     answer, rounded = numbers(question, PLAIN), numbers(question.replace("--exact", ""), PLAIN)
