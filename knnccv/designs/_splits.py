@@ -1,6 +1,6 @@
 """The designs of single samples, from random subsamples to stratified k-fold cross-validation.
 
-And `as_design`: which of all designs an argument `cv` stands for.
+`as_design` tells which of all designs an argument `cv` stands for.
 """
 
 from __future__ import annotations

@@ -179,11 +179,12 @@ class Cells(NamedTuple):
         if marks == Marks() and (values := finite_numbers(texts)) is not None:  # of most columns
             missing = np.isin(values, [mark for mark in gaps if isinstance(mark, float)])
             return cls(np.where(missing, np.nan, values), missing, texts, kind)
-        missing = np.array([is_missing(text, gaps) for text in texts], np.bool_)
+        plain = texts if marks == Marks() else [marks.plain(text) or text for text in texts]
+        pairs = list(zip(texts, plain, strict=True))
+        missing = np.array([text.lower() in gaps or is_missing(own, gaps) for text, own in pairs], np.bool_)
         if marks != Marks():
             misled = np.array(list(map(marks.misleads, texts)), np.bool_)
-            texts = [marks.plain(text) or text for text in texts]
-            missing |= np.array([is_missing(text, gaps) for text in texts], np.bool_)
+            texts = [text if gap else own for (text, own), gap in zip(pairs, missing, strict=True)]
         numbers = np.array(list(map(number, texts)), np.float64)
         numbers[missing if marks == Marks() else missing | misled] = np.nan
         return cls(numbers, missing, texts, kind)

@@ -397,7 +397,7 @@ class _Reader:
         where, option = self._place(at, index), self.columns.option(index)
         header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
-        if is_missing(cell, self.gaps):
+        if self.cells[index].missing[at]:
             accepts = (
                 "--metric heom (in Python knnccv.neighbors.hvdm.HEOM) accepts tables with missing values"
             )

@@ -302,8 +302,7 @@ def report_on(given: Table, name: str, asked: Question, progress: Progress = Fal
         "regression": regression_section,
         "method": partial(method_section, started=started),
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CopiesWarning)  # the page says it, and `report`
+    with warnings.catch_warnings(action="ignore", category=CopiesWarning):  # the page says it, and `report`
         found = run_stages({name: partial(section, study) for name, section in sections.items()}, progress)
     first = {"knnccv": __version__, "task": table.task, "name": str(name)}
     return Report(first | {section: found[section] for section in SECTIONS})

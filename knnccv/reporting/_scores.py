@@ -188,8 +188,7 @@ def _luck_of_the_split(study: Study, found: CompleteCV) -> float | None:
 def _difference(study: Study, best: CompleteCV) -> dict[str, Any] | None:
     """The best against the default setting, of the same samples."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InferenceWarning)
+        with warnings.catch_warnings(action="ignore", category=InferenceWarning):
             found = compare(best, study.default, **study.halves)
             low, high = found.confidence_interval(study.confidence_level)
     except ValueError:
@@ -362,8 +361,7 @@ def extrapolated(
 
     start = (float(y[-1]), float((y[-1] - y[0]) / (x[0] ** -0.5 - 1)), 0.5)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found, _ = curve_fit(law, x, y, start, bounds=((-np.inf, -np.inf, 0.01), (np.inf, np.inf, 2.0)))
     except (RuntimeError, ValueError) as error:
         return None, f"no power law fits ({error})"

@@ -362,7 +362,7 @@ class Study:
     effort : Effort
         What can be afforded.
     parts : dict of int to Study
-        Random parts of the rows, by their number.
+        Random parts of the rows, by the number of rows that was asked for.
     """
 
     table: Table

@@ -179,8 +179,9 @@ class Table:
 
     def neighbors(self, metric: str, groups: Array | None = None) -> Neighbors:
         """The neighbors by one of the distances `MIXED`; HVDM is fitted without each of the groups."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", hvdm.IdentifierWarning)  # a note on the column reports it
+        with warnings.catch_warnings(
+            action="ignore", category=hvdm.IdentifierWarning
+        ):  # a note on the column reports it
             fitted = MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
         if isinstance(fitted, hvdm.HVDM) and groups is not None:
             return fitted.neighbors(groups=groups)

@@ -553,7 +553,7 @@ def warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
     same = getattr(rule, "algorithm", "brute") == "brute" and getattr(rule, "n_neighbors", 1) == 1
     if not same and n_tied > MANY_TIED * n_items:
         warnings.warn(
-            "see knnccv.tie_report for the range of the score over the orders of tied neighbors, which "
+            "see CompleteCV.tie_report for the range of the score over the orders of tied neighbors, which "
             f"{n_tied} of {n_items} samples have. Here they are taken in the order of the rows. "
             "scikit-learn finds them in other orders (in this one with algorithm='brute' and one "
             "neighbor), and its score can differ by far more than the error",

@@ -207,7 +207,10 @@ def test_hvdm_is_fitted_without_each_left_out_group():
     rng, group = np.random.default_rng(0), np.repeat(np.arange(8), 3)
     codes, y = rng.integers(4, size=24), np.where(group % 2, "ill", "well")
     table = csv("x who label", ["abcd"[code] for code in codes], group, y)
-    found = numbers("score t.csv --target label --groups who --metric hvdm --repeats 0", table)
+    question = "score t.csv --target label --groups who --metric hvdm --repeats 3"
+    found = numbers(question, table)
+    assert "optimistic" not in knnccv(question, table)
+    assert "the score is optimistic" in knnccv(f"{question} --leave-out 2", table)
     near = HVDM(nominal=[0]).fit(codes[:, None].astype(float), y).neighbors(groups=group)
     assert found["score"] == complete_cv(near, y, "knn", LeaveGroupsOut(group)).score
     in_sight = HVDM(nominal=[0]).fit(codes[:, None].astype(float), y).neighbors()

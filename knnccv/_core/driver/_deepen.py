@@ -1,6 +1,6 @@
 """The one loop over samples: search lists, work on them, search deeper ones where they were too short.
 
-And the forecast of its run time, if large tied groups dominate it. There a list must reach the end of the
+Its run time is forecast if large tied groups dominate it. There a list must reach the end of the
 group, and in stratified designs a group of several classes costs many votes: a run of a second may become
 one of hours. Only the data show which. So a few samples, spread over all, are scored before the run, and
 their time is extrapolated to all: processor time, so that other programs on the machine do not matter. The
@@ -39,8 +39,7 @@ class Jobs(NamedTuple):
     progress: bool = False
 
 
-STEP = 16
-"""Runs whose smallest training sets are of about one size share lists of the same depth."""
+STEP, OPEN = 16, 1e-6
 FIRST_WITHIN = 64
 """Depth of the first lists where a radius says how deep they must be."""
 Begin = Callable[[Array, int, WorkerPool], None]
@@ -134,23 +133,26 @@ def first_depth(
 ) -> int:
     """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
 
-    For groups it is twice the depth that suffices if they are not clustered.
+    For groups it is twice the depth that suffices if they are not clustered. `tails` are the `fixed_tail`
+    of the training sets, where they are known.
 
-    `tails` are the `fixed_tail` of the training sets, where they are known. `least_train` is the size of
-    the smallest one, where that is not the design's, as in halves of the samples; else 0.
+    With `least_train` it is for runs whose training sets have at least so many samples, such as those of
+    halves of the samples: it suffices for all but a share `OPEN` of them, whose lists are deepened. Runs of
+    about one size share lists, as such depths are multiples of `STEP`.
     """
     if problem.radius is not None:
         return min(FIRST_WITHIN if problem.radius < np.inf else neighbors.max_depth, neighbors.max_depth)
-    depth = 1
+    depth, tol = 1, OPEN if least_train else tol
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
             size = least_train or kind.least_train or kind.most_train
             tail = fixed_tail(kind.n_available, size, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
         depth = max(depth, 2 * enough if problem.leaves_groups and not least_train else enough)
-    step = STEP if least_train else 1
+    if least_train:
+        depth = math.ceil(depth / STEP) * STEP
     # One more position shows whether a tied group continues beyond the list.
-    return min(-(-depth // step) * step + (problem.ties == "random"), neighbors.max_depth)
+    return min(depth + (problem.ties == "random"), neighbors.max_depth)
 
 
 def alike_samples(problem: ScoringProblem, neighbors: Neighbors) -> Array | None:

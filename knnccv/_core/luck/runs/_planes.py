@@ -276,7 +276,7 @@ class Runs:
     spare : int
         A code that trains in all folds; -1 if there is none.
     least_train : int
-        The size of the smallest training set, where it is not that of the design, as in halves; else 0.
+        The size of the smallest training set of runs that were given by their folds; of others 0.
     """
 
     n_runs: int

@@ -268,7 +268,7 @@ def monte_carlo_cv(
     rng = check_random_state(random_state)
     neighbors, y, pool = with_test_set(X, y, test, metric, metric_params)
     question = validate_problem(y, neighbors.n_items, variant, cv, ties, average, parameters, pool=pool)
-    warn_label_leakage(neighbors, question.smallest_train)
+    warn_label_leakage(neighbors, question.smallest_train, question.left_out)
     runs = draw_runs(question, n_runs, rng)
     scores, missed = score_runs(question, neighbors, runs, Jobs(n_jobs, executor, progress))
     return ScoredRuns(

@@ -1,7 +1,7 @@
 """The score of a problem: by exact kernels, from drawn training sets, or by both.
 
-And questions that ask one problem several times: the confusion table, and the range that tied samples
-allow. The expected table has one run for each class, with a loss that counts its predictions. Precision,
+Some questions ask one problem several times: the confusion table, and the range that tied samples allow.
+The expected table has one run for each class, with a loss that counts its predictions. Precision,
 recall, F1 and Matthews' correlation are read off a table.
 """
 
