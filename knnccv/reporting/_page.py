@@ -73,13 +73,8 @@ def render_page(answer: dict[str, Any]) -> str:
     kept = len(items)
     while True:
         shown = answer | {"items": answer["items"] | {"items": items[:kept], "shown": kept}}
-        html = _render(
-            "page.html.j2",
-            answer=shown,
-            n_left_out=len(items) - kept,
-            data_json=embedded_json(shown),
-            **values,
-        )
+        values |= {"n_left_out": len(items) - kept, "data_json": embedded_json(shown)}
+        html = _render("page.html.j2", answer=shown, **values)
         excess = len(html.encode()) - MAX_BYTES
         if excess <= 0 or not kept:
             return html
@@ -100,7 +95,9 @@ def render_summary(answer: dict[str, Any]) -> str:
     return _render("summary.html.j2", answer=answer)
 
 
-def _render(name: str, **values: Any) -> str:
+@cache
+def _environment(task: str) -> Any:
+    """The templates, which are compiled once, and their filters."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(
@@ -113,11 +110,14 @@ def _render(name: str, **values: Any) -> str:
     environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "pvalue": _pvalue}
     environment.filters["sentence"] = _sentence
     environment.filters["name"] = setting_name
-    task = values["answer"]["task"]
     environment.filters["score"] = lambda value: score_text(value, task)
     environment.filters["interval"] = lambda value: interval_text(value["low"], value["high"], task)
     environment.globals |= {"LONG": LONG, "EMPTY": EMPTY, "zip": zip, "pair_name": pair_name}
-    return environment.get_template(name).render(**values)
+    return environment
+
+
+def _render(name: str, **values: Any) -> str:
+    return str(_environment(values["answer"]["task"]).get_template(name).render(**values))
 
 
 def _sentence(text: str) -> Any:
