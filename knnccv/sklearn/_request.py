@@ -26,7 +26,7 @@ from .._core.driver import (
     validate_problem,
 )
 from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
-from .._core.luck.runs import nearest_in_runs, train_sizes
+from .._core.luck.runs import depth_of_runs, nearest_in_runs, train_sizes
 from .._core.luck.scorings import ACCURACIES, ControlledMean, TableScorer, Wish, table_scorer
 from .._core.scores.results import CompleteCV, complete_cv
 from ..designs import Design
@@ -262,8 +262,6 @@ FORMULAS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_erro
 """Functions of the errors of a regression that are computed for many folds at once."""
 BOUNDED = ("_score", "_corrcoef", "zero_one_loss", "hamming_loss", "brier_score_loss")
 """How functions of scikit-learn end whose scores are at most 1."""
-RUNS_TOL = 1e-6
-"""The probability that the lists of a run end too early, and are searched deeper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,7 +484,7 @@ class Request:
     def nearest(self, folds: Array, seed: int) -> tuple[Array, Array]:
         """The nearest training samples in some runs, by the neighbors of the rule, and their distances."""
         near, k, ties = self.rule.neighbors, self.rule.n_neighbors, self.problem.ties
-        depth = first_depth(self.problem, near, RUNS_TOL, least_train=int(train_sizes(folds).min()))
+        depth = depth_of_runs(self.problem, near, int(train_sizes(folds).min()))
         return nearest_in_runs(near, folds, k, ties, depth, n_jobs=self.n_jobs, seed=seed)
 
     def of_equal_weights(self, design: Design, column: Array) -> CompleteCV:

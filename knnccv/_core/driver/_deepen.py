@@ -39,7 +39,6 @@ class Jobs(NamedTuple):
     progress: bool = False
 
 
-STEP, OPEN = 16, 1e-6
 FIRST_WITHIN = 64
 """Depth of the first lists where a radius says how deep they must be."""
 Begin = Callable[[Array, int, WorkerPool], None]
@@ -129,28 +128,20 @@ def first_depth(
     neighbors: Neighbors,
     tol: float,
     tails: tuple[Array | None, ...] | None = None,
-    least_train: int = 0,
 ) -> int:
     """Depth that certifies `tol` for fixed-size training sets; a first guess for the others.
 
     For groups it is twice the depth that suffices if they are not clustered. `tails` are the `fixed_tail`
     of the training sets, where they are known.
-
-    With `least_train` it is for runs whose training sets have at least so many samples, such as those of
-    halves of the samples: it suffices for all but a share `OPEN` of them, whose lists are deepened. Runs of
-    about one size share lists, as such depths are multiples of `STEP`.
     """
     if problem.radius is not None:
         return min(FIRST_WITHIN if problem.radius < np.inf else neighbors.max_depth, neighbors.max_depth)
-    depth, tol = 1, OPEN if least_train else tol
+    depth = 1
     for kind, tail in zip(problem.training_sets, tails or repeat(None), strict=False):
         if tail is None:
-            size = least_train or kind.least_train or kind.most_train
-            tail = fixed_tail(kind.n_available, size, problem.nearest(kind))
+            tail = fixed_tail(kind.n_available, kind.least_train or kind.most_train, problem.nearest(kind))
         enough = int(np.argmax(tail <= tol / 2)) if tol > 0 else len(tail) - 1
-        depth = max(depth, 2 * enough if problem.leaves_groups and not least_train else enough)
-    if least_train:
-        depth = math.ceil(depth / STEP) * STEP
+        depth = max(depth, 2 * enough if problem.leaves_groups else enough)
     # One more position shows whether a tied group continues beyond the list.
     return min(depth + (problem.ties == "random"), neighbors.max_depth)
 

@@ -21,6 +21,7 @@ from ._counts import (
     ballot_of,
     check_lists_end_late,
     deepened,
+    depth_of_runs,
     unpack_table,
 )
 from ._planes import (

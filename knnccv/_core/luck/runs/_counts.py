@@ -20,6 +20,7 @@ from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....kernel import inner, jit, profile_of
 from ....kernel.random import random_below, scramble
+from ....kernel.sampling import fixed_tail
 from ....kernel.words import (
     BITS,
     WORDS,
@@ -376,6 +377,9 @@ def count_rows(rows, final, plan, counted, unknown, votes_table, room, left_out)
 
 TOLERANCE = 1e-12
 """The share of runs for which the first lists may be too short, in designs of one size."""
+RARELY, STEP = 1e-6, 16
+"""The same share in runs that are given by their folds; their depths are multiples of a step, so that runs
+of about one size share lists."""
 FEW_OPEN = 0.01
 """The share of samples whose lists may be too short in some of 512 runs before all lists are deepened."""
 
@@ -448,7 +452,7 @@ class RunCounter:
     def count(self, take: Callable[[int, RunTables], Any], n_jobs: int | None = None) -> None:
         """Count all runs, in threads; ``take(block, tables)`` gets the tables of each block."""
         near, order = self.neighbors, np.argsort(self.problem.labels.codes, kind="stable")
-        depth = first_depth(self.problem, near, TOLERANCE, least_train=self.runs.least_train)
+        depth = depth_of_runs(self.problem, near, self.runs.least_train)
         lists = near.all_lists(depth, n_jobs).cut(order, depth)
         shares = np.zeros(self.runs.n_blocks)
 
@@ -512,6 +516,19 @@ class RunCounter:
         else:
             counts = unpack_table(counters[0], n_runs, shape)
         return RunTables(counts, unknown, np.sort(np.concatenate(tied))), shares[0]
+
+
+def depth_of_runs(problem: ScoringProblem, neighbors: Neighbors, least_train: int) -> int:
+    """The depth of the first lists of runs with a smallest training set of this size; 0: the design's.
+
+    It suffices for all but a share `RARELY` of the runs, whose lists are deepened.
+    """
+    if not least_train:
+        return first_depth(problem, neighbors, TOLERANCE)
+    kinds = problem.training_sets
+    tails = [fixed_tail(one.n_available, least_train, problem.nearest(one)) for one in kinds]
+    depth = max(int(np.argmax(tail <= RARELY / 2)) for tail in tails)
+    return min(-(-depth // STEP) * STEP + (problem.ties == "random"), neighbors.max_depth)
 
 
 def deepened(

@@ -41,7 +41,7 @@ from ....kernel.words import (
     word_rows,
 )
 from ....neighbors import NeighborLists, Neighbors
-from ...driver import Rows, ScoringProblem, first_depth
+from ...driver import Rows, ScoringProblem
 from ...luck.runs import (
     NEITHER,
     Planes,
@@ -50,6 +50,7 @@ from ...luck.runs import (
     below,
     check_lists_end_late,
     deepened,
+    depth_of_runs,
     equals,
     item_shares,
     pack,
@@ -225,8 +226,6 @@ def draw_inner(train, strata, n_folds, shuffled, folds, state):
                     folds[i * n_digits + d, w] |= np.uint64((fold >> d) & 1) << b
 
 
-TOLERANCE = 1e-12
-"""The share of runs for which the first lists may be too short."""
 LISTED = 2**23
 """Runs times samples times neighbors that are listed at once, if columns are scaled within the folds."""
 
@@ -314,8 +313,7 @@ def nested_scores(
         If given neighbor lists are too short.
     """
     listed = [near for near in sources if isinstance(near, Neighbors)]
-    least = runs.least_train
-    depth = first_depth(problem, listed[0], TOLERANCE, least_train=least) if listed else 0
+    depth = depth_of_runs(problem, listed[0], runs.least_train) if listed else 0
     if inner.n_folds > 1:
         depth = depth * inner.n_folds // (inner.n_folds - 1) + 1
     depth = min([depth, *(near.max_depth for near in listed)])
