@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._base.labels import EncodedLabels, labels_of
 from ..._base.typing import Array
-from ..._base.validation import check_choice, check_real
+from ..._base.validation import check_real
 from ...designs import Design, GroupTrainingSets, LeaveGroupsOut, TrainingSets
 from ...kernel import Constraints, Labels, Score, Task, Variant, constraints_for
 
@@ -25,36 +25,22 @@ def weights_of(
     kinds: tuple[TrainingSets, ...], labels: EncodedLabels, average: Any
 ) -> tuple[tuple[Fraction, ...], ...]:
     """The weight of a sample of each class in each kind, (n_kinds, n_classes), where all rest is tested."""
-    n_classes = len(labels.classes)
-    counts = [int(count) for count in labels.counts]
-    shares = [kind.tested_share(n_classes) for kind in kinds]
+    counts = labels.counts.astype(object)
+    shares = np.array([kind.tested_share(len(counts)) for kind in kinds], dtype=object)
+    parts = np.array([[kind.probability] for kind in kinds], dtype=object) * shares
     if average == "pooled":
-        n_items = sum(counts)
-        each = [kind.probability / (kind.n_test if kind.held_out else n_items) for kind in kinds]
-        return tuple(tuple(one * share for share in row) for one, row in zip(each, shares, strict=True))
-    tested = [
-        sum(
-            (kind.probability * row[c] for kind, row in zip(kinds, shares, strict=True)),
-            Fraction(0),
-        )
-        if counts[c]  # a half of the samples may have none of a class
-        else Fraction(0)
-        for c in range(n_classes)
-    ]
-    n_tested = sum(count for count, share in zip(counts, tested, strict=True) if share)
-    wanted = class_shares(average, labels)
-    total = sum((want for want, share in zip(wanted, tested, strict=True) if share), Fraction(0))
-
-    def weight(kind: TrainingSets, share: Fraction, c: int) -> Fraction:
-        if not tested[c]:
-            return Fraction(0)
-        within = n_tested if average == "item" else counts[c] * total / wanted[c]
-        return kind.probability * share / tested[c] / within
-
-    return tuple(
-        tuple(weight(kind, share, c) for c, share in enumerate(row))
-        for kind, row in zip(kinds, shares, strict=True)
-    )
+        n_items = counts.sum()
+        divisors = [kind.n_test if kind.held_out else n_items for kind in kinds]
+        return tuple(tuple(row / n) for row, n in zip(parts, divisors, strict=True))
+    tested = parts.sum(axis=0)
+    known = (tested > 0) & (labels.counts > 0)  # a half of the samples may have none of a class
+    within = np.full(len(counts), counts[known].sum())
+    if average != "item":
+        wanted = np.array(class_shares(average, labels))
+        within = counts * wanted[known].sum() / wanted
+    each = np.full(parts.shape, Fraction(0))
+    each[:, known] = parts[:, known] / (tested * within)[known]
+    return tuple(map(tuple, each))
 
 
 def check_average(average: Any) -> str | dict[Any, Any]:
@@ -70,7 +56,6 @@ def check_average(average: Any) -> str | dict[Any, Any]:
             words = ", ".join(map(repr, AVERAGES))
             msg = f"average must be one of {words}, or a mapping of label to share, got {average!r}"
             raise ValueError(msg)
-        check_choice("average", average, AVERAGES)
         return average
     for label, share in average.items():
         value = Fraction(share) if isinstance(share, Rational) else check_real(f"average[{label!r}]", share)

@@ -305,7 +305,11 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> S
         If the neighbor lists end before the last position that can matter.
     """
     n_items = neighbors.n_items
-    depth = max(_depth_that_matters(problem), 1)
+    kinds = problem.training_sets
+    # There K of the samples passed are in every training set.
+    depth = max(
+        1, *(kind.n_available - max(sum(kind.n_train) - problem.nearest(kind), 0) for kind in kinds)
+    )
     if depth > neighbors.max_depth:
         msg = (
             f"exact=True needs {depth} neighbors of every sample, but {neighbors!r} has at most "
@@ -326,7 +330,7 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> S
     scorer = BlockScorer(neighbors, problem.kernel_labels(), tuple(reaches), (), average_ties, tol)
     tied = np.zeros(n_items, bool)
     score_rows_exactly = as_python(score_rows)
-    scores = np.full((len(problem.training_sets), n_items), None, dtype=object)
+    scores = np.full((len(problem.training_sets), n_items), Fraction(0), dtype=object)
     size = neighbors.rows_at_once(depth)
     for start in range(0, n_items, size):
         rows = np.arange(start, min(start + size, n_items))
@@ -357,15 +361,6 @@ def exact_scores(problem: ScoringProblem, neighbors: Neighbors, tol: float) -> S
             score_rows_exactly(kernel, given, labels, constraints, out, stop_flag())
             scores[j, rows[tested]] = [rational(score, problem, (constraints,)) for score in out]
     return Scores(scores, np.zeros(scores.shape), tied, depth)
-
-
-def _depth_that_matters(problem: ScoringProblem) -> int:
-    """Depth at which at least K of the samples passed are in every training set."""
-    depth = 0
-    for kind in problem.training_sets:
-        left_out = kind.n_available - sum(kind.n_train)
-        depth = max(depth, min(left_out + problem.nearest(kind), kind.n_available))
-    return depth
 
 
 def exact_labels(problem: ScoringProblem) -> Labels:
@@ -459,16 +454,9 @@ def summarize_scores(problem: ScoringProblem, found: Scores) -> Scored:
     total = weights.sum(axis=0)
     fraction = per_item_fraction = None
     if found.scores.dtype == object:
-        per_item_fraction = _exact_per_item(problem, found)
-        fraction = sum(
-            (
-                score * weight[c]
-                for row, weight in zip(found.scores, problem.item_weights, strict=True)
-                for score, c in zip(row, labels.codes, strict=True)
-                if score is not None
-            ),
-            Fraction(0),
-        )
+        fraction = (np.array(problem.item_weights)[:, labels.codes] * found.scores).sum()
+        means = (kind_weights(problem, exact=True) * found.scores).sum(axis=0)
+        per_item_fraction = tuple(a if w else None for a, w in zip(means, total, strict=True))
         score, bound = float(fraction), 0.0
         per_item = np.array([np.nan if a is None else float(a) for a in per_item_fraction])
     else:
@@ -545,16 +533,3 @@ def _rounding(problem: ScoringProblem, kind: TrainingSets, depth: int) -> float:
     elif problem.leaves_groups and problem.ties == "random":
         walked += depth / 2
     return rounding_allowance(k, walked, problem.largest)
-
-
-def _exact_per_item(problem: ScoringProblem, found: Scores) -> tuple[Fraction | None, ...]:
-    answers: list[Fraction | None] = []
-    for x, c in enumerate(problem.labels.codes):
-        weights = [row[c] for row in problem.item_weights]
-        total = sum(weights, Fraction(0))
-        if total == 0:
-            answers.append(None)
-            continue
-        pairs = zip(weights, found.scores[:, x], strict=True)
-        answers.append(sum((w * a for w, a in pairs if a is not None), Fraction(0)) / total)
-    return tuple(answers)
