@@ -137,14 +137,6 @@ class Outside:
         return within(known, every, self.groups[None], first, own, nearest, equal=False), nearest
 
 
-def outside_of(problem: ScoringProblem, n_nearest: int) -> Outside:
-    """The known training sets of a problem that leaves out one group."""
-    kind = cast(GroupTrainingSets, problem.training_sets[0])
-    groups = cast(LeaveGroupsOut, problem.design).codes
-    size_of = np.searchsorted(kind.train_sizes, sum(kind.sizes) - np.array(kind.sizes)[groups])
-    return Outside(groups, size_of, np.array([min(n_nearest, size) for size in kind.train_sizes]))
-
-
 @dataclass(frozen=True)
 class Remover:
     """Everything a worker needs to leave samples out of the lists of a block of tested samples.
@@ -219,15 +211,7 @@ def influence(
         remover = Remover(*given, tuple(removals(problem, kinds)), tuple(kinds))
         depth = max(2, *(kind.first_depth(tol) for kind in kinds)) + ties
     remover.compile()
-    same = _same_changes(problem, neighbors, owners)
-    sums = _Sums(problem, parts, owners, same)
-
-    rows, depth = np.unique(same[: neighbors.n_items]), min(depth, neighbors.max_depth)
-    for block, deepest, found, is_open in deepen(remover, rows, depth, Jobs(n_jobs)):
-        if deepest >= neighbors.max_depth:
-            is_open[:] = False
-        sums.add(block, found, is_open)
-    without, bound = sums.scores_without(len(reduced), problem)
+    without, bound = _scores_without(problem, remover, parts, depth, n_jobs)
     if problem.pool is None:
         kept = _kept(result, problem, reduced, owners)
     else:  # samples of the pool are never tested
@@ -264,59 +248,57 @@ def check_linear(problem: ScoringProblem, who: str) -> None:
 
 def _of_groups(problem: ScoringProblem, weights: Array) -> tuple[tuple[Removal, ...], tuple[()], Outside]:
     """The removals for a design that leaves out one group, one for each size, and the lists outside it."""
-    kind = cast(GroupTrainingSets, problem.training_sets[0])
-    found = []
+    kind, groups = (
+        cast(GroupTrainingSets, problem.training_sets[0]),
+        cast(LeaveGroupsOut, problem.design).codes,
+    )
+    found, n_nearest = [], problem.nearest(kind) + 1
     for size in kind.train_sizes:
         task, fewer = (problem.known_training_set_task(n) for n in (size, size - 1))
         kernel, owner = problem.variant.kernel_for(task), f"variant {problem.variant.name!r}"
         steps = (Step(kernel, problem.constraints(fewer), "", owner),)
         found.append(Removal(slice(0, 1), -1, 0, weights[None], steps, problem.constraints(task)))
-    return tuple(found), (), outside_of(problem, problem.nearest(kind) + 1)
+    size_of = np.searchsorted(kind.train_sizes, sum(kind.sizes) - np.array(kind.sizes)[groups])
+    nearest = np.array([min(n_nearest, size) for size in kind.train_sizes])
+    return tuple(found), (), Outside(groups, size_of, nearest)
 
 
-class _Sums:
-    """Sums over the tested samples.
+def _scores_without(
+    problem: ScoringProblem,
+    remover: Remover,
+    parts: list[tuple[int, Array]],
+    depth: int,
+    n_jobs: int | None,
+) -> tuple[Array, float]:
+    """The score without every sample, and a bound of what the ends of the lists can change.
 
     `parts` has, for every kind of training sets, the first reduced problem and the weights, (n_problems,
-    n_classes). `same` is the tested sample that stands for each sample.
+    n_classes).
     """
-
-    def __init__(
-        self, problem: ScoringProblem, parts: list[tuple[int, Array]], owners: Array, same: Array
-    ) -> None:
-        n_items, n_classes = len(owners), len(problem.labels.classes)
-        number = np.bincount(same, minlength=n_items)[same]
-        self._parts, self._owners = parts, owners
-        self._copies = Copies(problem.kernel_labels().classes, same, number)
-        self._totals = Totals(
-            np.zeros(n_items),
-            np.zeros(n_items),
-            np.zeros((len(parts), 2, n_classes)),
-            np.zeros((len(parts), n_classes)),
-        )
-        self._own = np.zeros(n_items)
-
-    def add(self, rows: Array, found: Found, is_open: Array) -> None:
-        """Add the rows of a block that are not open."""
-        add_rows(rows, is_open, found, self._copies, self._totals)
-        done = rows[~is_open]
-        for (first, weights), base in zip(self._parts, found.bases[:, ~is_open], strict=True):
-            at = self._owners[done] - first
+    neighbors, owners = remover.neighbors, remover.owners
+    n_items, n_classes = len(owners), len(problem.labels.classes)
+    same = _same_changes(problem, neighbors, owners)
+    copies = Copies(remover.labels.classes, same, np.bincount(same, minlength=n_items)[same])
+    sums = np.zeros((len(parts), 2, n_classes)), np.zeros((len(parts), n_classes))
+    totals, own = Totals(np.zeros(n_items), np.zeros(n_items), *sums), np.zeros(n_items)
+    rows, depth = np.unique(same[: neighbors.n_items]), min(depth, neighbors.max_depth)
+    for block, deepest, found, is_open in deepen(remover, rows, depth, Jobs(n_jobs)):
+        if deepest >= neighbors.max_depth:
+            is_open[:] = False
+        add_rows(block, is_open, found, copies, totals)
+        done = block[~is_open]
+        for (first, weights), base in zip(parts, found.bases[:, ~is_open], strict=True):
+            at = owners[done] - first
             inside = (at >= 0) & (at < len(weights))
-            own = weights[np.where(inside, at, 0), self._copies.classes[done]]
-            self._own[done] += np.where(inside, own * base, 0.0)
-
-    def scores_without(self, n_problems: int, problem: ScoringProblem) -> tuple[Array, float]:
-        """The score without every sample, and a bound of what the ends of the lists can change."""
-        totals, bounds = np.zeros((2, n_problems))
-        sums = zip(self._parts, self._totals.bases.sum(axis=1), self._totals.tails, strict=True)
-        for (first, weights), base, tails in sums:
-            problems = slice(first, first + len(weights))
-            totals[problems] += weights @ base
-            bounds[problems] += weights @ tails
-        changes = self._totals.deltas + (self._totals.copy_deltas - self._own)[self._copies.same]
-        without = totals[self._owners] + changes
-        return without, float(bounds.max()) * problem.largest
+            each = weights[np.where(inside, at, 0), copies.classes[done]]
+            own[done] += np.where(inside, each * base, 0.0)
+    scores, bounds = np.zeros((2, int(owners.max()) + 1))
+    for (first, weights), base, tails in zip(parts, totals.bases.sum(axis=1), totals.tails, strict=True):
+        problems = slice(first, first + len(weights))
+        scores[problems] += weights @ base
+        bounds[problems] += weights @ tails
+    changes = totals.deltas + (totals.copy_deltas - own)[same]
+    return scores[owners] + changes, float(bounds.max()) * problem.largest
 
 
 def _same_changes(problem: ScoringProblem, neighbors: Neighbors, owners: Array) -> Array:

@@ -59,8 +59,8 @@ class Sets(NamedTuple):
 class Sums(NamedTuple):
     """What a pass fills: weighted changes (n_rows, depth), and scores without a sample beyond the list.
 
-    ``bases`` is (any, n_rows); kinds that the pass takes together have one. ``served[r]`` is 1 for a row to
-    skip, and stays 0 for a row left to other kernels.
+    ``bases`` is (n_kinds, n_rows). ``served[r]`` is 1 for a row to skip, and stays 0 for a row left to
+    other kernels.
     """
 
     changes: Array
@@ -97,8 +97,8 @@ def pass_over_rows(score_all):
             if not score_all(kernel, near, labels, targets[r], sets, alone, scores):
                 continue
             served[r] = 1
-            for b in range(len(bases)):
-                bases[b, r] = scores[depth, min(b, n_kinds - 1)]
+            for k in range(n_kinds):
+                bases[k, r] = scores[depth, k]
             weights, row = missing.weights[labels.classes[targets[r]]], changes[r]
             for i in range(len(near.items)):
                 at = owners[near.items[i]] - first

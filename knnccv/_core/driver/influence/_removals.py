@@ -5,7 +5,6 @@ A kernel scores the list of a tested sample without each of its listed samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -189,7 +188,7 @@ class Removal:
     first : int
         The first of the reduced problems that have these kinds.
     weights : ndarray of shape (n_kinds, n_problems, n_classes)
-        The weights of a tested sample; one row for kinds of which the kernel scores the mean.
+        The weights of a tested sample.
     steps : tuple of Step
         The kernels in the order in which they are tried; some for several kinds leave samples unserved.
     whole : Constraints, optional
@@ -325,44 +324,20 @@ def reduced_kinds(problem: ScoringProblem, reduced: list[ReducedProblem]) -> lis
 
 
 def removals(problem: ScoringProblem, kinds: list[ReducedKind]) -> list[Removal]:
-    """The removals of all kinds: of several kinds together where a kernel serves them, then of each."""
-    alone = [kind.removal(at) for at, kind in enumerate(kinds)]
-    at_once = any(removal.steps[0].form == REMOVAL for removal in alone)
+    """The removals of kinds: of several of one problem where a joint kernel serves them, then of each."""
     together: list[Removal] = []
-    begin = 0
-    for (stratified, first), same in groupby(kinds, lambda kind: (kind.task.stratified, kind.first)):
-        of_problem = list(same)
-        size = LANES if stratified else len(of_problem)
-        for start in range(0, len(of_problem), size):
-            some = of_problem[start : start + size]
-            if len(some) > 1 and stratified != at_once:
-                found = _joint(problem, some) if stratified else _mean(problem, some)
-                at = slice(begin + start, begin + start + len(some))
-                together += [
-                    Removal(at, some[0].removed, first, weights, steps) for weights, steps in found
-                ]
-        begin += len(of_problem)
-    return together + alone
-
-
-def _joint(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
-    """The weights and the joint kernel of kinds of one reduced problem, if there is one."""
-    tasks = [kind.task for kind in kinds]
-    links = [link for link in chain_of(problem.variant, tasks, problem.parameters) if link.form == JOINT]
-    weights = np.array([kind.weights for kind in kinds])
-    return [(weights, steps_of(problem, tasks[0], links[:1]))] if links else []
-
-
-def _mean(problem: ScoringProblem, kinds: Sequence[ReducedKind]) -> list[tuple[Array, tuple[Step, ...]]]:
-    """The weights and the removal kernel for the mean over sizes of the training set, if there is one."""
-    tasks, weights = [kind.task for kind in kinds], [kind.weights for kind in kinds]
-    total = np.sum(weights, axis=0)
-    shares = [float(each.sum() / total.sum()) for each in weights]
-    parts = zip(weights, shares, strict=True)
-    uneven = any(np.abs(each - share * total).max() > 1e-15 * total.max() for each, share in parts)
-    if uneven or any(task.counts != tasks[0].counts for task in tasks):
-        return []
-    link = removals_of(problem.variant, tasks, shares, -1, problem.parameters)
-    if link is None:
-        return []
-    return [(total[None], steps_of(problem, tasks[0], [link._replace(form=REMOVAL)]))]
+    stratified = [at for at, kind in enumerate(kinds) if kind.task.stratified]
+    for first, same in groupby(stratified, lambda at: kinds[at].first):
+        places = list(same)
+        for start in range(0, len(places), LANES):
+            some = [kinds[at] for at in places[start : start + LANES]]
+            tasks = [kind.task for kind in some]
+            links = [
+                link for link in chain_of(problem.variant, tasks, problem.parameters) if link.form == JOINT
+            ]
+            if len(some) > 1 and links and some[0].steps[0].form != REMOVAL:
+                at = slice(places[start], places[start] + len(some))
+                weights = np.array([kind.weights for kind in some])
+                steps = steps_of(problem, tasks[0], links[:1])
+                together.append(Removal(at, some[0].removed, first, weights, steps))
+    return together + [kind.removal(at) for at, kind in enumerate(kinds)]
