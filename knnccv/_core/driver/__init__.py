@@ -31,7 +31,7 @@ from ._deepen import (
     of_many,
     one_of_alike,
 )
-from ._part import Block, Part, Step, known_set_part, steps_of, unserved
+from ._part import Block, Part, known_set_part, steps_of
 from ._problem import (
     AVERAGES,
     ScoringProblem,
@@ -41,7 +41,7 @@ from ._problem import (
     training_sets_of_pool,
     weights_of,
 )
-from ._rows import DISTANCES, ITEMS, ROWS, SCORES, Rows, fill_group_ends, mixed_groups, usable_lengths
+from ._rows import Rows, fill_group_ends, mixed_groups, usable_lengths
 from ._scores import (
     BlockScorer,
     Evaluation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from ._interval import (
 )
 
 
-class KeptHalves(ABC):
+class KeptHalves:
     """A result that scores halves of its samples, and keeps the scores.
 
     It refers to the data by its evaluation. Copies have what was answered before, ``_told``, and the halves
@@ -151,9 +151,10 @@ class ScoredHalves(KeptHalves):
         )
         raise TypeError(msg)
 
-    @abstractmethod
     def inference_terms(self) -> Terms:
-        """What two results must share to be compared; for `compare`."""
+        """What two results must share to be compared; for `knnccv.compare`."""
+        found: Terms = self._told
+        return found
 
     def target_in_words(self) -> str:
         """What the score estimates, in words."""
@@ -292,16 +293,10 @@ class ScoredByRuns(ScoredHalves):
     def _usual_halvings(self) -> int:
         return self.inference_terms().usual_halvings
 
-    def inference_terms(self) -> Terms:
-        """What two results must share to be compared; for `compare`."""
-        return self._told
-
-    @property
+    @cached_property
     def _told(self) -> Terms:
         """The terms, which copies know."""
-        if "_known" not in self.__dict__:
-            self.__dict__["_known"] = self._reference().terms(self)
-        found: Terms = self.__dict__["_known"]
+        found: Terms = self._reference().terms(self)
         return found
 
     def _halves_request(self, n_halvings: Any, groups: Any, random_state: Any) -> Any:

@@ -97,12 +97,7 @@ class ProfileSpec(NamedTuple):
     def add_all(self, listed: Listed, inside: Array, out: Array) -> None:
         """Add the rest, for rows of one class after the other."""
         lengths = np.minimum(listed.lengths, len(self.rates) - 1)
-        width, length = self.max_k + 1, self.max_k // 2 + 1
-        n_others = self.n_classes if self.n_classes > 3 else 2
-        batch = BATCH if self.n_classes <= 3 else 1
-        rows = lane_rows(batch * (2 * width + n_others * length) + 6 + (2 + SPAN) * width)
-        numbers = np.zeros((n_others + 1) * (LANES + 2), np.int64)
-        add_profile(listed._replace(lengths=lengths), inside, self, rows, numbers, out)
+        add_profile(listed._replace(lengths=lengths), inside, self, LaneRows.of(self), out)
 
 
 def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
@@ -153,28 +148,15 @@ class LaneRows(NamedTuple):
     lane_counts: Array
     codes: Array
 
-
-@inner
-def _arrays_in(rows, numbers, batch, n_others, width, length):
-    """The working arrays in the room that `ProfileSpec.add_all` gives."""
-    rest = batch * width
-    others = 2 * rest
-    hits = others + batch * n_others * length
-    wins = hits + 6
-    return LaneRows(
-        rows[:rest],
-        rows[rest:others],
-        rows[others:hits],
-        rows[hits : hits + 4],
-        rows[hits + 4 : wins],
-        rows[wins : wins + width],
-        rows[wins + width : wins + 2 * width],
-        rows[wins + 2 * width :],
-        numbers[:n_others],
-        numbers[n_others : 2 * n_others],
-        numbers[2 * n_others : (2 + LANES) * n_others],
-        numbers[(2 + LANES) * n_others :],
-    )
+    @classmethod
+    def of(cls, spec: ProfileSpec) -> LaneRows:
+        """Zeros. They are not made in compiled code, as functions that make arrays compile longer."""
+        width, length = spec.max_k + 1, spec.max_k // 2 + 1
+        batch, n_others = (BATCH, 2) if spec.n_classes <= 3 else (1, spec.n_classes)
+        triangles = batch * width, batch * width, batch * n_others * length
+        rows = map(lane_rows, (*triangles, 4, 2, width, width, SPAN * width))
+        numbers = n_others, n_others, n_others * LANES, LANES
+        return cls._make([*rows, *(np.zeros(size, np.int64) for size in numbers)])
 
 
 @inner
@@ -307,7 +289,7 @@ def advance_many(others, length, own_class, codes, rate, counts, lane_counts):
 
 
 @jit
-def add_profile(listed, inside, spec, rows, numbers, out):
+def add_profile(listed, inside, spec, arrays, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
     O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). The
@@ -321,15 +303,13 @@ def add_profile(listed, inside, spec, rows, numbers, out):
     inside : bool (n_rows, depth + 1), or (n_rows, 0)
         Positions that a row leaves out.
     spec : ProfileSpec
-    rows, numbers : float64 (any, LANES), int64 (any,)
-        Zeros: room for `LaneRows`. It is not made here, as functions that make arrays compile longer.
+    arrays : LaneRows
     out : float64 (2, depth + 1, max_k + 1)
         At ``[0, i, K]`` rows whose list goes on for this K, at ``[1, i, K]`` rows where it ends at i.
     """
     few = spec.n_classes <= 3
     batch, n_others = (BATCH, 2) if few else (1, spec.n_classes)
     width, length = spec.max_k + 1, spec.max_k // 2 + 1
-    arrays = _arrays_in(rows, numbers, batch, n_others, width, length)
     sums, counts = arrays.sums, arrays.counts
     first_row = 0
     while first_row < len(listed.rows):

@@ -405,10 +405,6 @@ class CompleteCV(Numeric, ScoredHalves, RandomSplits):
     def _told(self) -> Terms:
         return terms_of(self._reference().problem, self)
 
-    def inference_terms(self) -> Terms:
-        """What two results must share to be compared; for `knnccv.compare`."""
-        return self._told
-
     def _part(self, part: str, output: int = 0) -> Scored:
         msg = f"variant {self.variant!r} does not predict numbers; only 'regression' has {part}"
         check("part" in self.parameters, msg)
