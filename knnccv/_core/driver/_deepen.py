@@ -204,12 +204,12 @@ def hardest(problem: ScoringProblem, depth: int) -> float:
     return sum(2e-8 * depth * k * (depth + n_classes * k) for k in nearest)
 
 
+@dataclass
 class _ProblemCount:
     """Number of problems that are solved one after the other; whether a warning was given."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.announced = False
+    number: int
+    announced: bool = False
 
 
 _PROBLEM_COUNT: ContextVar[_ProblemCount] = ContextVar("_PROBLEM_COUNT")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -76,10 +76,6 @@ class Reach:
     fixed_tail: Array | None
     untested: Array
     radius: float | None = None
-
-    def up_to(self, depth: int) -> Reach:
-        """The same for lists up to this depth, without tails that they do not reach."""
-        return self if self.fixed_tail is None else replace(self, fixed_tail=self.fixed_tail[: depth + 1])
 
     def tails(self, lengths: Array, items: Array, rows: Array, labels: Labels) -> Array:
         """The tails after that many samples of every row; `items` matter in stratified designs only."""
@@ -151,10 +147,6 @@ class BlockScorer:
         """The `fixed_tail` of every kind of training sets."""
         return tuple(reach.fixed_tail for reach in self.reaches)
 
-    def up_to(self, depth: int) -> BlockScorer:
-        """The same for lists up to this depth."""
-        return replace(self, reaches=tuple(reach.up_to(depth) for reach in self.reaches))
-
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array, Array], Array]:
         """Return scores and tails (n_kinds, n_rows) and a mask of tied rows; and a mask of open rows."""
         lists, lengths = self.usable(lists, rows)
@@ -176,10 +168,6 @@ class BlockScorer:
         if self.losses is not None:
             lists = order_ties_by_score(lists, lengths, rows, self.labels, self.losses, self.tie_order)
         return lists, lengths
-
-    def tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> Array:
-        """The shares of the scores that lists leave undecided, (n_kinds, n_rows)."""
-        return np.array([reach.tails(lengths, lists.items, rows, self.labels) for reach in self.reaches])
 
     def scores_and_tails(self, lists: NeighborLists, lengths: Array, rows: Array) -> tuple[Array, Array]:
         """Scores, NaN if a sample is never tested, and the shares that lists leave undecided.
@@ -253,31 +241,26 @@ def float_scores(given: Evaluation, scorer: Any, jobs: Jobs, *, keep: bool = Fal
     must_serve = problem.way.may_leave_out and not problem.way.samples_rest
     tails_of = getattr(scorer, "fixed_tails", None)
     depth = first_depth(problem, neighbors, tol, tails_of)
-    same = None if given.tie_order else alike_samples(problem, neighbors)
-    first = np.arange(neighbors.n_items) if same is None else same
+    alike = None if given.tie_order else alike_samples(problem, neighbors)
+    first = np.arange(neighbors.n_items) if alike is None else alike
     scores, tails = np.empty((2, len(problem.training_sets), neighbors.n_items))
     tied = np.zeros(neighbors.n_items, bool)
     # Lists that are kept must be those of all samples.
     keep = keep and neighbors.room(depth) is not None
-    rows = np.arange(neighbors.n_items) if keep or same is None else np.unique(same)
-    work = scorer
-    if jobs.executor is not None and tails_of is not None:
-        work = scorer.up_to(neighbors.max_depth)
+    rows = np.arange(neighbors.n_items) if keep else np.unique(first)
     silent = tails_of is None or given.tie_order != 0
     watch = Watch(problem, neighbors, lambda row: list(deepen(scorer, row, depth)), silent=silent)
 
     def begin(rows: Array, *now: Any) -> None:
         watch(rows[first[rows] == rows], *now)
 
-    for block, deepest, found, is_open in deepen(work, rows, depth, jobs, keep=keep, begin=begin):
+    for block, deepest, found, is_open in deepen(scorer, rows, depth, jobs, keep=keep, begin=begin):
         scores[:, block], tails[:, block], tied[block] = found
         is_open &= first[block] == block
         if must_serve:
             last = (found[1] <= tol / 2) | (deepest >= neighbors.max_depth)
             _check_complete(problem, block, np.where(last, found[0], 0.0))
-    if same is not None:
-        scores, tails, tied = scores[:, same], tails[:, same], tied[same]
-    return Scores(scores, tails, tied, deepest)
+    return Scores(scores[:, first], tails[:, first], tied[first], deepest)
 
 
 def _check_complete(problem: ScoringProblem, rows: Array, scores: Array) -> None:

@@ -425,14 +425,10 @@ class GroupScorer:
         tails, tied = (self._score_sets if self.nearest else self._score_members)(given, scores)
         return scores[None], tails[None], tied
 
-    def _python(self, function: Kernel) -> Kernel:
-        """One of the passes over rows, unjitted in exact mode."""
-        return as_python(function) if self.exact else function
-
     def _score_members(self, rows: Rows, scores: Array) -> tuple[Array, Array]:
         """Fill in the scores if T is random groups and one sample decides; return tails and ties."""
         passed, ties = np.empty((2, len(scores)), np.int64)
-        score = self._python(score_nearest_members)
+        score = as_python(score_nearest_members) if self.exact else score_nearest_members
         score(self.kernel, rows, self.labels, self.constraints[0], self.drawn, scores, passed, ties)
         return self.group_tail[passed], (ties >= 0) & (self.tie_tails[ties] > self.min_tail)
 
@@ -441,7 +437,7 @@ class GroupScorer:
         tails = np.zeros(len(scores))
         tie_shares = np.zeros(len(scores), scores.dtype)
         largest, slack = self.nearest[-1], 0.0 if self.exact else self.min_tail / 2
-        score = self._python(score_group_sets)
+        score = as_python(score_group_sets) if self.exact else score_group_sets
         for nearest, constraints in zip(self.nearest, self.constraints, strict=True):
             unknown = np.zeros(len(scores), scores.dtype)
             small = nearest < largest

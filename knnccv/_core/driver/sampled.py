@@ -117,12 +117,6 @@ class Walk(NamedTuple):
 
 
 @inner
-def start_stream(state, seed, sample, kind):
-    """Set ``state[0]`` to the start of the stream of a sample and a kind of training sets."""
-    state[0] = scramble(scramble(np.uint64(seed) + GOLDEN * np.uint64(kind + 1)) + np.uint64(sample))
-
-
-@inner
 def open_strata(own, sets, state, left, need):
     """Set `left` and `need` for a tested sample of the stratum `own`, with extra samples at random.
 
@@ -252,7 +246,8 @@ def collect_draws(rows, distances, urn, draws, reach, stop):
         if rows.average_ties:
             fill_group_ends(rows.values[r], length, group_end)
         own = urn.strata_of[rows.targets[r]]
-        start_stream(state, urn.seed, rows.targets[r], urn.kind)
+        of_kind = scramble(np.uint64(urn.seed) + GOLDEN * np.uint64(urn.kind + 1))
+        state[0] = scramble(of_kind + np.uint64(rows.targets[r]))
         draw_sets(walk, length, own, urn, state, chosen, draws.numbers[r], stop)
         if stop[0]:
             break

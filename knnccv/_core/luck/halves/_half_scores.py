@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._base.labels import EncodedLabels, labels_of
+from ...._base.labels import labels_of
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....designs import SMALL_SHARE, Design, GroupTrainingSets, TrainingSets
@@ -333,7 +333,11 @@ def _for_half(problem: ScoringProblem, rows: Array) -> ScoringProblem:
         if problem.pool is None:
             reduced = problem.over(_halved(problem, rows), labels_of(problem.labels, rows))
         else:
-            reduced = _over_half_of_pool(problem, problem.pool, *_tested_and_drawn(problem, rows))
+            tested, drawn = _tested_and_drawn(problem, rows)
+            design = problem.design.halved(labels_of_pool(problem.pool), drawn)
+            kinds = training_sets_of_pool(design, problem.pool, drawn)
+            weights = weights_of(kinds, labels_of(problem.labels, tested), problem.average)
+            reduced = replace(problem, design=design, training_sets=kinds, item_weights=weights)
         for task in reduced.tasks_to_check(reduced.training_sets):
             problem.variant.check(task, **problem.parameters)
     except ValueError as error:
@@ -349,16 +353,6 @@ def _tested_and_drawn(problem: ScoringProblem, rows: Array) -> tuple[Array, Arra
     """The samples of a half that are tested, and those of the pool."""
     n_tested = len(problem.labels.codes)
     return rows[rows < n_tested], rows[rows >= n_tested] - n_tested
-
-
-def _over_half_of_pool(
-    problem: ScoringProblem, pool: EncodedLabels, tested: Array, drawn: Array
-) -> ScoringProblem:
-    """The problem of half of the samples tested, trained on half of the pool."""
-    design = problem.design.halved(labels_of_pool(pool), drawn)
-    kinds = training_sets_of_pool(design, pool, drawn)
-    weights = weights_of(kinds, labels_of(problem.labels, tested), problem.average)
-    return replace(problem, design=design, training_sets=kinds, item_weights=weights)
 
 
 def _halved(problem: ScoringProblem, rows: Array) -> Design:

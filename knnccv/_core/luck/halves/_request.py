@@ -245,7 +245,7 @@ def _groups(problem: ScoringProblem, groups: Any) -> Any:
 
 def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
     """Warnings about classes that count much, and have few samples or lie in few groups."""
-    texts, smallest = [], _smallest(problem)
+    texts, smallest = [], int(min(count for count in problem.labels.counts if count))
     rare = _rare_class(problem)
     if rare is not None:
         texts.append(
@@ -268,11 +268,6 @@ def _small_classes(problem: ScoringProblem, groups: Array | None) -> list[str]:
                 "99% of the data sets"
             )
     return texts
-
-
-def _smallest(problem: ScoringProblem) -> int:
-    """The samples of the smallest class."""
-    return int(min(count for count in problem.labels.counts if count))
 
 
 def has_floors(problem: ScoringProblem) -> bool:

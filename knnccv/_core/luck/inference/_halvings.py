@@ -81,16 +81,12 @@ def draw_halvings(
         random one, but `SAME_CLASSES` in a row have the same numbers of every class in their halves. Fewer
         sets of tables then serve all halves. The numbers themselves are drawn systematically.
     """
+    if groups is not None or classes is None:
+        units = np.arange(n_items) if groups is None else groups
+        n_units = int(units.max()) + 1
+        drawn = [_random_halves(n_units, rng)[units] for _ in range(n_halvings)]
+        return Halvings(np.array(drawn), n_units, groups is not None)
     half_of = np.full((n_halvings, n_items), -1, np.int8)
-    if groups is not None:
-        n_groups = int(groups.max()) + 1
-        for one in half_of:
-            one[:] = _random_halves(n_groups, rng)[groups]
-        return Halvings(half_of, n_groups, True)
-    if classes is None:
-        for one in half_of:
-            one[:] = _random_halves(n_items, rng)
-        return Halvings(half_of, n_items, False)
     members = [np.flatnonzero(classes == c) for c in np.unique(classes)]
     members.sort(key=lambda each: each[0])  # so that other names of the classes draw the same halves
     counts = np.array([len(each) for each in members])

@@ -187,9 +187,7 @@ def student_interval(
         estimate + margin,
         confidence_level=level,
         method="wald",
-        n_eff=math.nan,
         half_score=half_score,
-        half_train_size=math.nan,
         target=target,
     )
 

@@ -183,11 +183,7 @@ def vote_controls(tables: Array, laws: Sequence[VoteLaws], kinds: Array) -> tupl
     weights = np.divide(1.0, n_tested, out=np.zeros(n_tested.shape), where=n_tested > 0)
     number = np.maximum((n_tested > 0).sum(axis=0), 1)[:, None]
     shares = np.einsum("rfcv,fc->rcv", tables[:, :, :, 1], weights) / number
-    known = np.array([_by_class(laws[kind]) for kind in kinds])
+    of_kinds = (laws[kind] for kind in kinds)
+    known = np.array([[law.laws[law.codes == c].mean(axis=0) for c in (0, 1)] for law in of_kinds])
     expected = (known * (n_tested > 0)[:, :, None]).sum(axis=0) / number
     return shares.reshape(len(tables), -1), expected.ravel()
-
-
-def _by_class(law: VoteLaws) -> Array:
-    """The mean law of the samples of each class, (2, K + 1)."""
-    return np.array([law.laws[law.codes == c].mean(axis=0) for c in (0, 1)])

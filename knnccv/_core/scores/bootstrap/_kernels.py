@@ -100,15 +100,6 @@ def log_weights(n_draws, n_samples, depth, k):
     return table
 
 
-@jit
-def vote_weights(n_draws, n_samples, depth, k):
-    """The weights of h = 1 .. K draws on the single sample at every position, (depth * K,)."""
-    table = log_weights(n_draws, n_samples, depth, k)
-    for at in range(len(table)):
-        table[at] = math.exp(table[at])
-    return table
-
-
 @inner
 def pair_moments(n_draws, n_samples, nearer, size, logs, out):
     """Expected numbers of draws, and of ordered pairs, among the K nearest if the K-th is in the group.

@@ -37,7 +37,6 @@ from ._kernels import (
     log_weights,
     moment_weights,
     undecided,
-    vote_weights,
 )
 
 POSITION = 4e-11  # seconds of a position per class and K^3, for plain votes
@@ -98,7 +97,7 @@ class OutOfBag:
         """Compile the kernel, and the pass over the rows."""
         self.part.compile()
 
-    def begin(self, rows: Array, depth: int, workers: Any = None) -> None:  # noqa: ARG002
+    def begin(self, rows: Array, depth: int, _workers: Any) -> None:
         """Warn of votes that take long, and weigh the positions of lists of this depth."""
         self.announced = self.announced or self._announce(rows, depth)
         self.part = _part(self.problem, self.n_draws, self.neighbors.n_items, depth)
@@ -155,7 +154,7 @@ def out_of_bag(
     fixed = undecided(n_draws, near.n_items - 1, longest, n_nearest)
     enough = int(np.argmax(fixed <= tol / 2)) if (fixed <= tol / 2).any() else longest
     work = OutOfBag(near, problem, n_draws, tol, fixed, n_jobs)
-    return _every_sample(problem, work, max(enough, 1) + (problem.ties == "random"), n_jobs)
+    return _every_sample(work, max(enough, 1) + (problem.ties == "random"), n_jobs, work.begin)
 
 
 @dataclass(frozen=True)
@@ -180,9 +179,6 @@ class Resubstitution:
         """Compile the rule's own kernel."""
         self.part.compile()
 
-    def begin(self, rows: Array, depth: int, workers: Any = None) -> None:
-        """Nothing depends on the depth."""
-
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
         """Scores of the rows, 1.0 where the lists are too short and else 0.0, and these rows."""
         near, n_items = self.neighbors, self.neighbors.n_items
@@ -206,42 +202,37 @@ def resubstitution(problem: ScoringProblem, near: Neighbors, weights: Array, n_j
         values = np.concatenate([values, weights[None] @ values])
     part = known_set_part(problem, problem.known_training_set_task(near.n_items))
     work = Resubstitution(near, problem, Labels(pseudo, values), part)
-    return _every_sample(problem, work, problem.variant.n_nearest(**problem.parameters), n_jobs)
+    return _every_sample(work, problem.variant.n_nearest(**problem.parameters), n_jobs)
 
 
 def _every_sample(
-    problem: ScoringProblem, work: OutOfBag | Resubstitution, depth: int, n_jobs: int | None
+    work: OutOfBag | Resubstitution, depth: int, n_jobs: int | None, begin: Any = None
 ) -> Found:
     """Score the samples by lists of this depth at first; those that are alike share a score."""
     near = work.neighbors
-    alike = alike_samples(problem, near)
-    rows = np.arange(near.n_items) if alike is None else np.unique(alike)
+    alike = alike_samples(work.problem, near)
+    first = np.arange(near.n_items) if alike is None else alike
     scores, tails = np.empty((work.n_scores, near.n_items)), np.empty(near.n_items)
-
     depth = min(depth, near.max_depth)
-    for block, now, found, _ in deepen(work, rows, depth, Jobs(n_jobs), begin=work.begin):
+    for block, now, found, _ in deepen(work, np.unique(first), depth, Jobs(n_jobs), begin=begin):
         scores[:, block], tails[block] = found
         depth = now
-    same = slice(None) if alike is None else alike
-    return Found(scores[:, same], tails[same], depth)
+    return Found(scores[:, first], tails[first], depth)
 
 
 def _with_itself(lists: NeighborLists, near: Neighbors, block: Array) -> NeighborLists:
     """Lists with the samples themselves."""
-    n_rows, depth = lists.items.shape
+    depth = lists.items.shape[1]
     listed = np.arange(depth) < lists.lengths[:, None]
     zero = listed & near.measured & (near.to_distance(lists.values) == 0)
     zero &= zero[:, :1]
-    before = (zero & (lists.items < block[:, None])).sum(axis=1)  # equal samples, in the order of the data
-    items = np.empty((n_rows, depth + 1), np.int32)
-    values = np.empty((n_rows, depth + 1))
-    position = np.arange(depth) + (np.arange(depth) >= before[:, None])
-    np.put_along_axis(items, position, lists.items, axis=1)
-    at = np.arange(n_rows)
-    items[at, before] = block
-    np.put_along_axis(values, position, lists.values, axis=1)
+    before = (zero & (lists.items < block[:, None])).sum(axis=1)[:, None]  # equal samples, as in the data
+    place = np.arange(depth + 1)
+    source = np.where(place < before, place + 1, np.where(place == before, 0, place))
     itself = np.where(zero[:, 0], lists.values[:, 0], -np.inf)
-    values[at, before] = itself
+    items = np.column_stack([block.astype(np.int32), lists.items])
+    values = np.column_stack([itself, lists.values])
+    items, values = (np.take_along_axis(each, source, axis=1) for each in (items, values))
     return NeighborLists(items, values, lists.lengths + 1, lists.may_tie_beyond)
 
 
@@ -265,7 +256,7 @@ def _part(problem: ScoringProblem, n_draws: int, n_items: int, depth: int) -> Pa
         tables = Tables(
             BootstrapFields(PLURALITY, n_tie_nodes),
             numbers=tie_nodes,
-            weights=vote_weights(*positions),
+            weights=np.exp(log_weights(*positions)),
             table=np.empty((0, 0)) if problem.loss is None else np.asarray(problem.loss, dtype=float),
         )
     return Part(slice(0, 1), steps_of(problem, task, [Link(kernel, tables)]))
