@@ -160,7 +160,7 @@ def test_first_kernels_agree_with_the_last(monkeypatch, n_classes):
             for design in (KFold(4), StratifiedKFold(3), Subsample(0.6), knnccv.StratifiedSubsample(0.5)):
                 found = []
                 for chain in (chain_of, without_first_kernels):
-                    monkeypatch.setattr("knnccv._core.driver._part.chain_of", chain)
+                    monkeypatch.setattr("knnccv._core.driver._rows.chain_of", chain)
                     exact = complete_cv(X, y, rule, design, **parameters)
                     runs = monte_carlo_cv(X, y, rule, design, n_runs=3, random_state=0, **parameters)
                     found.append((exact, runs))

@@ -213,7 +213,7 @@ def check_against_general_kernels(monkeypatch, X, y, design, k):
     with monkeypatch.context() as patch:
         patch.setattr(votes, "contested_table", lambda *_: None)
         patch.setattr(votes, "max_counted_depth", lambda *_: 0)
-        patch.setattr("knnccv._core.driver._part.chain_of", one_kind_at_a_time)
+        patch.setattr("knnccv._core.driver._rows.chain_of", one_kind_at_a_time)
         expected = complete_cv(*arguments, n_neighbors=k)
     what = f"{len(y)} samples, k = {k}, {design}"
     np.testing.assert_allclose(found.per_item, expected.per_item, rtol=0, atol=1e-12, err_msg=what)

@@ -8,9 +8,9 @@ the result depends neither on the threads nor on the blocks, to the last bit.
   training sets; `_problem` is what it returns, and has what a sample weighs.
 - `_deepen` finds the first depth and the samples that share a score, and has the one loop: search a block,
   work on it, and again with deeper lists where they were too short. It warns of problems that take long.
-- `_scores` is the work for exact scores: `_part` has the kernels, a chain for each kind of training sets,
-  and `_rows` the compiled passes over the rows of a block, with the tie rule. In exact mode it runs the
-  kernels' source on rational numbers. It turns the samples' scores into the mean and its error bound.
+- `_scores` is the work for exact scores: `_rows` has the kernels, a chain for each kind of training sets,
+  and the compiled passes over the rows of a block, with the tie rule. In exact mode it runs the kernels'
+  source on rational numbers. It turns the samples' scores into the mean and its error bound.
 
 What else is asked of a problem is in packages above: `groups`, `sampled`, `halves`, `influence`, `runs`;
 and `results` has `complete_cv`.
@@ -31,7 +31,6 @@ from ._deepen import (
     of_many,
     one_of_alike,
 )
-from ._part import Block, Part, known_set_part, steps_of
 from ._problem import (
     AVERAGES,
     ScoringProblem,
@@ -41,7 +40,16 @@ from ._problem import (
     training_sets_of_pool,
     weights_of,
 )
-from ._rows import Rows, fill_group_ends, mixed_groups, usable_lengths
+from ._rows import (
+    Block,
+    Part,
+    Rows,
+    fill_group_ends,
+    known_set_part,
+    mixed_groups,
+    steps_of,
+    usable_lengths,
+)
 from ._scores import (
     BlockScorer,
     Evaluation,

@@ -225,14 +225,8 @@ class ScoringProblem:
 
     def known_training_set_task(self, train_size: int, number: type = float) -> Task:
         """One known training set of that size: exactly its samples can be drawn."""
-        return Task(
-            (train_size,),
-            (train_size,),
-            stratified=False,
-            held_out=0,
-            n_classes=len(self.labels.classes),
-            number=number,
-        )
+        n_classes = len(self.labels.classes)
+        return Task((train_size,), (train_size,), False, held_out=0, n_classes=n_classes, number=number)
 
     def tasks_to_check(self, kinds: Iterable[TrainingSets]) -> list[Task]:
         """The tasks that the parameters must suit; of whole groups, known training sets of their sizes."""

@@ -21,12 +21,14 @@ from ...kernel import Constraints, Labels, Task, as_python
 from ...kernel.sampling import expected_position, fixed_tail, rounding_allowance, stratified_tails
 from ...neighbors import NeighborLists, Neighbors
 from ._deepen import Jobs, Watch, alike_samples, deepen, first_depth
-from ._part import Block, Part, parts_of
 from ._problem import ScoringProblem
 from ._rows import (
+    Block,
+    Part,
     Rows,
     mixed_groups,
     order_ties_by_score,
+    parts_of,
     score_rows,
     usable_lengths,
 )

@@ -564,19 +564,10 @@ def draw_scorer(problems: Sequence[ScoringProblem], neighbors: Neighbors, sampli
 
 def known_set(problem: ScoringProblem, kind: TrainingSets) -> Task:
     """The task of one drawn training set."""
+    if problem.variant.decision() is not None and not isinstance(kind, GroupTrainingSets):
+        return replace(problem.task(kind), counts=kind.n_train, held_out=0)
     known = problem.known_training_set_task(kind.most_train)
-    if problem.variant.decision() is not None:
-        if isinstance(kind, GroupTrainingSets):
-            return known
-        return replace(
-            known,
-            n_train=kind.n_train,
-            counts=kind.n_train,
-            stratified=kind.stratified,
-            extra=kind.extra,
-            n_extra=kind.n_extra,
-        )
-    if type(problem.variant).fixed is None:
+    if problem.variant.decision() is None and type(problem.variant).fixed is None:
         most = tuple(n + (stratum in kind.extra) for stratum, n in enumerate(kind.n_train))
         return replace(known, n_train=most, counts=most, stratified=kind.stratified)
     return known

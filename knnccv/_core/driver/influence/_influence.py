@@ -14,9 +14,8 @@ from ....designs import GroupTrainingSets, LeaveGroupsOut
 from ....kernel import Labels, Variant
 from ....neighbors import NeighborLists, Neighbors, within
 from .._deepen import Jobs, alike_samples, deepen, first_depth
-from .._part import Block, Step
 from .._problem import ScoringProblem
-from .._rows import usable_lengths
+from .._rows import Block, Step, usable_lengths
 from .._scores import Scored
 from ._removal_rows import Copies, Found, Totals, add_rows
 from ._removals import ReducedKind, ReducedProblem, Removal, reduced_kinds, reduced_problems, removals

@@ -27,7 +27,6 @@ from ....kernel import (
     removals_of,
 )
 from ....kernel.sampling import fixed_tail
-from .._part import Block, Part, Step, part_of, steps_of
 from .._problem import (
     ScoringProblem,
     check_labels_of,
@@ -35,6 +34,7 @@ from .._problem import (
     training_sets_of_pool,
     weights_of,
 )
+from .._rows import Block, Part, Step, part_of, steps_of
 from .._scores import Reach, reach_of
 from ._removal_rows import PASSES, Missing, Sets, Sums, without_last_of
 

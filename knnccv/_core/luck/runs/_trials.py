@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from ...._base.parallel import for_each
 from ...._base.typing import Array
-from ....designs import TrainingSets
-from ....kernel import Labels, Task, jit
+from ....kernel import Labels, jit
 from ....kernel.random import random_below, scramble
 from ....neighbors import NeighborLists, Neighbors, within
 from ...driver import (
@@ -119,7 +119,14 @@ def trial_scorer(problem: ScoringProblem, neighbors: Neighbors, folds: Array, ki
         tasks = [problem.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
-        tasks = [known_task(problem, kind) for kind in problem.training_sets]
+        known: dict[str, Any] = {
+            "held_out": 0,
+            "extra": (),
+            "n_extra": 0,
+        }  # all available samples are drawn
+        tasks = [
+            replace(problem.task(kind), counts=kind.n_train, **known) for kind in problem.training_sets
+        ]
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     plan = TrialScorer(
         neighbors,
@@ -145,13 +152,6 @@ def item_shares(problem: ScoringProblem, n_folds: int) -> Array:
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / n_folds)
     return shares
-
-
-def known_task(problem: ScoringProblem, kind: TrainingSets) -> Task:
-    """Return the task of a known training set: all available samples are drawn."""
-    return Task(
-        kind.n_train, kind.n_train, kind.stratified, held_out=0, n_classes=len(problem.labels.classes)
-    )
 
 
 def score_runs(

@@ -338,7 +338,8 @@ class HalvedSurface(KeptHalves):
                 stacklevel=3,
             )
         found = self._differences(halves, rows)
-        bounds = self.truncation_bound + self.truncation_bound[rows, columns] + _rounding(self.scores)
+        rounding = ROUNDING * np.spacing(np.abs(self.scores).max(axis=0))
+        bounds = self.truncation_bound + self.truncation_bound[rows, columns] + rounding
         near: Array = np.abs(found.difference) <= factor * found.standard_error + bounds
         near[best, columns] = True
         return near, ~near & (found.standard_error == 0)
@@ -370,9 +371,3 @@ class HalvedSurface(KeptHalves):
             gains = np.where(allowed[by_k] | ~allowed.any(axis=0), gains, -np.inf)
         rows: Array = by_k[(gains + bounds >= (gains - bounds).max(axis=0)).argmax(axis=0)]
         return rows
-
-
-def _rounding(scores: Array) -> Array:
-    """What rounding may add to the difference of two scores."""
-    found: Array = ROUNDING * np.spacing(np.abs(scores).max(axis=0))
-    return found

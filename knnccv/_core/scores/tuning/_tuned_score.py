@@ -81,9 +81,8 @@ class NestedHalves:
         found = nested_scores(
             self.problem, self.sources, ks, self.inner, runs, self.by_class, self.n_jobs, shares.T
         )
-        chosen = found.inside.argmax(axis=2)[..., None]
-        scores = np.take_along_axis(found.outside, chosen, axis=2).reshape(len(folds), n_folds)
-        return np.asarray(scores.sum(axis=1))
+        scores = chosen_of(found, found.outside).scores
+        return np.asarray(scores.reshape(len(folds), n_folds).sum(axis=1))
 
     def half_scores(self, found: Any, request: HalvesRequest) -> HalfScores:
         """The scores of random halves for a `TunedScore`, see `ScoredHalves.standard_error`.
