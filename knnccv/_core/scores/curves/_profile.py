@@ -34,8 +34,6 @@ from ._profile_ties import add_ties
 
 # C(i, K) rho^K must stay within the range of a double: below e^K, and above 2^-K.
 MAX_NEIGHBORS = 500
-BATCH = 16
-SPAN = 32
 
 
 class Listed(NamedTuple):
@@ -119,17 +117,16 @@ def pascal_scales(depth: int, max_k: int) -> tuple[Array, Array]:
 
 
 class LaneRows(NamedTuple):
-    """Working arrays of a batch of groups: of at most eight rows of one class, the lanes.
+    """Working arrays of a group: of at most eight rows of one class, the lanes.
 
     ``own``, ``rest``, ``others``
-        Rows of Pascal's triangle for every group: the tested class, all other classes together, and each by
-        itself: two other classes, or all classes if there are more.
+        Rows of Pascal's triangle: the tested class, all other classes together, and each by itself: two
+        other classes, or all classes if there are more.
     ``hits``, ``going``
         At one position, rho where the sample is of the tested class, of any other, of the first and of the
         second other; weights of the lists that go on, and of those that end there.
-    ``wins``, ``work``, ``sums``
-        Ways for every K at one position, space for products, and sums over the lanes of a span of
-        positions.
+    ``wins``, ``work``
+        Ways for every K at one position, and space for products.
     ``counts``, ``seen``, ``lane_counts``, ``codes``
         int64: samples of the other classes so far, at most; those classes of which there are some; samples
         by class and lane; the classes of the samples at one position, -1 at the end of a list.
@@ -142,7 +139,6 @@ class LaneRows(NamedTuple):
     going: Array
     wins: Array
     work: Array
-    sums: Array
     counts: Array
     seen: Array
     lane_counts: Array
@@ -152,9 +148,8 @@ class LaneRows(NamedTuple):
     def of(cls, spec: ProfileSpec) -> LaneRows:
         """Zeros. They are not made in compiled code, as functions that make arrays compile longer."""
         width, length = spec.max_k + 1, spec.max_k // 2 + 1
-        batch, n_others = (BATCH, 2) if spec.n_classes <= 3 else (1, spec.n_classes)
-        triangles = batch * width, batch * width, batch * n_others * length
-        rows = map(lane_rows, (*triangles, 4, 2, width, width, SPAN * width))
+        n_others = 2 if spec.n_classes <= 3 else spec.n_classes
+        rows = map(lane_rows, (width, width, n_others * length, 4, 2, width, width))
         numbers = n_others, n_others, n_others * LANES, LANES
         return cls._make([*rows, *(np.zeros(size, np.int64) for size in numbers)])
 
@@ -292,9 +287,7 @@ def advance_many(others, length, own_class, codes, rate, counts, lane_counts):
 def add_profile(listed, inside, spec, arrays, out):
     """Add the rows' weighted P_x(K, i) to ``out``.
 
-    O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3). The
-    groups of a batch go through a span of positions one after the other, so that the sums stay in the
-    cache.
+    O(depth * K^2) per sample for up to three classes; with c > 3 classes seen O(depth * c * K^3).
 
     Parameters
     ----------
@@ -307,54 +300,26 @@ def add_profile(listed, inside, spec, arrays, out):
     out : float64 (2, depth + 1, max_k + 1)
         At ``[0, i, K]`` rows whose list goes on for this K, at ``[1, i, K]`` rows where it ends at i.
     """
-    few = spec.n_classes <= 3
-    batch, n_others = (BATCH, 2) if few else (1, spec.n_classes)
     width, length = spec.max_k + 1, spec.max_k // 2 + 1
-    sums, counts = arrays.sums, arrays.counts
+    counts, n_others = arrays.counts, len(arrays.counts)
     first_row = 0
     while first_row < len(listed.rows):
-        for place in range(batch):
-            start(arrays.own, place * width, width)
-            start(arrays.rest, place * width, width)
-        for j in range(batch * n_others):
-            if few or first_row == 0 or counts[j] > 0:
-                start(arrays.others, j * length, length)
+        end_row = _end_of_group(listed, first_row, spec.classes)
+        start(arrays.own, 0, width)
+        start(arrays.rest, 0, width)
         for j in range(n_others):
+            if spec.n_classes <= 3 or first_row == 0 or counts[j] > 0:
+                start(arrays.others, j * length, length)
             if counts[j] > 0:
                 counts[j] = 0
                 arrays.lane_counts[j * LANES : (j + 1) * LANES] = 0
-        begin, longest, end_row = 1, 1, first_row
-        while begin <= longest:
-            end = begin + SPAN
-            for row in range(SPAN * width):
-                store(sums, row, everywhere(0.0))
-            row, place = first_row, 0
-            while row < len(listed.rows) and place < batch:
-                end_row = _end_of_group(listed, row, spec.classes)
-                for r in range(row, end_row):
-                    longest = max(longest, listed.lengths[r])
-                _add_span(listed, inside, (row, end_row, place), (begin, end), spec, arrays, out)
-                row = end_row
-                place += 1
-            for i in range(begin, min(end, longest + 1)):
-                row = (i - begin) * width
-                all_going = sum_of_products(load(sums, row), everywhere(1.0))
-                for k in range(spec.first[i], min(spec.max_k, i) + 1):
-                    part = sum_of_products(load(sums, row + k), everywhere(spec.scales[i, k]))
-                    ends_here = 1 if spec.first[i + 1] > k else 0
-                    out[ends_here, i, k] += all_going - part if spec.ranked else part
-            begin = end
+        _add_group(listed, inside, first_row, end_row, spec, arrays, out)
         first_row = end_row
 
 
 @inner
-def _add_span(listed, inside, group, span, spec, arrays, out):
-    """One group at a span of positions; rows whose lists go on are added to the sums.
-
-    The group is its first row, its end, and its place in the batch.
-    """
-    first_row, end_row, place = group
-    begin, end = span
+def _add_group(listed, inside, first_row, end_row, spec, arrays, out):
+    """Add at most eight rows of one class."""
     n_rows = end_row - first_row
     shortest = longest = listed.lengths[first_row]
     for r in range(first_row, end_row):
@@ -364,17 +329,14 @@ def _add_span(listed, inside, group, span, spec, arrays, out):
     max_k, n_classes = spec.max_k, spec.n_classes
     width, length, n_others = max_k + 1, max_k // 2 + 1, len(arrays.counts)
     rest_length = width if spec.ranked else length
-    own = arrays.own[place * width : (place + 1) * width]
-    rest = arrays.rest[place * width : (place + 1) * width]
-    others = arrays.others[place * n_others * length : (place + 1) * n_others * length]
+    own, rest, others, wins, work = arrays.own, arrays.rest, arrays.others, arrays.wins, arrays.work
     counts, codes, hits, going = arrays.counts, arrays.codes, arrays.hits, arrays.going
-    wins, work, sums = arrays.wins, arrays.work, arrays.sums
     going[:] = 0.0
     for lane in range(n_rows):
         going[0, lane] = listed.weights[first_row + lane]
     hits[:] = 0.0
     codes[:] = -1
-    for i in range(begin, min(end, longest + 1)):
+    for i in range(1, longest + 1):
         low, high = spec.first[i], min(max_k, i)
         rate = spec.rates[i]
         if rate != spec.rates[i - 1]:
@@ -420,17 +382,15 @@ def _add_span(listed, inside, group, span, spec, arrays, out):
                 add_beaten_by_neither(own, others, length, own_class, low, high, work, wins)
             elif n_classes > 3:
                 add_beaten_by_none(arrays, length, own_class, low, high)
-        goes = load(going, 0)
-        row = (i - begin) * width
-        store(sums, row, add_product(load(sums, row), goes, everywhere(1.0)))
+        goes, gone = load(going, 0), load(going, 1)
+        all_going, all_gone = sum_of_products(goes, everywhere(1.0)), sum_of_products(gone, everywhere(1.0))
         for k in range(low, high + 1):
-            store(sums, row + k, add_product(load(sums, row + k), goes, load(wins, k)))
-        if i >= shortest:
-            gone = load(going, 1)
-            total = sum_of_products(gone, everywhere(1.0))
-            for k in range(low, high + 1):
+            ends_here = 1 if spec.first[i + 1] > k else 0
+            part = sum_of_products(goes, load(wins, k)) * spec.scales[i, k]
+            out[ends_here, i, k] += all_going - part if spec.ranked else part
+            if i >= shortest:
                 part = sum_of_products(gone, load(wins, k)) * spec.scales[i, k]
-                out[1, i, k] += total - part if spec.ranked else part
+                out[1, i, k] += all_gone - part if spec.ranked else part
 
 
 @jit
