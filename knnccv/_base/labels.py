@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .typing import Array
-from .validation import as_reals
+from .validation import as_reals, check
 
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
@@ -41,16 +41,12 @@ def encode_labels(y: Any, n_items: int | None = None, test: str = "") -> Encoded
     TypeError
         If they are not labels: numbers that are not whole, or objects that cannot be sorted together.
     """
-    if np.ma.is_masked(y):
-        msg = f"y{test} holds masked entries; complete cross-validation needs a label for every sample"
-        raise ValueError(msg)
+    msg = f"y{test} holds masked entries; complete cross-validation needs a label for every sample"
+    check(not np.ma.is_masked(y), msg)
     labels = of_one_kind(y, f"y{test}")
-    if labels.ndim != 1:
-        msg = f"y{test} must have shape (n_items,), got shape {labels.shape}"
-        raise ValueError(msg)
-    if n_items is not None and len(labels) != n_items:
-        msg = f"X{test} has {n_items} samples, but y{test} has {len(labels)} labels"
-        raise ValueError(msg)
+    check(labels.ndim == 1, f"y{test} must have shape (n_items,), got shape {labels.shape}")
+    msg = f"X{test} has {n_items} samples, but y{test} has {len(labels)} labels"
+    check(n_items is None or len(labels) == n_items, msg)
     if labels.dtype.kind == "f":
         _check_whole(labels, test)
     elif labels.dtype.kind == "c":
@@ -141,15 +137,11 @@ def as_targets(y: Any, n_items: int, test: str = "") -> tuple[Array, Array]:
         If their shape or number is wrong, one is missing or not finite, or they are not real numbers.
     """
     given = as_reals(f"y{test}", y, f"y{test} must hold real numbers, (n_items,) or (n_items, n_outputs)")
-    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] == 0):
-        msg = f"y{test} must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
-        raise ValueError(msg)
-    if len(given) != n_items:
-        msg = f"X{test} has {n_items} samples, but y{test} has {len(given)} targets"
-        raise ValueError(msg)
-    if np.abs(given).max(initial=0.0) > LARGEST_TARGET:
-        msg = f"targets must not exceed {LARGEST_TARGET:g} in absolute value, got {np.abs(given).max():g}"
-        raise ValueError(msg)
+    msg = f"y{test} must have shape (n_items,) or (n_items, n_outputs), got shape {given.shape}"
+    check(given.ndim == 1 or (given.ndim == 2 and given.shape[1] > 0), msg)
+    check(len(given) == n_items, f"X{test} has {n_items} samples, but y{test} has {len(given)} targets")
+    most, limit = np.abs(given).max(initial=0.0), LARGEST_TARGET
+    check(most <= limit, f"targets must not exceed {limit:g} in absolute value, got {most:g}")
     given = given.copy()  # the caller may change the original
     return np.ascontiguousarray(given.reshape(n_items, -1)), given
 

@@ -65,16 +65,12 @@ def check_integer(name: str, value: Any, least: int, most: int | None = None, li
     ValueError
         If it is below `least` or above `most`.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        msg = f"{name} must be an integer, got {value!r}"
-        raise TypeError(msg)
+    is_integer = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    check(is_integer, f"{name} must be an integer", value, TypeError)
     number = int(value)
-    if most is not None and not least <= number <= most:
-        msg = f"{name} must be between {least} and {most}{limit and f', {limit}'}, got {number}"
-        raise ValueError(msg)
-    if number < least:
-        msg = f"{name} must be at least {least}, got {number}"
-        raise ValueError(msg)
+    msg = f"{name} must be between {least} and {most}{limit and f', {limit}'}, got {number}"
+    check(most is None or least <= number <= most, msg)
+    check(number >= least, f"{name} must be at least {least}, got {number}")
     return number
 
 
@@ -103,17 +99,13 @@ def check_bool(name: str, value: Any) -> bool:
     TypeError
         If it is neither True nor False.
     """
-    if not isinstance(value, (bool, np.bool_)):
-        msg = f"{name} must be True or False, got {value!r}"
-        raise TypeError(msg)
+    check(isinstance(value, (bool, np.bool_)), f"{name} must be True or False", value, TypeError)
     return bool(value)
 
 
 def check_tol(tol: Any) -> None:
     """Raise ValueError or TypeError unless `tol` is a number in [0, 1)."""
-    if not 0 <= check_real("tol", tol) < 1:
-        msg = f"tol must be in [0, 1), got {tol}"
-        raise ValueError(msg)
+    check(0 <= check_real("tol", tol) < 1, f"tol must be in [0, 1), got {tol}")
 
 
 def as_reals(name: str, values: Any, must: str) -> Array:
@@ -137,13 +129,9 @@ def as_reals(name: str, values: Any, must: str) -> Array:
     ValueError
         If they are ragged or masked, one is not finite, or an integer is not exact in float64.
     """
-    if np.ma.is_masked(values):
-        msg = f"there are masked entries in {name}; every value is needed"
-        raise ValueError(msg)
+    check(not np.ma.is_masked(values), f"there are masked entries in {name}; every value is needed")
     raw = rectangular(values, must)
-    if raw.dtype.kind not in "biufO":
-        msg = f"{must}, got dtype {raw.dtype}"
-        raise TypeError(msg)
+    check(raw.dtype.kind in "biufO", f"{must}, got dtype {raw.dtype}", error=TypeError)
     if raw.dtype.kind == "O":
         raw = raw.copy()
         for at in np.ndindex(raw.shape):
@@ -177,9 +165,8 @@ def rectangular(values: Any, must: str) -> Array:
     TypeError
         If they are a table that has not been computed.
     """
-    if hasattr(values, "collect") and not hasattr(values, "__array__"):
-        msg = f"call collect() first: a {type(values).__name__} holds no values yet"
-        raise TypeError(msg)
+    msg = f"call collect() first: a {type(values).__name__} holds no values yet"
+    check(not hasattr(values, "collect") or hasattr(values, "__array__"), msg, error=TypeError)
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -223,9 +210,8 @@ def _place(name: str, at: tuple[int, ...]) -> str:
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Raise ValueError if `value` is not one of the allowed words."""
-    if not isinstance(value, str) or value not in allowed:
-        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        raise ValueError(msg)
+    must = f"{name} must be one of {', '.join(map(repr, allowed))}"
+    check(isinstance(value, str) and value in allowed, must, value)
 
 
 def check_random_state(random_state: Any) -> np.random.Generator:
@@ -266,13 +252,12 @@ WRONG_WAY = (
 def refuse_fitted(name: str, value: Any) -> None:
     """Raise TypeError if `value` is an estimator where data or a metric is expected."""
     # A table may have a column of that name.
-    if callable(getattr(value, "fit", None)) and not callable(value):
-        msg = (
-            f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on "
-            f"the split, and a step that uses the labels must not see the tested samples ({WRONG_WAY}): "
-            "knnccv.sklearn.expected_score fits a pipeline to each training set separately"
-        )
-        raise TypeError(msg)
+    msg = (
+        f"{name} is {type(value).__name__}, which is fitted to samples; distances must not depend on "
+        f"the split, and a step that uses the labels must not see the tested samples ({WRONG_WAY}): "
+        "knnccv.sklearn.expected_score fits a pipeline to each training set separately"
+    )
+    check(not callable(getattr(value, "fit", None)) or callable(value), msg, error=TypeError)
 
 
 def lowest(values: Array, n: Any) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.labels import EncodedLabels, is_missing, one_each
 from .._base.typing import Array
-from .._base.validation import ByValue, check_integer
+from .._base.validation import ByValue, check, check_integer
 from ._base import Allotment, Design, TrainingSets, n_train_in_half
 
 
@@ -124,9 +124,7 @@ class LeaveGroupsOut(ByValue, Design):
     def __post_init__(self) -> None:
         groups, codes = encode_groups(self.groups)
         n_groups = int(codes.max()) + 1 if len(codes) else 0
-        if n_groups < 2:
-            msg = f"groups must hold at least two different labels, got {n_groups}"
-            raise ValueError(msg)
+        check(n_groups >= 2, f"groups must hold at least two different labels, got {n_groups}")
         p = check_integer("p", self.p, 1, n_groups - 1, "one less than the number of groups")
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "groups", groups)
@@ -182,13 +180,9 @@ class LeaveGroupsOut(ByValue, Design):
 
 def encode_groups(groups: Any, name: str = "groups", n_items: int | None = None) -> tuple[Array, Array]:
     """A copy of the groups as an array, and their codes, int64 (n_items,); messages call them `name`."""
-    if np.ma.is_masked(groups):
-        msg = f"{name} holds masked entries; every sample needs a group"
-        raise ValueError(msg)
+    check(not np.ma.is_masked(groups), f"{name} holds masked entries; every sample needs a group")
     labels = one_each(groups)
-    if labels.ndim != 1:
-        msg = f"{name} must have shape (n_items,), got shape {labels.shape}"
-        raise ValueError(msg)
+    check(labels.ndim == 1, f"{name} must have shape (n_items,), got shape {labels.shape}")
     if labels.dtype.kind in "OT":
         codes = _encode_objects(labels, name)
     else:
@@ -204,9 +198,8 @@ def encode_groups(groups: Any, name: str = "groups", n_items: int | None = None)
 
 
 def _check_number(codes: Array, n_items: int, name: str) -> None:
-    if len(codes) != n_items:
-        msg = f"{name} must have one label for each of the {n_items} samples, got {len(codes)}"
-        raise ValueError(msg)
+    msg = f"{name} must have one label for each of the {n_items} samples, got {len(codes)}"
+    check(len(codes) == n_items, msg)
 
 
 def _encode_objects(labels: Array, name: str) -> Array:
@@ -218,8 +211,6 @@ def _encode_objects(labels: Array, name: str) -> Array:
         except TypeError as error:
             msg = f"{name}[{at}] is a {type(label).__name__}, which cannot label a group"
             raise TypeError(msg) from error
-        if is_missing(label):
-            msg = f"{name}[{at}] is missing ({label!r}); every sample needs a group"
-            raise ValueError(msg)
+        check(not is_missing(label), f"{name}[{at}] is missing ({label!r}); every sample needs a group")
         listed[at] = codes.setdefault(label, len(codes))
     return listed

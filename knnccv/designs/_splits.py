@@ -17,7 +17,7 @@ import numpy as np
 
 from .._base.labels import EncodedLabels, labels_of
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from ._base import Allotment, Design, OneKind, TrainingSets, each_alone, n_train_in_half, plural
 from ._groups import LeaveGroupsOut
 
@@ -105,9 +105,8 @@ class LeaveOut(OneKind):
     def training_sets(self, labels: EncodedLabels) -> tuple[TrainingSets, ...]:
         """Return one kind, of n_items - p samples."""
         n_items = len(labels.codes)
-        if self.p > n_items - 1:
-            msg = f"p must be between 1 and {n_items - 1} for {n_items} samples, got {self.p}"
-            raise ValueError(msg)
+        msg = f"p must be between 1 and {n_items - 1} for {n_items} samples, got {self.p}"
+        check(self.p <= n_items - 1, msg)
         return (TrainingSets(Fraction(1), (n_items - int(self.p),), (n_items,), stratified=False),)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
@@ -163,20 +162,18 @@ class StratifiedSubsample(OneKind):
         return f"StratifiedSubsample(per_class={self.per_class})"
 
     def __post_init__(self) -> None:
-        if (self.train_size is None) == (self.per_class is None):
-            msg = (
-                "give either train_size (a fraction of every class) or per_class (a number, or a "
-                f"mapping of label to number), got train_size={self.train_size!r}, "
-                f"per_class={self.per_class!r}"
-            )
-            raise TypeError(msg)
+        msg = (
+            "give either train_size (a fraction of every class) or per_class (a number, or a "
+            f"mapping of label to number), got train_size={self.train_size!r}, "
+            f"per_class={self.per_class!r}"
+        )
+        check((self.train_size is None) != (self.per_class is None), msg, error=TypeError)
         if self.train_size is not None:
-            if isinstance(self.train_size, Integral):
-                msg = (
-                    f"train_size must be a fraction in (0, 1) of every class, got "
-                    f"{self.train_size!r}; for a number of samples use per_class={self.train_size!r}"
-                )
-                raise TypeError(msg)
+            msg = (
+                f"train_size must be a fraction in (0, 1) of every class, got "
+                f"{self.train_size!r}; for a number of samples use per_class={self.train_size!r}"
+            )
+            check(not isinstance(self.train_size, Integral), msg, error=TypeError)
             _check_size("train_size", self.train_size)
         elif isinstance(self.per_class, Mapping):
             own = dict(self.per_class)  # the caller may change the original
@@ -193,12 +190,9 @@ class StratifiedSubsample(OneKind):
         """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
         n_train = tuple(self._sizes(labels))
-        if sum(n_train) == 0:
-            msg = f"per_class leaves the training set empty: {self.per_class!r}"
-            raise ValueError(msg)
-        if n_train == counts and not labels.pool:
-            msg = f"per_class puts all {sum(counts)} samples into the training set: none is tested"
-            raise ValueError(msg)
+        check(sum(n_train) > 0, f"per_class leaves the training set empty: {self.per_class!r}")
+        msg = f"per_class puts all {sum(counts)} samples into the training set: none is tested"
+        check(n_train != counts or labels.pool, msg)
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 
     def _sizes(self, labels: EncodedLabels) -> list[int]:
@@ -207,31 +201,28 @@ class StratifiedSubsample(OneKind):
         if self.train_size is not None:
             wanted = [_count(self.train_size, size) for size in sizes]
             for name, size, count in zip(names, sizes, wanted, strict=True):
-                if count == 0:
-                    msg = (
-                        f"train_size={self.train_size} leaves no training sample of class {name!r} "
-                        f"({size} samples); use per_class={{label: count}} to choose the number"
-                    )
-                    raise ValueError(msg)
+                msg = (
+                    f"train_size={self.train_size} leaves no training sample of class {name!r} "
+                    f"({size} samples); use per_class={{label: count}} to choose the number"
+                )
+                check(count > 0, msg)
             return wanted
         if isinstance(self.per_class, Mapping):
             keys = list(labels.classes)  # NumPy's scalars equal Python's, and keep dates
             known = set(keys)
             missing = [name for name, key in zip(names, keys, strict=True) if key not in self.per_class]
             unknown = [name for name in self.per_class if name not in known]
-            if missing or unknown:
-                msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
-                raise ValueError(msg)
+            msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
+            check(not missing and not unknown, msg)
             wanted = [int(self.per_class[key]) for key in keys]
         else:
             wanted = [int(self.per_class or 0)] * len(names)
         for name, size, count in zip(names, sizes, wanted, strict=True):
-            if count > size:
-                msg = (
-                    f"per_class must be at most the size of the class: class {name!r} has {size} "
-                    f"samples, got {count}"
-                )
-                raise ValueError(msg)
+            msg = (
+                f"per_class must be at most the size of the class: class {name!r} has {size} "
+                f"samples, got {count}"
+            )
+            check(count <= size, msg)
         return wanted
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
@@ -307,12 +298,11 @@ class RebalancedLeaveOneOut(OneKind):
         """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
         for name, count in zip(labels.classes.tolist(), counts, strict=True):
-            if count == 1:
-                msg = (
-                    "rebalanced leave-one-out needs at least two samples of every class, but class "
-                    f"{name!r} has one"
-                )
-                raise ValueError(msg)
+            msg = (
+                "rebalanced leave-one-out needs at least two samples of every class, but class "
+                f"{name!r} has one"
+            )
+            check(count != 1, msg)
         n_train = tuple(max(count - 1, 0) for count in counts)  # a half may have none of a class
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 
@@ -391,9 +381,8 @@ class KFold(_ShuffledFolds):
 
     def _tested(self, labels: EncodedLabels) -> Array:
         n_items = len(labels.codes)
-        if self.n_splits > n_items:
-            msg = f"n_splits must be between 2 and {n_items} for {n_items} samples, got {self.n_splits}"
-            raise ValueError(msg)
+        msg = f"n_splits must be between 2 and {n_items} for {n_items} samples, got {self.n_splits}"
+        check(self.n_splits <= n_items, msg)
         small, larger = divmod(n_items, self.n_splits)
         return np.array([[small + 1]] * larger + [[small]] * (self.n_splits - larger))
 
@@ -435,15 +424,11 @@ class StratifiedKFold(_ShuffledFolds):
 
     def _tested(self, labels: EncodedLabels) -> Array:
         largest = int(labels.counts.max())
-        if largest < 2:
-            msg = "stratified folds need a class of at least two samples, but all labels differ"
-            raise ValueError(msg)
-        if self.n_splits > largest:
-            msg = (
-                f"n_splits must be between 2 and {largest}, the size of the largest class, "
-                f"got {self.n_splits}"
-            )
-            raise ValueError(msg)
+        check(largest >= 2, "stratified folds need a class of at least two samples, but all labels differ")
+        msg = (
+            f"n_splits must be between 2 and {largest}, the size of the largest class, got {self.n_splits}"
+        )
+        check(self.n_splits <= largest, msg)
         n_classes = len(labels.counts)
         present, first = np.unique(labels.codes, return_index=True)
         by_appearance = present[np.argsort(first, kind="stable")]
@@ -480,9 +465,8 @@ def merge_folds(
 
 
 def _check_size(name: str, size: Any) -> None:
-    if isinstance(size, bool) or not isinstance(size, Real):
-        msg = f"{name} must be a number of samples or a fraction in (0, 1), got {size!r}"
-        raise TypeError(msg)
+    msg = f"{name} must be a number of samples or a fraction in (0, 1), got {size!r}"
+    check(not isinstance(size, bool) and isinstance(size, Real), msg, error=TypeError)
     if isinstance(size, Integral):
         check_integer(name, size, 1)
     elif not 0 < float(size) < 1:

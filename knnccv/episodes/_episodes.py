@@ -117,12 +117,11 @@ class Episodes:
             if n_classes:
                 msg += f", {_shown(labels.classes[0])}"
             raise ValueError(msg)
-        if self.ways[-1] > n_classes:
-            msg = (
-                f"pass Episodes(n_way=..., n_shot=...): n_way must be between 2 and {n_classes}, the "
-                f"number of classes in y, got {self.ways[-1]}"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"pass Episodes(n_way=..., n_shot=...): n_way must be between 2 and {n_classes}, the "
+            f"number of classes in y, got {self.ways[-1]}"
+        )
+        check(self.ways[-1] <= n_classes, msg)
         needed = self.shots_of(labels).max(axis=0)
         smallest = int((labels.counts - needed).argmin())
         size, largest = int(labels.counts[smallest]), int(needed[smallest])

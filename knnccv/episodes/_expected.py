@@ -318,12 +318,11 @@ def expected_episodes(
     labels = encode_labels(y, neighbors.n_items)
     episodes.check(labels)
     n_classes = len(labels.classes)
-    if jackknife and episodes.ways[-1] == n_classes:
-        msg = (
-            f"jackknife='class' needs more classes than ways: {n_classes} classes, n_way={n_classes}; "
-            "without one of them no episode can be drawn"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"jackknife='class' needs more classes than ways: {n_classes} classes, n_way={n_classes}; "
+        "without one of them no episode can be drawn"
+    )
+    check(not jackknife or episodes.ways[-1] != n_classes, msg)
     warn_label_leakage(neighbors, fewest)
     all_ways = choose_all_ways(all_ways, n_classes, by_default=n_neighbors == 1)
     problem = Problem.of(labels, episodes, ties, all_ways=all_ways, jackknife=jackknife is not None)

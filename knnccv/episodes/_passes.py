@@ -291,13 +291,12 @@ def all_votes(problem: Problem, neighbors: Neighbors, n_neighbors: int, n_jobs: 
     """
     plan = problem.plan
     hours = hours_of_votes(problem, n_neighbors)
-    if hours > LIMIT_HOURS:
-        msg = (
-            f"votes of {n_neighbors} supports for {len(plan.items)} samples would take about "
-            f"{hours:.0f} hours of one processor (limit: {LIMIT_HOURS:g}). Possible: n_neighbors=1, which "
-            "takes seconds; fewer samples of every class; one number of ways and shots; or no jackknife"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"votes of {n_neighbors} supports for {len(plan.items)} samples would take about "
+        f"{hours:.0f} hours of one processor (limit: {LIMIT_HOURS:g}). Possible: n_neighbors=1, which "
+        "takes seconds; fewer samples of every class; one number of ways and shots; or no jackknife"
+    )
+    check(hours <= LIMIT_HOURS, msg)
     codes, counts, average = problem.labels.codes, problem.labels.counts, plan.average_ties
     vote = Vote(counts, plan.shots, n_neighbors, average)
 

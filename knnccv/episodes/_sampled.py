@@ -286,12 +286,11 @@ def sampled_episodes(
     check_choice("head", head, HEADS)
     check_choice("metric", metric, METRICS)
     control_variate = check_bool("control_variate", control_variate)
-    if control_variate and head == "nearest":
-        msg = (
-            "control_variate=True needs head='prototype': the exact mean of the nearest support is "
-            "expected_episodes(X, y, episodes).score"
-        )
-        raise ValueError(msg)
+    msg = (
+        "control_variate=True needs head='prototype': the exact mean of the nearest support is "
+        "expected_episodes(X, y, episodes).score"
+    )
+    check(not control_variate or head != "nearest", msg)
     check_precision(precision, n_episodes, "n_episodes", 3 if control_variate else 2)
     check_pool(n_jobs, None, progress)
     rng = check_random_state(random_state)
@@ -372,8 +371,7 @@ def _scaled(data: Array, metric: str) -> Array:
     largest = np.abs(data).max(axis=1, keepdims=True)
     if metric == "euclidean":
         return np.asarray(np.ldexp(data, -np.frexp(largest.max())[1]))
-    if (largest == 0).any():
-        msg = f"X[{int(np.argmax(largest == 0))}] is 0 in all features and has no direction for the cosine"
-        raise ValueError(msg)
+    msg = f"X[{int(largest.argmin())}] is 0 in all features and has no direction for the cosine"
+    check(largest.all(), msg)
     data = np.ldexp(data, -np.frexp(largest)[1])
     return np.asarray(data / np.sqrt((data * data).sum(axis=1))[:, None])

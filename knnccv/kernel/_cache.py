@@ -33,6 +33,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
+from .._base.validation import check
+
 KEPT_DAYS = 60
 """Files that no process has loaded for so long are removed."""
 _VERSIONS = (numba.__version__, np.__version__, platform.python_implementation(), sys.version_info[:2])
@@ -130,9 +132,8 @@ class KernelCache(NullCache):
         arguments = normalize_signature(signature)[0]
         named = [_named_tuples(one) for one in arguments]
         text = repr((signature, named, codegen.magic_tuple(), _VERSIONS))
-        if " at 0x" in text:
-            msg = f"the signature holds an address, which means nothing to another process: {signature}"
-            raise RuntimeError(msg)
+        msg = f"the signature holds an address, which means nothing to another process: {signature}"
+        check(" at 0x" not in text, msg, error=RuntimeError)
         key = hashlib.sha256(self.stamp + text.encode())
         name = re.sub(r"[^\w.]+", "", f"{self.function.__module__}.{self.function.__qualname__}")
         return cache_folder() / f"{name[-100:]}-{key.hexdigest()[:32]}.knnccv"

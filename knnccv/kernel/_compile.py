@@ -16,6 +16,7 @@ from numba.core import event, types
 from numba.core.dispatcher import Dispatcher
 
 from .._base.typing import Kernel
+from .._base.validation import check
 from ._cache import KernelCache
 from ._signature import FORMS
 from ._tier import Tier, compile_or_wait
@@ -133,16 +134,14 @@ def check_kernel(kernel: object, owner: str, form: str = "") -> None:
         If it is not; the message names `owner`.
     """
     what, expected, _ = FORMS[form]
-    if not is_compiled(kernel):
-        msg = f"the {what} of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
-        raise TypeError(msg)
+    msg = f"the {what} of {owner} must be a function decorated with knnccv.kernel.jit, got {kernel!r}"
+    check(is_compiled(kernel), msg, error=TypeError)
     arguments = inspect.signature(getattr(kernel, "py_func", kernel)).parameters  # type: ignore[arg-type]
-    if len(arguments) != len(expected):
-        msg = (
-            f"the {what} {_describe(kernel)} of {owner} must take {len(expected)} arguments "
-            f"({', '.join(expected)}), got {len(arguments)} ({', '.join(arguments)})"
-        )
-        raise TypeError(msg)
+    msg = (
+        f"the {what} {_describe(kernel)} of {owner} must take {len(expected)} arguments "
+        f"({', '.join(expected)}), got {len(arguments)} ({', '.join(arguments)})"
+    )
+    check(len(arguments) == len(expected), msg, error=TypeError)
 
 
 def _describe(kernel: object) -> str:

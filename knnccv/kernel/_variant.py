@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._base.typing import Array, Kernel
+from .._base.validation import check
 from ._signature import BY_DISTANCE, DECIDES, Tables, Task
 
 MEMBERS = {
@@ -66,9 +67,7 @@ class Score:
 
     def __post_init__(self) -> None:
         """Refuse a range that is none."""
-        if not self.low <= self.high:
-            msg = f"low must be at most high, got low={self.low} and high={self.high}"
-            raise ValueError(msg)
+        check(self.low <= self.high, f"low must be at most high, got low={self.low} and high={self.high}")
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -80,9 +79,8 @@ class Score:
         end = max(abs(self.low), abs(self.high))
         if math.isfinite(end):
             return end
-        if self.largest is None and not values.size:
-            msg = f"give the score {self.name!r} finite ends or largest=, got {self.low} to {self.high}"
-            raise ValueError(msg)
+        msg = f"give the score {self.name!r} finite ends or largest=, got {self.low} to {self.high}"
+        check(self.largest is not None or values.size, msg)
         return squared_diagonal(values) if self.largest is None else float(self.largest(values))
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from .._base.validation import check
 from . import Variant, check_kernel, compile_kernel
 
 GROUP = "knnccv.variants"
@@ -234,9 +235,8 @@ def _load(point: EntryPoint) -> Variant:
         msg = f"the variant {point.name!r} of {_owner(point)} cannot be imported: {error}"
         raise ImportError(msg) from error
     variant = _instance(found, _owner(point))
-    if variant.name != point.name:
-        msg = f"{_owner(point)} offers {point.name!r}, but that variant calls itself {variant.name!r}"
-        raise TypeError(msg)
+    msg = f"{_owner(point)} offers {point.name!r}, but that variant calls itself {variant.name!r}"
+    check(variant.name == point.name, msg, error=TypeError)
     return variant
 
 
@@ -254,27 +254,24 @@ def _instance(candidate: Any, source: str) -> Variant:
     if not isinstance(candidate, Variant):
         msg = f"{source} expects a knnccv.kernel.Variant (or a subclass), got {candidate!r}"
         raise TypeError(msg)
-    if not isinstance(getattr(candidate, "name", None), str) or not candidate.name:
-        msg = f"the variant {candidate!r} of {source} needs a non-empty string as its name"
-        raise TypeError(msg)
+    msg = f"the variant {candidate!r} of {source} needs a non-empty string as its name"
+    check(isinstance(getattr(candidate, "name", None), str) and candidate.name, msg, error=TypeError)
     _check_functions(candidate, source)
-    if candidate.fields is not None and not hasattr(candidate.fields, "_fields"):
-        msg = (
-            f"the fields of variant {candidate.name!r} of {source} must be a NamedTuple class or None, got "
-            f"{candidate.fields!r}"
-        )
-        raise TypeError(msg)
+    msg = (
+        f"the fields of variant {candidate.name!r} of {source} must be a NamedTuple class or None, got "
+        f"{candidate.fields!r}"
+    )
+    check(candidate.fields is None or hasattr(candidate.fields, "_fields"), msg, error=TypeError)
     return candidate
 
 
 def _check_functions(candidate: Variant, source: str) -> None:
     """Raise TypeError unless the variant has kernels, or a function `decide`, with the right arguments."""
-    if not candidate.compiled_functions():
-        msg = (
-            f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
-            "function decide"
-        )
-        raise TypeError(msg)
+    msg = (
+        f"variant {candidate.name!r} of {source} has neither a fixed nor a stratified kernel, and no "
+        "function decide"
+    )
+    check(candidate.compiled_functions(), msg, error=TypeError)
     owner = f"variant {candidate.name!r} ({source})"
     for function, form in candidate.compiled_functions():
         check_kernel(function, owner, form)

@@ -269,23 +269,20 @@ class ListedBetween(Between):
 
 def between_distances(D: Any, queries: Any = "other") -> Between:
     """A matrix of distances from queries (rows) to a gallery (columns), checked but not copied."""
-    if hasattr(D, "tocsr"):
-        msg = "distances must be a dense array of shape (n_queries, n_gallery), got a sparse matrix"
-        raise TypeError(msg)
+    msg = "distances must be a dense array of shape (n_queries, n_gallery), got a sparse matrix"
+    check(not hasattr(D, "tocsr"), msg, error=TypeError)
     must = "distances must be real numbers"
     matrix = rectangular(D, must)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        msg = f"distances must have shape (n_queries, n_gallery), got {matrix.shape}"
-        raise ValueError(msg)
+    msg = f"distances must have shape (n_queries, n_gallery), got {matrix.shape}"
+    check(matrix.ndim == 2 and 0 not in matrix.shape, msg)
     small = {"f": 8, "i": 4, "u": 4, "b": 1}.get(matrix.dtype.kind, 0)  # bytes that float64 holds exactly
     if np.ma.is_masked(D) or matrix.dtype.itemsize > small:
         matrix = as_reals("distances", D, must)
     n_queries, n_gallery = matrix.shape
     same = None
     if not (queries is True or (isinstance(queries, str) and queries == "other")):
-        if isinstance(queries, (str, bool)):
-            msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
-            raise ValueError(msg)
+        msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
+        check(not isinstance(queries, (str, bool)), msg)
         same = check_same(queries, n_queries, n_gallery)
     compare = partial(_rows_of, matrix)
     alike = same is None and n_queries == n_gallery and not matrix.diagonal().any()
@@ -302,9 +299,8 @@ def check_same(same: Any, n_queries: int, n_gallery: int) -> Array:
     """The gallery index of every query, or -1, as int64."""
     must = "the gallery index of every query must be an integer"
     items = rectangular(same, must)
-    if items.shape != (n_queries,):
-        msg = f"the gallery indices of the queries must have shape ({n_queries},), got {items.shape}"
-        raise ValueError(msg)
+    msg = f"the gallery indices of the queries must have shape ({n_queries},), got {items.shape}"
+    check(items.shape == (n_queries,), msg)
     check(items.dtype.kind in "iu", f"{must}, got dtype {items.dtype}", error=TypeError)
     outside = np.flatnonzero((items < -1) | (items >= n_gallery))
     if len(outside):
@@ -446,19 +442,17 @@ def between(
     sparse = hasattr(queries, "tocsr") or hasattr(gallery, "tocsr")
     read = check_sparse if sparse else partial(as_features, kinds=(np.float16, np.float32, np.float64))
     first, second = read("queries", queries), read("gallery", gallery)
-    if first.shape[1] != second.shape[1]:
-        msg = (
-            "queries and gallery must have the same number of features, "
-            f"got {first.shape[1]} and {second.shape[1]}"
-        )
-        raise ValueError(msg)
+    msg = (
+        "queries and gallery must have the same number of features, "
+        f"got {first.shape[1]} and {second.shape[1]}"
+    )
+    check(first.shape[1] == second.shape[1], msg)
     shape = first.shape[0], second.shape[0]
     identical = None if same is None else check_same(same, *shape)
     alike = identical is None and _equal(first, second, sparse)
     if n_neighbors is not None:
-        if sparse:
-            msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
-            raise ValueError(msg)
+        msg = "n_neighbors searches dense features; omit it, or pass queries and gallery .toarray()"
+        check(not sparse, msg)
         both, size = np.concatenate([second, first]), len(second)
         source = FeatureTable(both, metric, metric_params, algorithm, n_searched=size)
         depth = check_integer("n_neighbors", n_neighbors, 1, size, "the size of the gallery")

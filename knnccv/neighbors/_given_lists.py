@@ -155,12 +155,11 @@ class ListFormat:
 
     def refuse_similarities(self, trend: int, where: str = "all lists") -> None:
         """Raise ValueError if distances fall along lists, and never rise."""
-        if self.may_be_similarities and trend == FALLS:
-            msg = (
-                f"distances decrease along {where}, as similarities do; pass distances (for example the "
-                "negative similarities), the nearest first"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"distances decrease along {where}, as similarities do; pass distances (for example the "
+            "negative similarities), the nearest first"
+        )
+        check(not self.may_be_similarities or trend != FALLS, msg)
 
     def _missing_marker(self, raw: Array) -> Array | None:
         """The entry that stands for no neighbor, a 0-d array: -1, or the largest unsigned integer."""
@@ -206,9 +205,8 @@ def check_integers(dtype: Any) -> None:
 def check_distances(distances: Any, shape: tuple[int, ...]) -> None:
     """Raise ValueError or TypeError unless distances have the shape of the indices and are real numbers."""
     check(distances.shape == shape, f"distances must have the shape of indices, {shape}", distances.shape)
-    if distances.dtype.kind not in "biuf":
-        msg = f"distances must be real numbers, got dtype {distances.dtype}"
-        raise TypeError(msg)
+    msg = f"distances must be real numbers, got dtype {distances.dtype}"
+    check(distances.dtype.kind in "biuf", msg, error=TypeError)
 
 
 def as_distances(distances: Any, shape: tuple[int, ...]) -> Array:
@@ -334,19 +332,16 @@ def lists_of_graph(graph: Any, *, approximate: bool) -> NeighborLists:
         If it is not square and sparse, holds no distances, or a value is not finite; if, unless
         `approximate`, near samples are missing.
     """
-    if not hasattr(graph, "tocsr"):
-        msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
-        raise TypeError(msg)
-    if graph.format not in {"csr", "csc", "coo", "lil", "dok"}:
-        msg = (
-            f"graph has format {graph.format!r}, which does not distinguish stored zeros from empty "
-            "entries; convert it to csr, csc, coo, lil or dok"
-        )
-        raise ValueError(msg)
+    msg = f"graph must be a scipy sparse matrix, got {type(graph).__name__}"
+    check(hasattr(graph, "tocsr"), msg, error=TypeError)
+    msg = (
+        f"graph has format {graph.format!r}, which does not distinguish stored zeros from empty "
+        "entries; convert it to csr, csc, coo, lil or dok"
+    )
+    check(graph.format in {"csr", "csc", "coo", "lil", "dok"}, msg)
     csr = graph.tocsr(copy=True)
-    if csr.ndim != 2 or csr.shape[0] != csr.shape[1] or csr.shape[0] < 2:
-        msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
-        raise ValueError(msg)
+    msg = f"graph must have shape (n_items, n_items) with n_items >= 2, got {csr.shape}"
+    check(csr.ndim == 2 and csr.shape[0] == csr.shape[1] and csr.shape[0] >= 2, msg)
     stored = graph.nnz if graph.format == "coo" else csr.nnz  # conversion to csr adds duplicates
     csr.sum_duplicates()
     check(csr.nnz == stored, "graph stores more than one distance for some pair of samples")
@@ -354,11 +349,8 @@ def lists_of_graph(graph: Any, *, approximate: bool) -> NeighborLists:
     row_of = np.repeat(np.arange(csr.shape[0]), sizes)
     others = csr.indices != row_of
     values = as_reals("the stored values", csr.data[others], "graph must hold real distances")
-    if len(values) and (values == 1).all():
-        msg = (
-            'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
-        )
-        raise ValueError(msg)
+    msg = 'all values stored in graph are 1: it seems to hold connectivity; make it with mode="distance"'
+    check(not len(values) or (values != 1).any(), msg)
     lengths = np.bincount(row_of[others], minlength=csr.shape[0])
     check(lengths.all(), f"sample {int(np.argmin(lengths))} has no neighbors in the graph")
     largest = np.full(csr.shape[0], -np.inf)

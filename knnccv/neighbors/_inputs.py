@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import as_reals, check_finite, rectangular, refuse_fitted
+from .._base.validation import as_reals, check, check_finite, rectangular, refuse_fitted
 
 NO_ZERO = (
     "metric 'jaccard' compares which values are 0, and X has none: all distances would be 0; "
@@ -49,12 +49,11 @@ def as_features(name: str, X: Any, kinds: tuple[Any, ...]) -> Array:
         ragged = raw.ndim == 1 and raw.dtype.kind == "O" and all(np.ndim(row) for row in raw)
     except ValueError:
         ragged = True
-    if ragged:
-        msg = (
-            "pass Neighbors.from_distances(D) of your own distances for series of unequal length (such as "
-            f"time warping): {must} in a rectangular array, got rows of unequal length"
-        )
-        raise ValueError(msg)
+    msg = (
+        "pass Neighbors.from_distances(D) of your own distances for series of unequal length (such as "
+        f"time warping): {must} in a rectangular array, got rows of unequal length"
+    )
+    check(not ragged, msg)
     _check_shape(name, raw.shape)
     if np.ma.isMaskedArray(X) or raw.dtype not in kinds:
         return as_reals(name, X if raw.dtype.kind == "O" else raw, must)
@@ -73,9 +72,7 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
         If they are not finite real numbers of two dimensions, with at least two samples and one feature.
     """
     refuse_fitted("X", X)
-    if hasattr(X, "tocsr"):
-        msg = "X is a sparse matrix; pass X.toarray()"
-        raise TypeError(msg)
+    check(not hasattr(X, "tocsr"), "X is a sparse matrix; pass X.toarray()", error=TypeError)
     try:
         data = np.ascontiguousarray(as_features("X", X, (np.float32,) if keep_single else ()))
     except TypeError as error:
@@ -88,12 +85,10 @@ def check_features(X: Any, *, keep_single: bool = False) -> Array:
 
 
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or (0 in shape and name != "X"):
-        msg = f"{name} must have shape (n_items, n_features), got shape {shape}"
-        raise ValueError(msg)
-    if name == "X" and (shape[0] < 2 or shape[1] < 1):
-        msg = f"X must have at least 2 samples and 1 feature, got shape {shape}"
-        raise ValueError(msg)
+    msg = f"{name} must have shape (n_items, n_features), got shape {shape}"
+    check(len(shape) == 2 and (name == "X" or 0 not in shape), msg)
+    msg = f"X must have at least 2 samples and 1 feature, got shape {shape}"
+    check(name != "X" or (shape[0] >= 2 and shape[1] >= 1), msg)
 
 
 def as_csr(X: Any) -> Any:
@@ -126,9 +121,8 @@ def check_sparse(name: str, X: Any) -> Any:
     ValueError, TypeError
         If they are not finite real numbers of two dimensions.
     """
-    if not hasattr(X, "tocsr"):
-        msg = f"queries and gallery must both be sparse or both dense, but {name} is dense"
-        raise TypeError(msg)
+    msg = f"queries and gallery must both be sparse or both dense, but {name} is dense"
+    check(hasattr(X, "tocsr"), msg, error=TypeError)
     _check_shape(name, X.shape)
     csr = X.tocsr()
     _real_values(name, csr)
@@ -162,14 +156,12 @@ def as_matrix(D: Any) -> Array:
     ValueError, TypeError
         If they are not such a matrix, or are similarities.
     """
-    if hasattr(D, "tocsr"):
-        msg = "the distances are a sparse matrix; use Neighbors.from_graph"
-        raise TypeError(msg)
+    msg = "the distances are a sparse matrix; use Neighbors.from_graph"
+    check(not hasattr(D, "tocsr"), msg, error=TypeError)
     must = "distances must be real numbers"
     matrix = rectangular(D, must)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
-        raise ValueError(msg)
+    msg = f"distances must have shape (n_items, n_items) with n_items >= 2, got {matrix.shape}"
+    check(matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and len(matrix) >= 2, msg)
     if np.ma.is_masked(D):
         matrix = as_reals("distances", D, must)
     elif matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8:
@@ -180,13 +172,12 @@ def as_matrix(D: Any) -> Array:
                 others = np.array(rows)
                 others[_diagonal(rows, start)] = 0
                 check_finite("distances", others, start)
-    if _holds_similarities(matrix):
-        msg = (
-            "metric 'precomputed' takes distances, but every row's largest value is on the diagonal, as in "
-            "a matrix S of similarities; pass distances, such as 1 - S or S.max() - S, or, if these are "
-            "distances, put NaN or the smallest value on the diagonal, which is ignored"
-        )
-        raise ValueError(msg)
+    msg = (
+        "metric 'precomputed' takes distances, but every row's largest value is on the diagonal, as in "
+        "a matrix S of similarities; pass distances, such as 1 - S or S.max() - S, or, if these are "
+        "distances, put NaN or the smallest value on the diagonal, which is ignored"
+    )
+    check(not _holds_similarities(matrix), msg)
     return matrix
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from .._base.parallel import Parts, held_part
 from .._base.typing import Array
+from .._base.validation import check
 from ._engines.engine import STORED_ROWS, Engine, Lazy, NeighborLists, StoredLists, together
 from ._given_lists import (
     ListFormat,
@@ -161,9 +162,7 @@ def _reopened(
     except OSError as error:
         msg = f"{must}: {error}"
         raise ValueError(msg) from error
-    if mapped is None:
-        msg = f"{must}: {path!r} has {found} bytes, not {size}"
-        raise ValueError(msg)
+    check(mapped is not None, f"{must}: {path!r} has {found} bytes, not {size}")
     return MappedRows(np.ndarray(shape, dtype, mapped, offset, strides))
 
 
@@ -198,15 +197,13 @@ def checked_chunk(start: int, stop: int, how: ListFormat, *arrays: Any) -> ListC
         If the shape or the type is wrong, entries are masked, or distances decrease along all lists.
     """
     for given, name, kinds in zip(arrays, ("indices", "distances"), ("iu", "fiu"), strict=False):
-        if np.ma.is_masked(given):
-            msg = f"there are masked entries in {name}[{start}:{stop}]; every value is needed"
-            raise ValueError(msg)
-        if given.shape != (stop - start, how.width) or given.dtype.kind not in kinds:
-            msg = (
-                f"the chunk {name}[{start}:{stop}] must have shape {(stop - start, how.width)} and the "
-                f"type of the dask array, got shape {given.shape} and dtype {given.dtype}"
-            )
-            raise ValueError(msg)
+        msg = f"there are masked entries in {name}[{start}:{stop}]; every value is needed"
+        check(not np.ma.is_masked(given), msg)
+        msg = (
+            f"the chunk {name}[{start}:{stop}] must have shape {(stop - start, how.width)} and the "
+            f"type of the dask array, got shape {given.shape} and dtype {given.dtype}"
+        )
+        check(given.shape == (stop - start, how.width) and given.dtype.kind in kinds, msg)
     chunk = ListChunk(start, tuple(map(np.asarray, arrays)))
     if how.may_be_similarities:
         _refuse_similarities(chunk, how, start, stop, f"all lists of the chunk [{start}:{stop}]")
@@ -238,12 +235,11 @@ class DaskLists(Reader):
     def check_sendable(self) -> None:
         """Raise TypeError if a worker cannot compute the chunks by itself."""
         distributed = sys.modules.get("distributed")
-        if distributed is not None and distributed.futures_of(list(self._arrays)):
-            msg = (
-                "these lists are dask arrays whose chunks a cluster holds, and this computation reads "
-                "several chunks in each task; omit executor, or pass arrays that are read from files"
-            )
-            raise TypeError(msg)
+        msg = (
+            "these lists are dask arrays whose chunks a cluster holds, and this computation reads "
+            "several chunks in each task; omit executor, or pass arrays that are read from files"
+        )
+        check(distributed is None or not distributed.futures_of(list(self._arrays)), msg, error=TypeError)
 
     def bounds(self, row: int) -> tuple[int, int]:
         """The first row of the chunk that holds a row, and the one past its last row."""
@@ -408,12 +404,10 @@ def source_of_lists(indices: Any, distances: Any, *, approximate: bool, drop_sel
     if not in_dask:
         indices = as_indices(indices)
     for name, array in (("indices", indices), ("distances", distances)) if in_dask else ():
-        if array is not None and not is_dask_array(array):
-            msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
-            raise TypeError(msg)
-        if array is not None and np.isnan(array.shape).any():
-            msg = f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first"
-            raise ValueError(msg)
+        msg = f"indices and distances must both be dask arrays, got {type(array).__name__} for {name}"
+        check(array is None or is_dask_array(array), msg, error=TypeError)
+        msg = f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first"
+        check(array is None or not np.isnan(array.shape).any(), msg)
     measured = distances is not None
     how = ListFormat.of(indices, measured=measured, approximate=approximate, drop_self=drop_self)
     if in_dask:

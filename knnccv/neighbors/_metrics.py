@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import as_reals, check_real, refuse_fitted
+from .._base.validation import as_reals, check, check_real, refuse_fitted
 from ..kernel import jit
 from ._inputs import NO_ZERO, check_features, safely_scaled, shifted
 
@@ -95,9 +95,8 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
     TypeError
         If the data are not real numbers.
     """
-    if params is not None and not isinstance(params, Mapping):
-        msg = f"metric_params must be None or a mapping of names to values, got {params!r}"
-        raise TypeError(msg)
+    must = "metric_params must be None or a mapping of names to values"
+    check(params is None or isinstance(params, Mapping), must, params, TypeError)
     given = dict(params or {})
     refuse_fitted("metric", metric)
     if callable(metric):
@@ -106,9 +105,8 @@ def ranking(X: Any, metric: Metric, params: Mapping[str, Any] | None) -> Prepare
             raise TypeError(_dense_only("a callable metric"))
         return PreparedMetric(check_features(X), partial(_by_callable, metric))
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else None
-    if name == "precomputed":
-        msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
-        raise ValueError(msg)
+    msg = "metric 'precomputed' takes distances, not data: use Neighbors.from_distances"
+    check(name != "precomputed", msg)
     if name not in NAMES:
         raise ValueError(_unknown(metric))
     own = {key: given.pop(key) for key in PARAMETERS.get(name, ()) if key in given}
@@ -238,12 +236,11 @@ def _guarded(
     small = values <= 1e-290 ** (1 / root)
     if small.any():
         lost = small & (compare_by("chebyshev", rows, all_rows) > 0)
-        if lost.any():
-            msg = (
-                f"differences to the power of {power} vanish compared with the largest values "
-                "of X; take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"differences to the power of {power} vanish compared with the largest values "
+            "of X; take a smaller power (as 'manhattan'), 'chebyshev' or minkowski with a smaller p"
+        )
+        check(not lost.any(), msg)
     return values
 
 
@@ -260,9 +257,8 @@ def _by_callable(metric: Callable[[Array, Array], float], rows: Array, all_rows:
 
 def _one_real(value: Any) -> float:
     single = np.asarray(value)
-    if single.ndim or single.dtype.kind not in "biuf":
-        msg = f"the metric must return one real number, got {value!r}"
-        raise TypeError(msg)
+    is_one = not single.ndim and single.dtype.kind in "biuf"
+    check(is_one, "the metric must return one real number", value, TypeError)
     return float(single)
 
 
@@ -276,11 +272,8 @@ def _times_power(exponent: int, values: Array) -> Array:
 
 def _check_p(p: Any) -> float:
     value = check_real("p of the minkowski metric", p)
-    if not 0 < value < np.inf:
-        msg = (
-            f"p of the minkowski metric must be positive and finite (use 'chebyshev' for infinity), got {p}"
-        )
-        raise ValueError(msg)
+    msg = f"p of the minkowski metric must be positive and finite (use 'chebyshev' for infinity), got {p}"
+    check(0 < value < np.inf, msg)
     return value
 
 
@@ -371,16 +364,13 @@ def factors_of(given: Mapping[str, Any], n_features: int) -> tuple[Array, int]:
         raise ValueError(msg)
     name, value = next(iter(given.items()))
     matrix = as_reals(name, value, f"{name} of the mahalanobis metric must hold real numbers")
-    if matrix.shape != (n_features, n_features):
-        msg = (
-            f"{name} of the mahalanobis metric must have shape ({n_features}, {n_features}), "
-            f"got {matrix.shape}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"{name} of the mahalanobis metric must have shape ({n_features}, {n_features}), got {matrix.shape}"
+    )
+    check(matrix.shape == (n_features, n_features), msg)
     largest = float(np.abs(matrix).max())
-    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-8 * largest):
-        msg = f"{name} of the mahalanobis metric must be symmetric"
-        raise ValueError(msg)
+    msg = f"{name} of the mahalanobis metric must be symmetric"
+    check(np.allclose(matrix, matrix.T, rtol=0, atol=1e-8 * largest), msg)
     power = int(np.frexp(largest)[1])
     unit = np.ldexp(matrix, -power)
     sizes, vectors = np.linalg.eigh((unit + unit.T) / 2)
@@ -443,9 +433,8 @@ def on_sphere(data: Array) -> Array:
     ValueError
         If there are not two columns, or a value is out of the range of its angle.
     """
-    if data.shape[1] != 2:
-        msg = f"metric 'haversine' needs 2 features, latitude and longitude, got {data.shape[1]}"
-        raise ValueError(msg)
+    n_features = data.shape[1]
+    check(n_features == 2, "metric 'haversine' needs 2 features, latitude and longitude", n_features)
     for column, (name, limit) in enumerate((("latitude", np.pi / 2), ("longitude", 2 * np.pi))):
         beyond = np.flatnonzero(np.abs(data[:, column]) > limit * (1 + 1e-9))
         if len(beyond):

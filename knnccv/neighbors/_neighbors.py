@@ -300,19 +300,17 @@ class Neighbors:
         check_pool(n_jobs, None, progress=False)
         lists = self.all_lists(depth, n_jobs, keep=False)
         at = int(lists.lengths.argmin())
-        if lists.lengths[at] < depth:
-            msg = f"sample {at} has only {lists.lengths[at]} known neighbors, not {depth}"
-            raise ValueError(msg)
+        msg = f"sample {at} has only {lists.lengths[at]} known neighbors, not {depth}"
+        check(lists.lengths[at] >= depth, msg)
         return lists.items, self._source.to_distance(lists.values)
 
     def check_unchanged(self) -> None:
         """Raise ValueError if the data have been changed in place since these neighbors were made."""
-        if self._source.checksum() != self._checksum:
-            msg = (
-                "compute the score (or the Neighbors) again, from X.copy() if X is to change once more: "
-                f"X was changed in place since {self!r} was made"
-            )
-            raise ValueError(msg)
+        msg = (
+            "compute the score (or the Neighbors) again, from X.copy() if X is to change once more: "
+            f"X was changed in place since {self!r} was made"
+        )
+        check(self._source.checksum() == self._checksum, msg)
 
     def _engine(self, depth: int, *, prepare: bool = False) -> Engine:
         """The first engine that serves lists of this depth; the last engine serves every depth."""
@@ -463,9 +461,8 @@ class Neighbors:
 def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Neighbors:
     """Neighbors of the argument `X` of public functions: `Neighbors`, dissimilarities, or features."""
     if isinstance(X, Neighbors):
-        if metric_params or not (isinstance(metric, str) and metric == "euclidean"):
-            msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
-            raise ValueError(msg)
+        msg = f"X is {X!r}, which already has a metric; omit metric and metric_params"
+        check(not metric_params and isinstance(metric, str) and metric == "euclidean", msg)
         X.check_unchanged()
         return X
     if hasattr(X, "neighbors") and hasattr(X, "pairwise"):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array
+from .._base.validation import check
 from ._between import Between, ComparedBetween, ListedBetween, between, between_distances
 from ._engines.engine import Engine, NeighborLists, within
 from ._inputs import as_features
@@ -95,9 +96,8 @@ def neighbors_in_pool(
     """
     if isinstance(X, Neighbors) and isinstance(X._source, QuerySource):
         return X, X._source.between.n_gallery
-    if isinstance(X, Neighbors):
-        msg = f"pass Neighbors.between(X_test, X) and the labels of the test set alone, got {X!r}"
-        raise TypeError(msg)
+    must = "pass Neighbors.between(X_test, X) and the labels of the test set alone"
+    check(not isinstance(X, Neighbors), must, X, TypeError)
     given = None
     if isinstance(metric, str) and metric == "precomputed":
         given, X = np.asarray(X), between_distances(X)
@@ -106,9 +106,8 @@ def neighbors_in_pool(
             X = between(queries, X, metric, metric_params=metric_params)
         else:
             X = _of_features(X, queries, metric, metric_params)
-    if X.same is not None:
-        msg = f"the samples tested must not be in the pool, but {X!r} has queries that are in its gallery"
-        raise ValueError(msg)
+    msg = f"the samples tested must not be in the pool, but {X!r} has queries that are in its gallery"
+    check(X.same is None, msg)
     return Neighbors(QuerySource(X, given), approximate=X.approximate), X.n_gallery
 
 
@@ -117,9 +116,8 @@ def _of_features(
 ) -> ListedBetween:
     kinds = (np.float32,)
     pool, tested = as_features("X", X, kinds), as_features("X_test", queries, kinds)
-    if pool.shape[1] != tested.shape[1]:
-        msg = f"X has {pool.shape[1]} features, but X_test has {tested.shape[1]}"
-        raise ValueError(msg)
+    msg = f"X has {pool.shape[1]} features, but X_test has {tested.shape[1]}"
+    check(pool.shape[1] == tested.shape[1], msg)
     both = np.concatenate([pool, tested])
     table = FeatureTable(both, metric, metric_params, n_searched=len(pool))
     return replace(ListedBetween.of(table, len(pool)), measured=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._base.parallel import Parts
 from .._base.typing import Array
-from .._base.validation import check_choice
+from .._base.validation import check, check_choice
 from ._engines.brute_force import BruteForce
 from ._engines.engine import Engine
 from ._engines.kd_tree import KDTree
@@ -228,9 +228,8 @@ def check_comparison(values: Array, rows: Array, metric: str, n_searched: int = 
 
 def _check_algorithm(algorithm: Any, metric: Metric, prepared: PreparedMetric) -> None:
     check_choice("algorithm", algorithm, ALGORITHMS)
-    if prepared.kind == "sparse" and algorithm == "tree":
-        msg = "sparse X has its own engine: omit algorithm, or pass X.toarray()"
-        raise ValueError(msg)
+    msg = "sparse X has its own engine: omit algorithm, or pass X.toarray()"
+    check(prepared.kind != "sparse" or algorithm != "tree", msg)
     if algorithm == "tree" and (not prepared.kind or metric in ("cosine", "correlation")):
         served = "euclidean, manhattan, chebyshev and haversine"
         msg = f"algorithm 'tree' serves the {served} metrics, not {metric!r}"

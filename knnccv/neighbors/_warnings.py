@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.typing import Array
+from .._base.validation import check
 from ._sources import FeatureTable, distinct_rows
 
 if TYPE_CHECKING:
@@ -49,9 +50,8 @@ def copies(X: Any) -> Array:
     [0, 1, 0]
     """
     table = np.asarray(X)
-    if table.ndim != 2 or not table.size:
-        msg = f"X must have shape (n_items, n_features), with at least one row, got shape {table.shape}"
-        raise ValueError(msg)
+    msg = f"X must have shape (n_items, n_features), with at least one row, got shape {table.shape}"
+    check(table.ndim == 2 and table.size, msg)
     if table.dtype.kind not in "biuf":
         table = np.column_stack([np.unique(one.astype(str), return_inverse=True)[1] for one in table.T])
     _, first, found = np.unique(_numbered(table), return_index=True, return_inverse=True)

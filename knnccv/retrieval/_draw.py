@@ -309,12 +309,11 @@ def check_groups(problem: Problem, jackknife: Any, n_groups: Any) -> int:
     must = 'jackknife must be None or "identity"'
     check(isinstance(jackknife, str) and jackknife == "identity", must, jackknife)
     most = N_GROUPS if n_groups is None else check_integer("n_groups", n_groups, FEWEST)
-    if problem.near.truncated:
-        msg = (
-            'jackknife="identity" needs the distances of all gallery items, got lists of the nearest: '
-            f"{problem.near!r}"
-        )
-        raise ValueError(msg)
+    msg = (
+        'jackknife="identity" needs the distances of all gallery items, got lists of the nearest: '
+        f"{problem.near!r}"
+    )
+    check(not problem.near.truncated, msg)
     return most
 
 
@@ -340,12 +339,11 @@ def groups_of(draw: Draw, valid: Array, n_groups: int) -> IdentityGroups:
     counts = np.bincount(pool.owner[found], minlength=n)
     sure = np.bincount(pool.owner[found & pool.always[pool.stratum]], minlength=n)
     queried = np.bincount(problem.codes[valid], minlength=n) > 0
-    if queried.sum() < FEWEST:
-        msg = (
-            f'jackknife="identity" needs scored queries of at least {FEWEST} identities, got '
-            f"{int(queried.sum())}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f'jackknife="identity" needs scored queries of at least {FEWEST} identities, got '
+        f"{int(queried.sum())}"
+    )
+    check(queried.sum() >= FEWEST, msg)
     only_found = ~queried & (counts > sure)
     _warn_of_distractors(identities, counts, only_found)
     kept, rng = queried | only_found, np.random.default_rng(0)

@@ -100,12 +100,11 @@ class Reciprocal(Named):
         c = check_integer("c", self.c, 0, MOST)
         parts = {name: _not_negative(name, getattr(self, name)) for name in ("constant", "slope", "at_top")}
         check(parts["constant"] > 0 or parts["slope"] > 0, "constant and slope must not both be 0")
-        if c == 0 and parts["constant"] > 0:
-            msg = (
-                "constant must be 0 if c is 0, since the first right item may have rank 1 and the "
-                f"denominator 0, got {self.constant!r}"
-            )
-            raise ValueError(msg)
+        msg = (
+            "constant must be 0 if c is 0, since the first right item may have rank 1 and the "
+            f"denominator 0, got {self.constant!r}"
+        )
+        check(c != 0 or parts["constant"] <= 0, msg)
         normalize = ("R" if self.of == "every" else "1") if self.normalize is None else self.normalize
         check_choice("normalize", normalize, ("1", "R"))
         _set(self, c=c, normalize=normalize, **parts)
@@ -337,12 +336,9 @@ def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
     """
     kinds = (str, *FORMS)
     wanted = (scores,) if isinstance(scores, kinds) else scores
-    if not isinstance(wanted, (tuple, list)) or not wanted or not all(isinstance(n, kinds) for n in wanted):
-        msg = (
-            "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and "
-            f"Table, got {scores!r}"
-        )
-        raise TypeError(msg)
+    must = "scores must be names such as ('cmc', 'ap'), or objects of Reciprocal, AtRank, First and Table"
+    is_listed = isinstance(wanted, (tuple, list)) and wanted and all(isinstance(n, kinds) for n in wanted)
+    check(is_listed, must, scores, TypeError)
     found = tuple(_named(one, ap) if isinstance(one, str) else _given(one) for one in wanted)
     names = [score.name for score in found]
     check(len(set(names)) == len(names), "scores must be different and have different names", tuple(names))
@@ -350,9 +346,8 @@ def parse(scores: Any, ap: str = "rectangle") -> tuple[Score, ...]:
 
 
 def _given(form: Any) -> Score:
-    if _built_in(form.name, "rectangle"):
-        msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
-        raise ValueError(msg)
+    msg = f"{form.name!r} is the name of a built-in score; a {type(form).__name__} needs another name"
+    check(not _built_in(form.name, "rectangle"), msg)
     return Score(form.name, (form,))
 
 

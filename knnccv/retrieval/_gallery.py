@@ -394,12 +394,11 @@ def _nested(names: list[Array], codes: Array) -> Array:
         _, strata = np.unique(strata * (int(at.max()) + 1) + at.ravel(), return_inverse=True)
         strata = strata.ravel().astype(np.int64)
     pairs = np.unique(np.stack([strata, codes], axis=1), axis=0)
-    if len(pairs) > int(strata.max()) + 1:
-        msg = (
-            "each stratum must lie within one identity, but a stratum of the given strata holds several; "
-            "pass strata=(gallery_ids, ...)"
-        )
-        raise ValueError(msg)
+    msg = (
+        "each stratum must lie within one identity, but a stratum of the given strata holds several; "
+        "pass strata=(gallery_ids, ...)"
+    )
+    check(len(pairs) <= int(strata.max()) + 1, msg)
     return strata
 
 
@@ -415,9 +414,8 @@ def always_drawn(always: Any, gallery_ids: Array) -> Array:
     if given.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in given.flat):
         given = given.astype(np.bool_)
     if given.dtype == np.bool_:
-        if given.shape != gallery_ids.shape:
-            msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
-            raise ValueError(msg)
+        msg = f"always must have shape {gallery_ids.shape}, one for each item, got {given.shape}"
+        check(given.shape == gallery_ids.shape, msg)
         return given
     check(given.ndim == 1 and not isinstance(always, (dict, set, frozenset)), must, always, TypeError)
     left = set(gallery_ids.tolist())

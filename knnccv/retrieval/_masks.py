@@ -165,9 +165,8 @@ class JunkIdentities(Mask):
 
     def bind(self, query_ids: Array, gallery_ids: Array) -> Block:  # noqa: ARG002
         """Find the identities."""
-        if gallery_ids.dtype.kind.replace("u", "i") not in map(_kind, self.identities):
-            msg = f"junk identities must be like gallery_ids, {gallery_ids.dtype}, got {self.identities!r}"
-            raise TypeError(msg)
+        msg = f"junk identities must be like gallery_ids, {gallery_ids.dtype}, got {self.identities!r}"
+        check(gallery_ids.dtype.kind.replace("u", "i") in map(_kind, self.identities), msg, error=TypeError)
         junk = np.array([identity in self.identities for identity in gallery_ids.tolist()], np.bool_)
         return lambda start, stop: np.broadcast_to(junk, (stop - start, len(junk)))
 
@@ -187,12 +186,11 @@ class _Function(Mask):
         def block(start: int, stop: int) -> Array:
             out = np.asarray(self.function(np.arange(start, stop)))
             shape = (stop - start, len(gallery_ids))
-            if out.shape != shape or out.dtype != np.bool_:
-                msg = (
-                    f"the function exclude must return a bool array of shape {shape} (queries of the "
-                    f"block, gallery items), got dtype {out.dtype} and shape {out.shape}"
-                )
-                raise ValueError(msg)
+            msg = (
+                f"the function exclude must return a bool array of shape {shape} (queries of the "
+                f"block, gallery items), got dtype {out.dtype} and shape {out.shape}"
+            )
+            check(out.shape == shape and out.dtype == np.bool_, msg)
             return out
 
         return block

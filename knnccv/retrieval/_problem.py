@@ -165,12 +165,11 @@ def _as_between(near: Any) -> Between:
             "matrix of distances, or Neighbors.from_distances(distances, queries=...)"
         )
         raise TypeError(msg)
-    if callable(near):
-        msg = (
-            "near must be distances, got a function: scores of distances that depend on the drawn gallery, "
-            "as after re-ranking, query expansion or normalization over the gallery, have no exact mean"
-        )
-        raise TypeError(msg)
+    msg = (
+        "near must be distances, got a function: scores of distances that depend on the drawn gallery, "
+        "as after re-ranking, query expansion or normalization over the gallery, have no exact mean"
+    )
+    check(not callable(near), msg, error=TypeError)
     return between_distances(near)
 
 
@@ -179,12 +178,11 @@ def _as_gallery(given: Any, cameras: tuple[Any, Any], masks: list[Any]) -> Galle
     must = "gallery must be a Gallery or a Protocol such as market1501()"
     check(isinstance(gallery, Gallery), must, gallery, TypeError)
     used = any(isinstance(mask, SameCamera) and mask.query_cams is cameras[0] for mask in masks)
-    if not used and any(side is not None for side in cameras):
-        msg = (
-            "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass "
-            'exclude="same-identity-camera" as well'
-        )
-        raise ValueError(msg)
+    msg = (
+        "query_cams and gallery_cams go with a protocol such as market1501(); otherwise pass "
+        'exclude="same-identity-camera" as well'
+    )
+    check(used or not any(side is not None for side in cameras), msg)
     return gallery
 
 
@@ -207,13 +205,12 @@ def _without_self(near: Between) -> Between:
     """Distances from which the query itself is removed."""
     if near.same is not None:
         return near
-    if near.n_queries != near.n_gallery:
-        msg = (
-            'exclude="self" needs queries and gallery to be the same items, got '
-            f"{near.n_queries} queries and {near.n_gallery} gallery items; otherwise pass "
-            "Neighbors.from_distances(D, queries=<gallery index of every query, or -1>)"
-        )
-        raise ValueError(msg)
+    msg = (
+        'exclude="self" needs queries and gallery to be the same items, got '
+        f"{near.n_queries} queries and {near.n_gallery} gallery items; otherwise pass "
+        "Neighbors.from_distances(D, queries=<gallery index of every query, or -1>)"
+    )
+    check(near.n_queries == near.n_gallery, msg)
     return near.with_same(np.arange(near.n_queries))
 
 

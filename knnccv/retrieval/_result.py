@@ -227,9 +227,8 @@ class Retrieval(Result):
     paired_by: tuple[Array, ...] = ()
 
     def __getitem__(self, name: str) -> RetrievalScore:
-        if name not in self.scores:
-            msg = f"no score {name!r}; this result has {', '.join(self.scores)}"
-            raise KeyError(msg)
+        msg = f"no score {name!r}; this result has {', '.join(self.scores)}"
+        check(name in self.scores, msg, error=KeyError)
         return self.scores[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -271,12 +270,11 @@ class Retrieval(Result):
             them for independent is wrong, as a rule too small. Or if nothing is drawn.
         """
         check_integer("mean_of", mean_of, 1)
-        if not self.per_query:
-            msg = (
-                f"cmc_std needs galleries that are drawn anew for every query, got {self.gallery!r}; "
-                "queries that share a gallery are not independent, and a whole gallery has no deviation"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"cmc_std needs galleries that are drawn anew for every query, got {self.gallery!r}; "
+            "queries that share a gallery are not independent, and a whole gallery has no deviation"
+        )
+        check(self.per_query, msg)
         found = self["cmc"]
         shares = np.where(self.valid[:, None], found.per_item, 0.0)
         return np.asarray(np.sqrt(found.weights**2 @ (shares * (1 - shares)) / mean_of))
@@ -317,9 +315,8 @@ class Retrieval(Result):
         for (a, b), words in zip(pairs, ARRAYS, strict=True):
             msg = f"the results have different {words}; a paired difference needs the same data"
             check(np.array_equal(a, b), msg)
-        if np.shape(one.score) != np.shape(two.score):
-            msg = f"the results have CMC curves of different lengths: {len(one.score)} and {len(two.score)}"
-            raise ValueError(msg)
+        a, b = np.size(one.score), np.size(two.score)
+        check(a == b, f"the results have CMC curves of different lengths: {a} and {b}")
         without, groups = None, one.groups if two.groups is not None else None
         if groups is not None:
             msg = f"the jackknifes have different groups: {groups!r}, and {two.groups!r}"

@@ -436,11 +436,10 @@ def _weights_of_trials(problem: Problem, firsts: Array) -> Array:
     """Weights of the queries whose identity is in the gallery of a trial."""
     weights = np.zeros(firsts.shape)
     for v, first in enumerate(firsts):
-        if not (first >= 0).any():
-            msg = (
-                f"in trial {v} no query has its identity in the gallery, so that it has no score; draw "
-                "more identities, or galleries anew for every query, Gallery(..., per_query=True)"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"in trial {v} no query has its identity in the gallery, so that it has no score; draw "
+            "more identities, or galleries anew for every query, Gallery(..., per_query=True)"
+        )
+        check((first >= 0).any(), msg)
         weights[v] = weights_of(problem.codes, first >= 0, problem.asked.average)
     return weights

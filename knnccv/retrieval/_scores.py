@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
+from .._base.validation import check
 from ._compiled import EACH, EVERY, FIRST, FIRSTS, LAST, PRECISIONS, RANKS, Found, Plan, Pool
 from ._compiled.laws import NO_RULE, rule
 from ._forms import AtRank, First, Form, Geometric, Reciprocal, Score, Table, Within
@@ -202,10 +203,9 @@ def check_bracketed(score: Score) -> None:
             table = np.array([form.weights])
         elif isinstance(form, Table):
             table = form.phi
-        if (np.diff(table, axis=1, append=0.0) > 0).any():
-            msg = (
-                f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a "
-                "right item moves back. Take lists that have all right items, or distances to the whole "
-                "gallery"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"the score {score.name!r} is not bracketed by lists of the nearest: it may rise when a "
+            "right item moves back. Take lists that have all right items, or distances to the whole "
+            "gallery"
+        )
+        check(not (np.diff(table, axis=1, append=0.0) > 0).any(), msg)

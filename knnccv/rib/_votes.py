@@ -304,12 +304,11 @@ def _left_out(y_true: Any, votes: Any) -> Fitness:
     given = as_reals("votes", votes, "votes must hold real numbers, (n_items, n_classes)")
     labels = encode_labels(y_true)
     n_items, n_classes = len(labels.codes), len(labels.classes)
-    if given.shape != (n_items, n_classes) or not n_items:
-        msg = (
-            f"votes must have shape ({n_items}, {n_classes}), a row for every sample and a column for "
-            f"every label of y_true, got shape {given.shape}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"votes must have shape ({n_items}, {n_classes}), a row for every sample and a column for "
+        f"every label of y_true, got shape {given.shape}"
+    )
+    check(given.shape == (n_items, n_classes) and n_items, msg)
     if (given < 0).any():
         row, column = (int(at) for at in np.argwhere(given < 0)[0])
         msg = f"votes[{row}, {column}] is {given[row, column]}; votes must be at least 0"

@@ -16,6 +16,7 @@ import numpy as np
 from .._base.labels import EncodedLabels
 from .._base.parallel import for_each
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import Block, ScoringProblem, usable_lengths
 from .._core.driver.influence import ReducedKind, reduced_kind
 from ..designs import GroupTrainingSets, TrainingSets
@@ -112,9 +113,8 @@ def kinds_within(problem: ScoringProblem, counts: Array) -> tuple[TrainingSets, 
     codes = np.repeat(np.arange(len(counts)), counts)
     kinds = problem.design.training_sets(EncodedLabels(codes, problem.labels.classes, counts))
     for kind in kinds:
-        if isinstance(kind, GroupTrainingSets):
-            msg = f"condense draws single samples from the pool, got cv={problem.design!r}"
-            raise ValueError(msg)
+        msg = f"condense draws single samples from the pool, got cv={problem.design!r}"
+        check(not isinstance(kind, GroupTrainingSets), msg)
         for stratum, (count, n_train) in enumerate(zip(kind.counts, kind.n_train, strict=True)):
             most = n_train + (kind.n_extra > 0 and stratum in kind.extra)
             if count and most >= count:

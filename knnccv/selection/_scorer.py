@@ -110,9 +110,8 @@ def column_problem(
     problem = validate_problem(y, n_items, variant, cv, None, average, parameters)
     msg = f"cv={problem.design!r} leaves out groups, which is not served; take a design of samples"
     check(not problem.leaves_groups, msg)
-    if problem.variant.target == "classes" and len(problem.labels.classes) < 2:
-        msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
-        raise ValueError(msg)
+    msg = f"y has 1 class, {problem.labels.classes.tolist()[0]!r}; a choice of columns needs at least 2"
+    check(problem.variant.target != "classes" or len(problem.labels.classes) >= 2, msg)
     check_linear(problem, "a search")
     return problem
 

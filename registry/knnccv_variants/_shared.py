@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv._base.validation import as_reals, check_choice, check_integer
+from knnccv._base.validation import as_reals, check, check_choice, check_integer
 from knnccv.kernel import Task, Variant, inner, read_as
 
 LARGEST = 1e300  # so that no sum of losses overflows
@@ -89,15 +89,13 @@ def check_loss(loss: Any, n_classes: int) -> None:
         return
     must = "loss must be None or a matrix of real numbers"
     matrix = as_reals("loss", loss, must)
-    if matrix.shape != (n_classes, n_classes):
-        msg = (
-            f"loss must have shape ({n_classes}, {n_classes}) for {n_classes} classes (rows true, "
-            f"columns predicted, in sorted label order), got shape {matrix.shape}"
-        )
-        raise ValueError(msg)
-    if np.abs(matrix).max() > LARGEST:
-        msg = f"loss must not exceed {LARGEST:g} in absolute value, got {np.abs(matrix).max():g}"
-        raise ValueError(msg)
+    msg = (
+        f"loss must have shape ({n_classes}, {n_classes}) for {n_classes} classes (rows true, "
+        f"columns predicted, in sorted label order), got shape {matrix.shape}"
+    )
+    check(matrix.shape == (n_classes, n_classes), msg)
+    most = np.abs(matrix).max()
+    check(most <= LARGEST, f"loss must not exceed {LARGEST:g} in absolute value, got {most:g}")
 
 
 def loss_table(loss: Any, number: type) -> Array:

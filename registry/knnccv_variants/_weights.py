@@ -213,29 +213,26 @@ def _check_positive(name: str, value: Any) -> None:
 def _check_ranks(weights: Any, k: int) -> None:
     must = "the weights of the ranks must be real numbers, one for each of the K nearest"
     numbers = as_reals("weights", weights, must)
-    if numbers.shape != (k,):
-        msg = (
-            f"weights as an array must have shape ({k},), one for each of the n_neighbors={k} ranks, got "
-            f"shape {numbers.shape}"
-        )
-        raise ValueError(msg)
-    if numbers.min() < 0 or numbers.max() > LARGEST or numbers.max() == 0:
-        msg = (
-            f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, "
-            f"got {weights!r}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"weights as an array must have shape ({k},), one for each of the n_neighbors={k} ranks, got "
+        f"shape {numbers.shape}"
+    )
+    check(numbers.shape == (k,), msg)
+    msg = (
+        f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, "
+        f"got {weights!r}"
+    )
+    check(numbers.min() >= 0 and numbers.max() <= LARGEST and numbers.max() != 0, msg)
 
 
 def _check_given(weights: Any, shape: tuple[int, ...]) -> Array:
     must = "the function of weights must return real numbers, one for each distance"
     found = np.asarray(weights)
-    if found.shape != shape:
-        msg = (
-            f"the function of weights must return an array of shape {shape}, that of the distances, got "
-            f"shape {found.shape}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"the function of weights must return an array of shape {shape}, that of the distances, got "
+        f"shape {found.shape}"
+    )
+    check(found.shape == shape, msg)
     check(found.dtype.kind in "biuf", f"{must}, got {found.dtype}", error=TypeError)
     found = np.array(found, dtype=float, order="C")
     bad = ~((found >= 0) & (found <= LARGEST))
@@ -283,15 +280,13 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
         msg = f"{must}, got {class_weight!r}"
         raise TypeError(msg)
     numbers = as_reals("class_weight", found, must)
-    if numbers.shape != (len(labels),):
-        msg = (
-            f"class_weight must have one number for each of the {len(labels)} classes, got shape "
-            f"{numbers.shape}"
-        )
-        raise ValueError(msg)
-    if numbers.min() <= 0 or numbers.max() > LARGEST:
-        msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"
-        raise ValueError(msg)
+    msg = (
+        f"class_weight must have one number for each of the {len(labels)} classes, got shape "
+        f"{numbers.shape}"
+    )
+    check(numbers.shape == (len(labels),), msg)
+    msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"
+    check(numbers.min() > 0 and numbers.max() <= LARGEST, msg)
     return tuple(float(number) for number in numbers)
 
 
@@ -317,12 +312,11 @@ class WeightedVariant(NearestVariant):
             _check_ranks(parameters["weights"], int(k))
         temperature, bandwidth = parameters["temperature"], parameters["bandwidth"]
         _check_positive("temperature", temperature)
-        if form != SOFTMAX and temperature != TEMPERATURE:
-            msg = (
-                "temperature is a parameter of weights='softmax', got "
-                f"temperature={temperature!r} with {_show(form)}"
-            )
-            raise ValueError(msg)
+        msg = (
+            "temperature is a parameter of weights='softmax', got "
+            f"temperature={temperature!r} with {_show(form)}"
+        )
+        check(form == SOFTMAX or temperature == TEMPERATURE, msg)
         if bandwidth is not None:
             _check_positive("bandwidth", bandwidth)
             if form < GAUSSIAN:
@@ -363,9 +357,8 @@ class WeightedVariant(NearestVariant):
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """The scale, the factors of the classes, the weights of the ranks, and the losses."""
-        if task.number is Fraction:
-            msg = f"variant {self.name!r} has no exact rational mode; leave exact=True out"
-            raise ValueError(msg)
+        msg = f"variant {self.name!r} has no exact rational mode; leave exact=True out"
+        check(task.number is not Fraction, msg)
         form = settled_form(parameters)
         scale = parameters["temperature"] if form == SOFTMAX else parameters["bandwidth"] or 0
         factors = parameters.get("class_weight") or np.ones(task.n_classes)

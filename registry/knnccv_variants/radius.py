@@ -239,9 +239,9 @@ class RadiusVariant(NearestVariant):
     def check(self, task: Task, **parameters: Any) -> None:
         """Refuse a radius below 0, an unknown score, and a loss that does not fit the classes."""
         super().check(task, **parameters)
-        if not 0 <= check_real("radius", parameters["radius"]) < math.inf:
-            msg = f"radius must be a finite number of at least 0, got {parameters['radius']!r}"
-            raise ValueError(msg)
+        radius = parameters["radius"]
+        fits = 0 <= check_real("radius", radius) < math.inf
+        check(fits, "radius must be a finite number of at least 0", radius)
         check_choice("score", parameters["score"], (type(self).parameters["score"], "outliers"))
 
     def score(self, **parameters: Any) -> Score:
@@ -342,9 +342,8 @@ class RadiusRegression(RadiusVariant):
         value = parameters["outlier_value"]
         if isinstance(value, str) and value == "mean":
             return
-        if not abs(check_real("outlier_value other than 'mean'", value)) < math.inf:
-            msg = f"outlier_value must be 'mean' or a finite number, got {value!r}"
-            raise ValueError(msg)
+        number = check_real("outlier_value other than 'mean'", value)
+        check(abs(number) < math.inf, "outlier_value must be 'mean' or a finite number", value)
 
     def score(self, **parameters: Any) -> Score:
         """Also the predictions without neighbors are in the box of all targets."""

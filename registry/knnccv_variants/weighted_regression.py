@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from knnccv._base.typing import Array
-from knnccv._base.validation import check_bool, check_choice
+from knnccv._base.validation import check, check_bool, check_choice
 from knnccv.kernel import Score, Task, inner, jit, read_as
 from knnccv.kernel.sampling import total_of
 
@@ -219,12 +219,11 @@ class WeightedRegression(WeightedVariant):
         if check_bool("normalize", parameters["normalize"]):
             return
         form = form_of(parameters["weights"])
-        if form == SOFTMAX and parameters["temperature"] < LEAST_TEMPERATURE:
-            msg = (
-                f"temperature must be at least {LEAST_TEMPERATURE} with normalize=False, since the largest "
-                f"weight is exp(1 / temperature), got {parameters['temperature']!r}"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"temperature must be at least {LEAST_TEMPERATURE} with normalize=False, since the largest "
+            f"weight is exp(1 / temperature), got {parameters['temperature']!r}"
+        )
+        check(form != SOFTMAX or parameters["temperature"] >= LEAST_TEMPERATURE, msg)
         if form in (UNIFORM, SOFTMAX) or (form >= GAUSSIAN and parameters["bandwidth"] is not None):
             return
         msg = (

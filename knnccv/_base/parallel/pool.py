@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ..typing import Array
-from ..validation import check_bool, check_integer
+from ..validation import check, check_bool, check_integer
 from .shipping import BlockFunction, FunctionReference, Parts, ShippedFunction, run_blocks, run_remote
 from .threads import Bar, Threads, check_wanted, having, one_bar, one_blas_thread, shared_bar, tqdm
 
@@ -69,12 +69,11 @@ def n_workers(n_jobs: int | None) -> int:
 def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     """Raise TypeError, ValueError or ImportError if these arguments of a parallel run are invalid."""
     n_workers(n_jobs)
-    if executor is not None and not hasattr(executor, "submit"):
-        msg = (
-            "executor must have a submit method, as concurrent.futures.Executor and dask's Client have "
-            f"(for a cluster, pass Client(cluster)), got {executor!r}"
-        )
-        raise TypeError(msg)
+    msg = (
+        "executor must have a submit method, as concurrent.futures.Executor and dask's Client have "
+        f"(for a cluster, pass Client(cluster)), got {executor!r}"
+    )
+    check(executor is None or hasattr(executor, "submit"), msg, error=TypeError)
     if isinstance(executor, type):
         msg = f"executor must be an instance, got the class {executor.__name__}; call it first"
         raise TypeError(msg)
@@ -85,16 +84,14 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
 
 
 def _check_client(client: Any) -> None:
-    if client.asynchronous:
-        msg = (
-            f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
-            "create it without that argument, and call from a plain function (in a coroutine, through "
-            "asyncio.to_thread)"
-        )
-        raise ValueError(msg)
-    if client.status != "running":
-        msg = f"executor must be a connected dask Client, got one that is {client.status}: {client!r}"
-        raise ValueError(msg)
+    msg = (
+        f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
+        "create it without that argument, and call from a plain function (in a coroutine, through "
+        "asyncio.to_thread)"
+    )
+    check(not client.asynchronous, msg)
+    msg = f"executor must be a connected dask Client, got one that is {client.status}: {client!r}"
+    check(client.status == "running", msg)
 
 
 class WorkerPool:

@@ -29,6 +29,7 @@ from numba.core.dispatcher import Dispatcher
 
 from .. import __version__
 from ..typing import Array
+from ..validation import check
 from .threads import check_wanted, having, here, one_blas_thread
 
 KEPT_FUNCTIONS = 2  # functions that a worker keeps: the current one, and one of another caller
@@ -79,12 +80,11 @@ class ShippedFunction:
         """The function, ready to be called; a worker then frees the bytes."""
         with self.lock:
             if self.function is None:
-                if self.version != __version__:
-                    msg = (
-                        f"the caller runs knnccv {self.version} and this worker {__version__}; "
-                        "install the same version"
-                    )
-                    raise RuntimeError(msg)
+                msg = (
+                    f"the caller runs knnccv {self.version} and this worker {__version__}; "
+                    "install the same version"
+                )
+                check(self.version == __version__, msg, error=RuntimeError)
                 function: BlockFunction = serialize.loads(self.content or b"")
                 function.compile()
                 self.function, self.content = function, None

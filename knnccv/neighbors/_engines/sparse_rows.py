@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
+from ..._base.validation import check
 from ...kernel import inner, jit
 from .._inputs import NO_ZERO, as_csr, shifted
 from .engine import Engine, NeighborLists
@@ -105,12 +106,11 @@ def sparse_table(X: Any, name: str) -> tuple[SparseTable, int]:
     else:
         limit, low = (1000, -2000) if kind == ABSOLUTE else (500, -450)
         csr.data, shift, smallest = shifted(csr.data, name, limit, low)
-        if smallest < low:
-            msg = (
-                f"sparse X spans too many orders of magnitude for metric {name!r}: its smallest value is "
-                f"below 2**{smallest - limit} of its largest; pass X.toarray()"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"sparse X spans too many orders of magnitude for metric {name!r}: its smallest value is "
+            f"below 2**{smallest - limit} of its largest; pass X.toarray()"
+        )
+        check(smallest >= low, msg)
     rows = SparseRows.of(csr)
     sums = np.zeros(csr.shape[0])
     _sum_rows(rows.starts, rows.values, kind == ABSOLUTE, sums)

@@ -53,9 +53,8 @@ class MixedDistance(ABC):
         """
         known = self.get_params()
         for name, value in params.items():
-            if name not in known:
-                msg = f"{type(self).__name__} has the parameters {', '.join(known)}, not {name!r}"
-                raise ValueError(msg)
+            msg = f"{type(self).__name__} has the parameters {', '.join(known)}, not {name!r}"
+            check(name in known, msg)
             setattr(self, name, value)
         return self
 
@@ -85,9 +84,8 @@ class MixedDistance(ABC):
         return self
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "_statistics_"):
-            msg = f"this {type(self).__name__} is not fitted yet: call fit first"
-            raise ValueError(msg)
+        msg = f"this {type(self).__name__} is not fitted yet: call fit first"
+        check(hasattr(self, "_statistics_"), msg)
 
     def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
         """Compute the distances of all rows of X to all rows of Y, by the statistics of all samples.
@@ -346,9 +344,8 @@ class HVDM(MixedDistance):
             If more than a fifth of the known values of a nominal column, and at least ten, occur only once.
         """
         check_choice("leave_one_out", self.leave_one_out, LEAVE_ONE_OUT)
-        if y is None:
-            msg = "requires y to be passed, but the target y is None: HVDM compares values by their classes"
-            raise ValueError(msg)
+        msg = "requires y to be passed, but the target y is None: HVDM compares values by their classes"
+        check(y is not None, msg)
         self._fit(X, y)
         statistics = self._statistics_
         whole = self._for_new_rows().scales[0]
@@ -401,9 +398,8 @@ class HVDM(MixedDistance):
             return super().neighbors(n_neighbors)
         self._check_fitted()
         codes = encode_groups(groups, n_items=self.n_items_)[1]
-        if codes.max(initial=0) == 0:
-            msg = "groups must have at least two labels: each is left out of the fit of its samples"
-            raise ValueError(msg)
+        msg = "groups must have at least two labels: each is left out of the fit of its samples"
+        check(codes.max(initial=0) != 0, msg)
         table = TableOfGroups(self._table_, self._codes_, codes)
         return Neighbors(table, n_neighbors, fitted_to_labels="exact" if self.categories_ else "")
 

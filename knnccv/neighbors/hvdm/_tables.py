@@ -103,12 +103,11 @@ class Column(NamedTuple):
 
     def numbers(self, title: str) -> Array:
         """The column as float64 with NaN for missing values; an error if it holds other values."""
-        if self.dtype.kind in _TIMES:
-            msg = (
-                f"{title} holds dates or times ({self.dtype}); pass numbers, such as days since the first, "
-                "or name the column in nominal="
-            )
-            raise TypeError(msg)
+        msg = (
+            f"{title} holds dates or times ({self.dtype}); pass numbers, such as days since the first, "
+            "or name the column in nominal="
+        )
+        check(self.dtype.kind not in _TIMES, msg, error=TypeError)
         values = as_numbers(self.exact, title)
         for at in np.flatnonzero(np.abs(values) >= _EXACT):
             given = self.exact[at]
@@ -146,9 +145,7 @@ def columns_of(X: Any) -> tuple[tuple[Any, ...] | None, list[Column]]:
     ValueError, TypeError
         If it is no table, or sparse.
     """
-    if hasattr(X, "tocsr"):
-        msg = "X is a sparse matrix; pass X.toarray()"
-        raise TypeError(msg)
+    check(not hasattr(X, "tocsr"), "X is a sparse matrix; pass X.toarray()", error=TypeError)
     names, columns = _of_others(X)
     if not columns and hasattr(X, "to_pandas") and not is_frame(X):
         X = X.to_pandas()
@@ -237,12 +234,11 @@ def read(schema: Schema, *tables: Any) -> list[Table]:
     """
     given = []
     for names, columns in map(columns_of, tables):
-        if len(columns) != len(schema.nominal):
-            msg = (
-                f"X has {len(columns)} features, but the distance was fitted with "
-                f"{len(schema.nominal)} features"
-            )
-            raise ValueError(msg)
+        msg = (
+            f"X has {len(columns)} features, but the distance was fitted with "
+            f"{len(schema.nominal)} features"
+        )
+        check(len(columns) == len(schema.nominal), msg)
         _check_names(names, schema.names)
         given.append(columns)
     return _read(schema, given)[1]
@@ -334,14 +330,12 @@ def chosen_columns(argument: str, wanted: Any, names: tuple[Any, ...] | None, n_
     chosen = np.zeros(n_columns, bool)
     if wanted is None:
         return chosen
-    if isinstance(wanted, (str, bytes)) or not hasattr(wanted, "__iter__"):
-        msg = f"{argument} must be a list of columns or a mask, got {wanted!r}"
-        raise TypeError(msg)
+    is_list = hasattr(wanted, "__iter__") and not isinstance(wanted, (str, bytes))
+    check(is_list, f"{argument} must be a list of columns or a mask", wanted, TypeError)
     wanted, known = list(wanted), list(names or ())
     if wanted and all(isinstance(one, (bool, np.bool_)) for one in wanted):
-        if len(wanted) != n_columns:
-            msg = f"{argument}, as a mask, must have {n_columns} entries, got {len(wanted)}"
-            raise ValueError(msg)
+        msg = f"{argument}, as a mask, must have {n_columns} entries, got {len(wanted)}"
+        check(len(wanted) == n_columns, msg)
         return np.array(wanted, bool)
     for one in wanted:
         whole = isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_))
