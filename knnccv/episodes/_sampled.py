@@ -21,7 +21,7 @@ from .._base.validation import check, check_bool, check_choice, check_integer, c
 from .._core.luck.inference import ConfidenceInterval, student_interval
 from .._core.luck.scorings import check_precision, enough_draws
 from ..kernel import inner, jit
-from ..kernel.random import random_below
+from ..kernel.sampling import random_below
 from ..neighbors import Neighbors, check_features
 from ._episodes import Episodes, given_episodes
 from ._expected import expected_episodes

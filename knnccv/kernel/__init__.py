@@ -12,7 +12,7 @@ without any kernel has a function `Variant.decide`, which scores one training se
   of an array, in compiled code as well.
 - `_variant` defines `Variant`, the base class of every rule, and `Score`: what a score is, and its range.
 - `simd` has vectors of eight numbers for compiled code: one lane for each kind of training sets; `words`
-  those of bits: one for each of 512 runs; `random` has random numbers.
+  those of bits: one for each of 512 runs; `sampling` has laws of draws, and random numbers.
 - `_compile` compiles kernels and drivers, and says that this takes time.
 - `_tier` runs their source: on Fractions, and in place of compiling while that is faster.
 - `_cache` keeps the compiled code on disk.

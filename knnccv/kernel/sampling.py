@@ -6,6 +6,9 @@ the training set T; the walk has passed ``seen`` of them, and b of these are in 
 probability (n_train - b) / (available - seen). Every formula of the papers is a product of such steps. In
 this form no binomial coefficient is needed, nothing cancels and nothing overflows, and on Fractions the
 same lines are exact.
+
+Random numbers for compiled code are those of SplitMix64 (Steele, Lea and Flood 2014): ``state[0]`` is the
+state, and advances.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ __all__ = [
     "tie_times",
 ]
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MAX_KEPT_TAILS = 256
 """Lists shorter than this are looked up by the numbers of their two classes."""
 
@@ -367,3 +371,31 @@ def rounding_allowance(k: int, walked: float, largest: float) -> float:
     steps = 1.0 + walked + k * (k + 1) / 2
     limits = np.finfo(float)
     return float(16 * limits.eps * steps * largest + steps * float(limits.smallest_subnormal))
+
+
+@inner
+def scramble(number):
+    """The output function, a bijection of 64 bits."""
+    z = number
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inner
+def random_word(state):
+    """64 random bits; advances ``state[0]``."""
+    state[0] += GOLDEN
+    return scramble(state[0])
+
+
+@inner
+def random_below(state, n):
+    """A random integer below n, for n up to 2**32."""
+    return np.int64(((random_word(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@jit
+def uniform(state):
+    """A random number of 53 bits in [0, 1); advances ``state[0]``."""
+    return float(random_word(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -3,12 +3,13 @@
 `Neighbors` knows nothing about labels or designs. It is computed once and used for every K, every design
 and every variant.
 
-- `_neighbors` has the class `Neighbors`, and makes one of the argument `X` of public functions.
+- `_neighbors` has the class `Neighbors`, makes one of the argument `X` of public functions, and tells of
+  distances that use labels.
 - `_between` has distances from queries to a gallery, or lists of its nearest items; `_products` has those
   that are matrix products.
 - `_queries` makes `Neighbors` of samples whose neighbors are all in a pool of others, or in other groups.
-- `_warnings` finds rows that repeat others, and tells of distances that use labels.
-- `_sources` holds the data that order the samples, and chooses the engine for each search.
+- `_sources` holds the data that order the samples, chooses the engine for each search, and finds rows that
+  repeat others.
 - `_engines` finds the nearest samples: brute force, a k-d tree, matrix products.
 - `_inputs` checks and scales features and matrices; `_metrics` prepares a metric, and computes distances
   without loss of precision.
@@ -24,23 +25,24 @@ from ._engines.engine import Engine, NeighborLists, offer, place_of_largest, sor
 from ._engines.matrix_product import UNIT, MatrixProduct, ProductSearch, shuffled
 from ._inputs import check_features, warn_of_signs
 from ._metrics import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, ranking
-from ._neighbors import Neighbors, as_neighbors
+from ._neighbors import (
+    Neighbors,
+    SupervisedDistanceWarning,
+    as_neighbors,
+    warn_copies,
+    warn_label_leakage,
+)
 from ._queries import in_other_groups, neighbors_in_pool
 from ._sources import (
     FEWEST_ITEMS,
     MOST_FEATURES,
+    CopiesWarning,
     Source,
     check_comparison,
-    distinct_rows,
-    longest_short_list,
-)
-from ._warnings import (
-    CopiesWarning,
-    SupervisedDistanceWarning,
     copies,
     copies_text,
-    warn_copies,
-    warn_label_leakage,
+    distinct_rows,
+    longest_short_list,
     warn_of_rows,
 )
 

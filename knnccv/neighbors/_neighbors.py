@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, overload
@@ -17,7 +18,7 @@ from ._given_lists import lists_of_graph
 from ._inputs import as_matrix, warn_of_signs
 from ._list_readers import GivenLists, source_of_lists
 from ._metrics import Metric
-from ._sources import DistanceMatrix, FeatureTable, Source
+from ._sources import DistanceMatrix, FeatureTable, Source, warn_of_rows
 
 CACHE_BYTES = 2**29
 
@@ -475,3 +476,56 @@ def as_neighbors(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
     found = Neighbors.from_data(X, metric, metric_params=metric_params)
     warn_of_signs(metric, X)
     return found
+
+
+class SupervisedDistanceWarning(UserWarning):
+    """Distances were fitted to the labels of all samples, including the labels to be predicted."""
+
+
+def warn_copies(neighbors: Neighbors, codes: Array, stacklevel: int) -> None:
+    """Warn of copies, which are tested while their originals train, once for these neighbors.
+
+    Warns
+    -----
+    CopiesWarning
+    """
+    source, told = neighbors._source, neighbors.copies_told
+    neighbors.copies_told = True
+    if not told and isinstance(source, FeatureTable) and source.metric.kind != "sparse":
+        warn_of_rows(source.metric.data, codes, stacklevel + 1)
+
+
+def warn_label_leakage(neighbors: Neighbors, smallest_train: int, groups: Array | None = None) -> None:
+    """Warn if the distances use more labels than the training sets, so that the score is optimistic.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        Neighbors of all samples.
+    smallest_train : int
+        Size of the smallest training set. If it has all samples but the tested one, distances that leave
+        out the label of the tested sample use exactly the labels of the training set.
+    groups : int64 ndarray of shape (n_items,), optional
+        The groups that are left out one by one. Distances that were fitted without each of these are exact.
+
+    Warns
+    -----
+    SupervisedDistanceWarning
+    """
+    fitted = neighbors.fitted_to_labels
+    if not fitted or (fitted == "exact" and smallest_train == neighbors.n_items - 1):
+        return
+    without = neighbors.fitted_without
+    if groups is not None and without is not None and np.array_equal(without, groups):
+        return
+    what = (
+        "the tested sample's own label is left out, but more labels are used than any training set has"
+        if fitted == "exact"
+        else "they include the labels of the tested samples, which columns of many values reveal"
+    )
+    msg = (
+        f"the statistics of the {neighbors.metric} distance were fitted to the labels of all samples, once "
+        f"for every split: {what}. The score is optimistic. Use a distance that does not use labels "
+        "(knnccv.neighbors.hvdm.HEOM), or cross-validate the whole estimator (knnccv.rib.RIBClassifier)"
+    )
+    warnings.warn(msg, SupervisedDistanceWarning, stacklevel=3)

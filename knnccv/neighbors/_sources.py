@@ -2,11 +2,13 @@
 
 A source holds the data that are ordered: features under a metric, or a matrix of distances. Given lists
 have sources of their own in `_list_readers`, and mixed tables in `hvdm`. `distinct_rows` finds equal
-rows of a table by their bytes, without a comparison of all pairs.
+rows of a table by their bytes, without a comparison of all pairs; copies, which are tested while their
+originals train, are told of.
 """
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -31,6 +33,11 @@ MOST_FEATURES = 9
 WINDOW = 32  # values of every row that a checksum of wide data covers
 PIECE = 4096  # rows
 SAMPLED_ROWS = 4096
+FEWEST_COPIES = 0.05
+"""The share of rows that must repeat another; of a class with `LARGE` rows, twice the share."""
+LARGE = 20
+AGREEING = 0.8
+"""The share of rows that repeat another in a half of the columns which must do so in all columns."""
 
 
 def longest_short_list(n_items: int) -> int:
@@ -287,3 +294,102 @@ def mixed(table: Array) -> Array:
         numbers = (numbers ^ column) * np.uint64(0x9E3779B97F4A7C15)
         numbers ^= numbers >> np.uint64(29)
     return numbers
+
+
+class CopiesWarning(UserWarning):
+    """Rows repeat others with the same label, more often than chance explains."""
+
+
+def copies(X: Any) -> Array:
+    """Number the rows so that equal ones have one number: the groups that keep copies together.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_items, n_features)
+        Numbers, or cells of a mixed table. NaN equals NaN.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_items,)
+        Pass it as the groups of `LeaveGroupsOut`, or to `report`.
+
+    Raises
+    ------
+    ValueError
+        If X has another number of dimensions, or no row.
+
+    Examples
+    --------
+    >>> from knnccv.neighbors import copies
+    >>> copies([[0.5, 2], [1.5, 3], [0.5, 2]]).tolist()
+    [0, 1, 0]
+    """
+    table = np.asarray(X)
+    msg = f"X must have shape (n_items, n_features), with at least one row, got shape {table.shape}"
+    check(table.ndim == 2 and table.size, msg)
+    if table.dtype.kind not in "biuf":
+        table = np.column_stack([np.unique(one.astype(str), return_inverse=True)[1] for one in table.T])
+    _, first, found = np.unique(_numbered(table), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[found]
+
+
+def n_copies(table: Array, codes: Array) -> int:
+    """The number of rows that repeat one before them with the same code; 0 if chance may explain them.
+
+    Columns of few values repeat by chance. But then rows agree in a half of the columns far more often than
+    in all of them, whereas a copy agrees in any. So two halves are asked, of about as many values; and a
+    table with four rows for each different one has few values whatever the halves say.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_items, n_features)
+    codes : ndarray of shape (n_items,)
+        Codes of the classes, or targets.
+    """
+    n_items, n_columns = table.shape
+    rows = _numbered(table)
+    n_distinct = int(rows.max()) + 1
+    n_repeated = n_items - n_distinct
+    if n_columns < 2 or n_repeated == 0 or 4 * n_distinct < n_items:
+        return 0
+    classes = np.unique(codes, return_inverse=True)[1]
+    labeled = _numbered(np.column_stack([rows, classes]))
+    same = np.ones(n_items, bool)
+    same[np.unique(labeled, return_index=True)[1]] = False
+    sizes = np.bincount(classes)
+    many = np.bincount(classes[same], minlength=len(sizes)) >= 2 * FEWEST_COPIES * sizes
+    if same.mean() < FEWEST_COPIES and not (many & (sizes >= LARGE)).any():
+        return 0
+    order = np.argsort([len(np.unique(column)) for column in table.T], kind="stable")
+    halves = (_numbered(table[:, half]).max() + 1 for half in (order[::2], order[1::2]))
+    by_chance = any(n_repeated < AGREEING * (n_items - n_values) for n_values in halves)
+    return 0 if by_chance else int(same.sum())
+
+
+def copies_text(table: Array, codes: Array) -> str:
+    """What is said of copies; empty if there are none."""
+    n_repeated = n_copies(table, codes)
+    if not n_repeated:
+        return ""
+    return (
+        f"{n_repeated:,} of {len(table):,} rows repeat another row with the same label: if they are "
+        "copies, pass groups (--groups copies, in Python knnccv.neighbors.copies(X)), as a copy is "
+        "predicted from its original"
+    )
+
+
+def warn_of_rows(X: Any, codes: Array, stacklevel: int = 3) -> None:
+    """As `warn_copies`, of a table of numbers; others are not looked at."""
+    table = np.asarray(X)
+    is_table = table.ndim == 2 and table.dtype.kind in "biuf" and np.shape(codes) == table.shape[:1]
+    if is_table and (text := copies_text(table, codes)):
+        warnings.warn(text, CopiesWarning, stacklevel=stacklevel)
+
+
+def _numbered(table: Array) -> Array:
+    if table.dtype.kind == "f":
+        table = table.astype(np.float64, copy=False)
+        table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN, and no -0.0
+    found = distinct_rows(table, fewest_copies=1)
+    assert found is not None  # one row of each is enough
+    return found

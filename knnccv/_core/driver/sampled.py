@@ -49,7 +49,7 @@ from ...kernel import (
     inner,
     jit,
 )
-from ...kernel.random import GOLDEN, scramble, uniform
+from ...kernel.sampling import GOLDEN, scramble, uniform
 from ...neighbors import NeighborLists, Neighbors
 from ._deepen import Jobs, deepen, first_depth
 from ._problem import ScoringProblem

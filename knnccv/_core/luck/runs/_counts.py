@@ -19,8 +19,7 @@ import numpy as np
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....kernel import inner, jit, profile_of
-from ....kernel.random import random_below, scramble
-from ....kernel.sampling import fixed_tail
+from ....kernel.sampling import fixed_tail, random_below, scramble
 from ....kernel.words import (
     BITS,
     WORDS,

@@ -24,7 +24,7 @@ from ...._base.labels import EncodedLabels, labels_of
 from ...._base.typing import Array
 from ....designs import Allotment, Design
 from ....kernel import inner, jit
-from ....kernel.random import random_below, random_word, scramble
+from ....kernel.sampling import random_below, random_word, scramble
 from ....kernel.words import (
     BITS,
     WORDS,

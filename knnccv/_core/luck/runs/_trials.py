@@ -17,7 +17,7 @@ import numpy as np
 from ...._base.parallel import for_each
 from ...._base.typing import Array
 from ....kernel import Labels, jit
-from ....kernel.random import random_below, scramble
+from ....kernel.sampling import random_below, scramble
 from ....neighbors import NeighborLists, Neighbors, within
 from ...driver import (
     Block,

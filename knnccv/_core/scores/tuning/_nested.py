@@ -24,7 +24,7 @@ from ...._base.typing import Array
 from ...._base.validation import check
 from ....designs import KFold, LeaveOut, StratifiedKFold, as_design
 from ....kernel import inner, jit
-from ....kernel.random import random_below, scramble
+from ....kernel.sampling import random_below, scramble
 from ....kernel.words import (
     BITS,
     WORDS,
