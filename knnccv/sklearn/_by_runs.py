@@ -35,8 +35,9 @@ from .._core.scores.results import COUNTED, Controls, control_of_votes, is_count
 from ..kernel.words import BITS
 from ._estimators import Rule, check_size
 from ._request import ExpectedScore, Request
-from ._splitters import FoldLaw, GroupLaw, Split, in_words, reseeded
+from ._splitters import FoldLaw, GroupLaw, Split, in_words
 
+OPAQUE = "a scorer that make_scorer did not make may look at the estimator"
 BUDGETS = {"counted": COUNTED, "predicted": Budget(64, 1000), "scored": Budget(64, 200)}
 """Of votes that are counted; of predictions that are counted; of scikit-learn's scores."""
 MOST_UNDEFINED = 0.1
@@ -104,36 +105,32 @@ def random_runs(
     folds = runs.folds(0)[0]
     trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
     check_size(request.rule.n_neighbors, min(trains))
-    ways: dict[str, list[Scored]] = {}
+    ways: dict[str, list[int]] = {}
     found: dict[int, ExpectedScore | str] = {}
     for at, one in enumerate(asked):
         if one.scorer is None and read_scorer(one.sklearn_scorer) is None:
-            found[at] = "a scorer that make_scorer did not make may look at the estimator"
+            found[at] = OPAQUE
             continue
-        in_tables = (
-            one.scorer is not None and one.votes_alike and is_counted(one.scorer, one.problem, runs.n_folds)
-        )
         is_predicted = one.scorer is not None or one.formula is not None
-        way = "counted" if in_tables else "predicted" if is_predicted else "scored"
-        ways.setdefault(way, []).append(Scored(at, one, whys[at], twins[at] if twins else None))
-    for way, some in ways.items():
-        found |= _scores(some, BUDGETS[way])
+        way = "predicted" if is_predicted else "scored"
+        ways.setdefault("counted" if in_tables(one, runs.n_folds) else way, []).append(at)
+    for way, places in ways.items():
+        some: Any = ([each[at] for at in places] for each in (asked, whys, twins or [None] * len(asked)))
+        found |= zip(places, _scores(BUDGETS[way], *some), strict=True)
     return [found[at] for at in range(len(asked))]
 
 
-class Scored(NamedTuple):
-    """A request with its place, why there is no closed form, and its twin."""
-
-    at: int
-    request: Request
-    why: str
-    twin: Twin | None
+def in_tables(request: Request, n_folds: int) -> bool:
+    """Whether tables of counted votes are all that the scoring needs."""
+    scorer = request.scorer
+    return scorer is not None and request.votes_alike and is_counted(scorer, request.problem, n_folds)
 
 
-def _scores(ways: list[Scored], budget: Budget) -> Iterator[tuple[int, ExpectedScore]]:
-    """The places and scores of requests that differ in the scoring, by the same runs."""
-    request, asked, twins = ways[0].request, [way.request for way in ways], [way.twin for way in ways]
-    parts: list[list[tuple[Array, Controls]]] = []
+def _scores(
+    budget: Budget, asked: list[Request], whys: list[str], twins: list[Twin | None]
+) -> Iterator[ExpectedScore]:
+    """The scores of requests that differ in the scoring, by the same runs."""
+    request, parts = asked[0], list[list[tuple[Array, Controls]]]()
 
     def look(n_runs: int) -> list[ControlledMean]:
         runs, is_counted = runs_of(request, n_runs, len(parts)), budget is COUNTED
@@ -143,17 +140,18 @@ def _scores(ways: list[Scored], budget: Budget) -> Iterator[tuple[int, ExpectedS
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     n_tied = request.n_tied if request.problem.ties == "index" else 0
-    for way, mean, lacks, of_stages in zip(ways, means, lacking, zip(*parts, strict=True), strict=True):
+    columns = asked, whys, twins, means, lacking, zip(*parts, strict=True)
+    for one, why, twin, mean, lacks, of_stages in zip(*columns, strict=True):
         undefined = float(np.isnan(np.concatenate([values for values, _ in of_stages])).mean())
-        kind = "expected scores" if way.twin and way.twin.std_error else "exact means"
+        kind = "expected scores" if twin and twin.std_error else "exact means"
         known = f", corrected by {kind} of the same runs" if of_stages[0][1] else ""
         if undefined:
             known = f" ({undefined:.2%} of them, in which the score is undefined, are left out)"
-        reason, _, _ = way.why.partition("; exact are")
+        reason, _, _ = why.partition("; exact are")
         if request.prepared.search is not None:
             reason = "columns are scaled within the folds"
         how = f"the mean of {n_runs:,} random runs of {in_words(request.cv)}{known}, as {reason}{lacks}"
-        yield way.at, way.request.of_runs(mean, n_runs, how, request.problem.ties, n_tied)
+        yield one.of_runs(mean, n_runs, how, request.problem.ties, n_tied)
 
 
 def mean_of_runs(
@@ -238,28 +236,22 @@ def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
 
 def n_tested_by(request: Request) -> int:
     """The number of samples of a test set of a splitter that leaves some out."""
-    _, test = next(reseeded(request.cv, 0).split(np.zeros(len(request.y)), request.y, request.groups))
+    _, test = next(request.splits())
     return len(test)
 
 
 def later_seed(seed: int, stage: int) -> int:
     """The seed of a stage of runs; the first has the given one."""
-    return (
-        int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0] >> 1) if stage else seed
-    )
+    later = np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0] >> 1
+    return int(later) if stage else seed
 
 
 def drawn_runs(request: Request, n_runs: int, seed: int) -> Runs:
     """Random runs of single splits that the splitter draws itself."""
-    rng, folds = np.random.default_rng(seed), np.full((n_runs, len(request.y)), NEITHER, np.int32)
-    X, run = np.zeros(len(request.y)), 0
-    while run < n_runs:
-        of_split = int(rng.integers(2**31 - 1))
-        for train, test in reseeded(request.cv, of_split).split(X, request.y, request.groups):
-            if run < n_runs:
-                folds[run, train], folds[run, test] = -1, 0
-            run += 1
-    return single_splits(folds, seed)
+    rng, splits = np.random.default_rng(seed), list[Split]()
+    while len(splits) < n_runs:
+        splits += request.splits(int(rng.integers(2**31 - 1)))
+    return single_splits(folds_of(splits[:n_runs], len(request.y)), seed)
 
 
 def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
@@ -438,9 +430,7 @@ def score_outputs(request: Request, folds: Array, outputs: Array, n_folds: int) 
     made = read_scorer(scorer)
     if made is not None and request.formula is not None:
         return np.asarray(made.sign * _by_formula(request, folds, outputs, n_folds).mean(axis=(1, 2)))
-    if made is None:
-        msg = "a scorer that make_scorer did not make may look at the estimator"
-        raise InexactError(msg)
+    check(made is not None, OPAQUE, error=InexactError)
     known, y, codes = _known(request), request.y, request.all_labels.codes[: folds.shape[1]]
     found = np.full((len(folds), n_folds), np.nan)
     if request.scorer is not None:

@@ -15,17 +15,9 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import model_selection as ms
 from sklearn import preprocessing
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    LeaveOneOut,
-    ParameterGrid,
-    StratifiedKFold,
-    check_cv,
-)
-from sklearn.model_selection import KFold as PlainFolds
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
@@ -39,7 +31,7 @@ from .._core.luck.inference import InferenceWarning, difference_of
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
-from ._estimators import Prepared, as_target, prepare, read_rule
+from ._estimators import Prepared, as_target, last_step, prepare, read_rule, takes_distances
 from ._exact import scores_at_once
 from ._expected_score import ccv_scorer, expected_score, first_score, request_of, ways_of
 from ._metrics import check_metric
@@ -75,7 +67,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         scalings = self.scaling if isinstance(self.scaling, list | tuple) else [self.scaling]
-        pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        pairwise = takes_distances(self)
         tags.input_tags.pairwise, tags.input_tags.positive_only = pairwise, pairwise
         tags.input_tags.sparse = not pairwise and all(one in (None, "maxabs") for one in scalings)
         tags.target_tags.multi_output = isinstance(self, RegressorMixin)
@@ -169,7 +161,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
                     answer = _answer(scorer, asked[i])
                     table[:, m, i, q, s, w] = answer.score, answer.std_error
         scores, errors = table.reshape(2, -1)
-        return list(ParameterGrid(axes)), scores, errors
+        return list(ms.ParameterGrid(axes)), scores, errors
 
     def _simplest(self, grid: list[dict[str, Any]], scores: Array, best: int, X: Any, y: Array) -> int:
         """Of the candidates within a standard error of their difference to the best, the largest K.
@@ -207,7 +199,7 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _scorer(self, n_items: int) -> ccv_scorer:
         cv = KFold(min(FOLDS, n_items)) if self.cv is None else self.cv
         if not isinstance(cv, Integral | Design):
-            cv = check_cv(cv)
+            cv = ms.check_cv(cv)
         must = "scoring must be a single one, by which to choose"
         check(several(self.scoring) is None, must, self.scoring, TypeError)
         return ccv_scorer(cv, self._scoring, groups=self._groups, n_jobs=self.n_jobs)
@@ -229,15 +221,14 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
     def _last(self) -> Any:
         """The nearest-neighbor rule of the fitted estimator."""
         check_is_fitted(self, "best_estimator_")
-        found = self.best_estimator_
-        return found[-1] if isinstance(found, Pipeline) else found
+        return last_step(self.best_estimator_)
 
     def _expected(self, fitted: Any) -> tuple[ExpectedScore, Any]:
         """The expected score of the rule of a fitted estimator, on its samples.
 
         And the groups of whose samples halves are drawn: none for splits that leave out groups.
         """
-        last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        last = last_step(fitted)
         X, y = fitted_samples(last), fitted_targets(last)
         scorer = self._scorer(len(y))
         request = request_of(scorer, Prepared(last, X), X, as_target(self, X, y))
@@ -326,28 +317,28 @@ class _NeighborsCV(BaseEstimator):  # type: ignore[misc]
         msg = f"pass groups, and LeaveOneGroupOut() as cv: {self.cv!r} has the groups of all samples"
         check(not isinstance(self.cv, LeaveGroupsOut), msg)
         if cv is None:
-            folds = StratifiedKFold if isinstance(self, ClassifierMixin) else PlainFolds
-            cv = (folds if groups is None else GroupKFold)(FOLDS, shuffle=True)
+            folds = ms.StratifiedKFold if isinstance(self, ClassifierMixin) else ms.KFold
+            cv = (folds if groups is None else ms.GroupKFold)(FOLDS, shuffle=True)
         options |= {"cv": cv, "scoring": self._scoring, "groups": groups}
         found: ExpectedScore = expected_score(clone(self), X, y, **options)
         return found
 
     def _as_grid_search(self) -> Any:
         """The same choice as a grid search that has runs of knnccv, if there is one; else the estimator."""
-        if (self.choose, type(self.cv)) != ("best", LeaveOneOut) or self.n_neighbors is None:
+        if (self.choose, type(self.cv)) != ("best", ms.LeaveOneOut) or self.n_neighbors is None:
             return self
         names = ("metric", "n_neighbors", "p", "scaling", "weights")
         axes = {name: as_list(name, getattr(self, name)) for name in names}
         others = [axes[name] for name in names[2:]]
         if self._rule is KNeighborsClassifier and others == [[2], [None], ["uniform"]]:
             grid = {name: axes[name] for name in names[:2]}
-            return GridSearchCV(KNeighborsClassifier(), grid, scoring=self.scoring, cv=LeaveOneOut())
+            return ms.GridSearchCV(KNeighborsClassifier(), grid, scoring=self.scoring, cv=ms.LeaveOneOut())
         axes["scaling"] = [self._scaler(one) for one in axes["scaling"]]
         places = {name: "scaling" if name == "scaling" else f"rule__{name}" for name in names}
         # One by one, as another order of the names would be another order of equals.
-        grids = [{places[name]: [one[name]] for name in names} for one in ParameterGrid(axes)]
+        grids = [{places[name]: [one[name]] for name in names} for one in ms.ParameterGrid(axes)]
         model = Pipeline([("scaling", "passthrough"), ("rule", self._rule())])
-        return GridSearchCV(model, grids, scoring=self._scoring, cv=LeaveOneOut())
+        return ms.GridSearchCV(model, grids, scoring=self._scoring, cv=ms.LeaveOneOut())
 
 
 class KNeighborsClassifierCV(ClassifierMixin, _NeighborsCV):  # type: ignore[misc]

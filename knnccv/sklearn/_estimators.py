@@ -114,12 +114,11 @@ class Rule:
 
 def check_size(n_neighbors: int, n_train: int) -> None:
     """Raise ValueError if a training set has fewer than `n_neighbors` samples."""
-    if n_neighbors > n_train:
-        msg = (
-            f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
-            f"got {n_neighbors} (scikit-learn's score would be nan)"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"n_neighbors must be between 1 and {n_train}, the size of the smallest training set, "
+        f"got {n_neighbors} (scikit-learn's score would be nan)"
+    )
+    check(n_neighbors <= n_train, msg)
 
 
 def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_tested: int = 0) -> Rule:
@@ -152,10 +151,9 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
     weights = estimator.weights
     if callable(weights):
         weights = CheckedWeights(weights)
-    elif not (weights is None or (isinstance(weights, str) and weights in ("uniform", "distance"))):
-        msg = f"weights must be 'uniform', 'distance', None or a function, got {weights!r}"
-        raise ValueError(msg)
     else:
+        is_known = weights is None or (isinstance(weights, str) and weights in ("uniform", "distance"))
+        check(is_known, "weights must be 'uniform', 'distance', None or a function", weights)
         weights = "inverse" if weights == "distance" else None
     by_distance = weights == "inverse" and k <= (1 if regression else 2)
     if k == 1 and by_distance:
@@ -167,6 +165,12 @@ def read_rule(estimator: Any, X: Any, neighbors: Neighbors | None = None, n_test
 def length_of(X: Any) -> int:
     """Return the number of samples in X."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def takes_distances(estimator: Any) -> bool:
+    """Whether the metric is "precomputed"."""
+    metric = getattr(estimator, "metric", None)
+    return isinstance(metric, str) and metric == "precomputed"
 
 
 def last_step(estimator: Any) -> Any:
@@ -181,11 +185,9 @@ def as_target(estimator: Any, X: Any, y: Any, name: str = "y") -> Array:
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
-    if target.ndim not in (1, 2) or len(target) != length_of(X):
-        msg = (
-            f"{name} must have shape ({length_of(X)},) for {length_of(X)} samples, got shape {target.shape}"
-        )
-        raise ValueError(msg)
+    n_items = length_of(X)
+    msg = f"{name} must have shape ({n_items},) for {n_items} samples, got shape {target.shape}"
+    check(target.ndim in (1, 2) and len(target) == n_items, msg)
     if target.ndim == 1 and is_classifier(estimator):
         labels = encode_labels(y if np.ndim(y) == 1 else target)
         return labels.classes[labels.codes]
@@ -205,20 +207,17 @@ def with_test_set(estimator: Any, X: Any, y: Array, test: Any) -> tuple[int, Any
 
     msg = f"test must be a pair (X_test, y_test), got {type(test).__name__}"
     check(isinstance(test, tuple) and len(test) == 2, msg, error=TypeError)
-    last = last_step(estimator)
-    if isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed":
-        msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
-        raise ValueError(msg)
+    msg = "for a test set of distances take knnccv.complete_cv; got test and metric='precomputed'"
+    check(not takes_distances(last_step(estimator)), msg)
     Z = in_columns_of(X, test[0])
     t = as_target(estimator, Z, test[1], name="y_test")
     check(len(t), f"test must hold at least one sample, got X_test of shape {np.shape(Z)}")
     columns = [np.shape(part)[1:] for part in (X, Z)]
-    if columns[0] != columns[1] or y.shape[1:] != t.shape[1:]:
-        msg = (
-            "X_test and y_test must have the columns of X and y, got shapes "
-            f"{np.shape(Z)} and {t.shape}, and {np.shape(X)} and {y.shape}"
-        )
-        raise ValueError(msg)
+    msg = (
+        "X_test and y_test must have the columns of X and y, got shapes "
+        f"{np.shape(Z)} and {t.shape}, and {np.shape(X)} and {y.shape}"
+    )
+    check(columns[0] == columns[1] and y.shape[1:] == t.shape[1:], msg)
     if is_classifier(estimator) and y.ndim == 1:
         pool, tested = encode_together(encode_labels(y), encode_labels(t, test="_test"))
         y, t = pool.classes[pool.codes], tested.classes[tested.codes]
@@ -311,20 +310,17 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     """
     from sklearn.pipeline import Pipeline
 
-    if transductive and hasattr(getattr(estimator, "estimator", None), "steps"):
-        msg = (
-            "transductive=True fits the steps before a rule: pass make_pipeline(scaler, search) instead, "
-            f"got {type(estimator).__name__}, which fits those of its own pipeline in every training set"
-        )
-        raise ValueError(msg)
-    given = estimator.steps if type(estimator) is Pipeline else [("", estimator)]
-    *steps, (_, last) = given
+    msg = (
+        "transductive=True fits the steps before a rule: pass make_pipeline(scaler, search) instead, "
+        f"got {type(estimator).__name__}, which fits those of its own pipeline in every training set"
+    )
+    check(not (transductive and hasattr(getattr(estimator, "estimator", None), "steps")), msg)
+    *steps, (_, last) = given = estimator.steps if type(estimator) is Pipeline else [("", estimator)]
     steps = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     learning = [name for name, step in steps if _tags(step).requires_fit]
     if fitted:
         _check_items(last, X)
-    precomputed = isinstance(metric := getattr(last, "metric", None), str) and metric == "precomputed"
-    if precomputed and len(given) > 1 and not (fitted and transductive):
+    if takes_distances(last) and len(given) > 1 and not (fitted and transductive):
         reason = (
             "a step before metric='precomputed' would get rows of another length in every split"
             if steps

@@ -67,7 +67,8 @@ def closed_form(request: Request) -> ExpectedScore | None:
         request = replace(request, y=request.together)
     if isinstance(law, FoldLaw):
         return _by_design(request, measure, law)
-    return (_by_splits if _are_computed(request, law) else _by_groups)(request, measure, law)
+    are_computed = law.n_splits <= MAX_SPLITS and not request.n_tested
+    return (_by_splits if are_computed else _by_groups)(request, measure, law)
 
 
 def scores_at_once(request: Request, n_neighbors: list[int]) -> Array | None:
@@ -98,17 +99,14 @@ def _measure(request: Request) -> Measure:
     rule, scoring = request.rule, request.scoring
     is_nearest = rule.n_neighbors == 1 and not request.pooled
     measure = read_scoring(scoring, regression=rule.regression, y=request.y, is_nearest=is_nearest)
-    if rule.radius is not None and (
-        measure.kind in ("brier", "log_loss", "absolute") or (request.y.ndim == 2 and not rule.regression)
-    ):
-        what = "means" if rule.regression else "votes"
-        msg = f"{measure.name} of {what} within a radius has no closed form"
-        raise InexactError(msg)
+    by_shares = measure.kind in ("brier", "log_loss", "absolute")
+    has_form = not (by_shares or (request.y.ndim == 2 and not rule.regression))
+    msg = f"{measure.name} of {'means' if rule.regression else 'votes'} within a radius has no closed form"
+    check(rule.radius is None or has_form, msg, error=InexactError)
     msg = f"{measure.name} asks whether all outputs are right together, which votes for each do not tell"
     check(not (measure.kind == "together" and rule.n_neighbors > 1), msg, error=InexactError)
-    if measure.kind in ("brier", "log_loss") and rule.weights is not None:
-        msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
-        raise InexactError(msg)
+    msg = f"{measure.name} of {rule.weights_in_words} is exact for n_neighbors=1 only"
+    check(measure.kind not in ("brier", "log_loss") or rule.weights is None, msg, error=InexactError)
     if measure.kind == "brier" and rule.n_neighbors == 1:  # the share of the true class is 0 or 1
         costs = 2 * (1 - np.eye(len(np.unique(request.y))))
         measure = replace(measure, kind="cost", costs=costs)
@@ -119,22 +117,19 @@ def _by_design(request: Request, measure: Measure, law: FoldLaw) -> ExpectedScor
     """The score over equally likely training sets of fixed sizes."""
     design, average = law.design, law.pooled if request.pooled else "pooled"
     tested = np.unique(request.y[: request.n_tested])
-    if request.n_tested and measure.every_class and len(tested) < len(np.unique(request.y)):
-        msg = f"{measure.name} is exact only if the test set has samples of every class"
-        raise InexactError(msg)
+    lacks_class = request.n_tested and measure.every_class and len(tested) < len(np.unique(request.y))
+    msg = f"{measure.name} is exact only if the test set has samples of every class"
+    check(not lacks_class, msg, error=InexactError)
     if measure.kind == "balanced" and (request.n_tested or request.pooled):
         average = "class"
     elif measure.kind == "balanced":
         design = _balanced_design(request, measure, law)
     check_size(request.rule.n_neighbors, request.least_train)
     undefined = _undefined(request, measure, law)
-    if undefined > request.tol:
-        msg = (
-            f"{measure.name} is exact only if every training set and every test set has samples of every "
-            "class, as with a stratified splitter and enough samples of every class: scikit-learn has no "
-            "score otherwise"
-        )
-        raise InexactError(msg)
+    every = "every training set and every test set has samples of every class"
+    remedy = "as with a stratified splitter and enough samples of every class"
+    msg = f"{measure.name} is exact only if {every}, {remedy}: scikit-learn has no score otherwise"
+    check(undefined <= request.tol, msg, error=InexactError)
     results = _complete(request, measure, design, average)
     how = "" if results[0].variant.startswith("weighted") else ", in closed form"
     found = _combined(request, measure, [1.0], results, how)
@@ -171,14 +166,14 @@ def _undefined(request: Request, measure: Measure, law: FoldLaw) -> float:
 def _balanced_design(request: Request, measure: Measure, law: FoldLaw) -> Design:
     """Return the design whose score of a fold is the mean of the scores of its tested classes."""
     labels, design = encode_labels(request.y), law.balanced
-    if measure.every_class and (design is None or not _tests_every_class(design, labels)):
-        msg = (
-            f"{measure.name} of a fold is exact only if every test set has a fixed number of "
-            "samples of every class, and at least one (a class without tested samples has no recall): "
-            "use a stratified splitter with enough samples of every class, or average='pooled', or "
-            "'balanced_accuracy', which leaves such classes out"
-        )
-        raise InexactError(msg)
+    msg = (
+        f"{measure.name} of a fold is exact only if every test set has a fixed number of "
+        "samples of every class, and at least one (a class without tested samples has no recall): "
+        "use a stratified splitter with enough samples of every class, or average='pooled', or "
+        "'balanced_accuracy', which leaves such classes out"
+    )
+    tests_every = design is not None and _tests_every_class(design, labels)
+    check(tests_every or not measure.every_class, msg, error=InexactError)
     if design is not None or law.single:
         return design or law.design
     if law.design.leaves_groups:
@@ -206,30 +201,22 @@ def _tests_every_class(design: Design, labels: EncodedLabels) -> bool:
     return all(n < count for kind in kinds for n, count in zip(kind.n_train, kind.counts, strict=True))
 
 
-def _are_computed(request: Request, law: GroupLaw) -> bool:
-    """Whether knnccv computes the score of every split of whole groups."""
-    return law.n_splits <= MAX_SPLITS and not request.n_tested
-
-
 def _by_groups(request: Request, measure: Measure, law: GroupLaw) -> ExpectedScore:
     """The score over splits of whole groups, by the training sets of every number of groups."""
     rule, is_pool = request.rule, request.n_tested > 0  # all splits of a pool test the same samples
     needs_draws = rule.weights is not None or measure.kind == "absolute"
     _refuse_groups(measure, rule.radius is not None or (needs_draws and not request.n_draws))
     alike = is_pool or request.pooled or (len(set(law.sizes.tolist())) == 1 and measure.kind != "balanced")
-    if not alike:
-        msg = (
-            f"{in_words(request.cv)} can make {magnitude(law.n_splits)} splits, too many to evaluate "
-            "one by one; there is a closed form with average='pooled' (all classifications have equal "
-            "weight), or for groups of one size and scores other than means over classes: the mean of the "
-            "scores of unequal folds is a mean of ratios"
-        )
-        raise InexactError(msg)
+    many = f"can make {magnitude(law.n_splits)} splits, too many to evaluate one by one"
+    forms = "with average='pooled' (all classifications have equal weight), or for groups of one size and"
+    others = "scores other than means over classes"
+    why = "the mean of the scores of unequal folds is a mean of ratios"
+    msg = f"{in_words(request.cv)} {many}; there is a closed form {forms} {others}: {why}"
+    check(alike, msg, error=InexactError)
     check_size(rule.n_neighbors, request.least_train)
     average = "class" if measure.kind == "balanced" else "pooled"
     n_tested = sum((probability * tested for probability, _, tested in law.parts), Fraction(0))
-    results: list[CompleteCV] = []
-    shares = []
+    results, shares = list[CompleteCV](), []
     for probability, n_train, n_test in law.parts:
         results += _complete(request, measure, law.leaving(n_train), average)
         by_size = request.pooled and not is_pool
@@ -318,7 +305,7 @@ def _complete(request: Request, measure: Measure, design: Design, average: str) 
     variant, parameters = _variant(request, measure, has_weights)
     score = partial(complete_cv, rule.neighbors, variant=variant, **given, **parameters)
     if has_weights or isinstance(design, LeaveGroupsOut):
-        return [_exact_or_drawn(request, score, at, design) for at in range(n_outputs(request))]
+        return [_exact_or_drawn(request, score, at, design) for at in range(request.targets.shape[1])]
     return [score(**request.data(column)) for column in request.targets.T]
 
 
@@ -430,11 +417,8 @@ def _combined(
     request: Request, measure: Measure, shares: list[float], results: Sequence[CompleteCV], how: str
 ) -> ExpectedScore:
     """The sum of `shares` of the means over the outputs; `results` has all outputs for each share."""
-    number = n_outputs(request)
-    pairs = [
-        (share / number, result)
-        for share, result in zip(np.repeat(shares, number).tolist(), results, strict=True)
-    ]
+    number = request.targets.shape[1]
+    pairs = list(zip(np.repeat(np.divide(shares, number), number).tolist(), results, strict=True))
     mean = sum(share * result.score for share, result in pairs)
     fields: dict[str, Any] = {"result": results[0] if len(results) == 1 else tuple(results)}
     each = np.reshape([share * result.score for share, result in pairs], (-1, number))
@@ -450,11 +434,6 @@ def _combined(
         fields |= {"_measure": measure, "_shares": tuple(share for share, _ in pairs)}
         fields["error_bound"] = abs(measure.factor) * bound
     return _answer(request, measure, mean, how, **fields)
-
-
-def n_outputs(request: Request) -> int:
-    """The number of columns of y."""
-    return int(request.targets.shape[1])
 
 
 def _by_output(request: Request, measure: Measure, means: Array) -> dict[str, Any]:

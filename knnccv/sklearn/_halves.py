@@ -23,19 +23,8 @@ from .._base.compat import read_scorer
 from .._base.typing import Array
 from .._base.validation import check
 from .._core.driver import InexactError, callers_level
+from .._core.luck import inference
 from .._core.luck.halves import HalvesRequest, halves_request
-from .._core.luck.inference import (
-    MOST_UNDEFINED,
-    USUAL,
-    HalfScores,
-    Halvings,
-    InferenceWarning,
-    Terms,
-    draw_halvings,
-    few_groups,
-    few_neighbors,
-    unequal_errors,
-)
 from .._core.luck.runs import (
     NEITHER,
     Draw,
@@ -48,11 +37,12 @@ from .._core.luck.runs import (
     train_sizes,
 )
 from .._core.luck.scorings import ACCURACIES, Scale, TableScorer, is_near_floor, rare_class, scale_of
-from .._core.scores.results import is_counted, of_tables
+from .._core.scores.results import of_tables
 from ..designs import encode_groups
 from ._by_runs import (
     errors_of,
     folds_of,
+    in_tables,
     n_tested_by,
     nearest_of,
     outputs_of,
@@ -144,7 +134,9 @@ def fitted_scores(asked: Sequence[Request], folds: Array) -> Array:
     return np.asarray(scores.reshape(len(asked), len(folds), n_folds).mean(axis=2))
 
 
-def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[Array, list[Array], Array]:
+def _runs(
+    request: Request, asked: HalvesRequest, halvings: inference.Halvings
+) -> tuple[Array, list[Array], Array]:
     """The scores of halves in random runs, (n_runs, n_halvings, 2), errors of samples, and training sizes.
 
     Scorings that were asked together are computed at once: the intervals of five take 1.8 to 4.3 times as
@@ -178,11 +170,12 @@ def _runs(request: Request, asked: HalvesRequest, halvings: Halvings) -> tuple[A
         n_runs *= 2
     runs = runs[:n_runs].copy()  # as many as if it had been asked alone
     undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < 2
-    if undefined.mean() > MOST_UNDEFINED:
+    if undefined.mean() > inference.MOST_UNDEFINED:
         msg = (
             f"take fewer folds, or more samples: {name_of(request.sklearn_scorer)} is undefined in "
-            f"{undefined.mean():.0%} of the halvings of the samples, and at most {MOST_UNDEFINED:.0%} may "
-            f"be left out of a standard error{request.drawn.get(('refused', request.scoring), '')}"
+            f"{undefined.mean():.0%} of the halvings of the samples, and at most "
+            f"{inference.MOST_UNDEFINED:.0%} may be left out of a standard error"
+            f"{request.drawn.get(('refused', request.scoring), '')}"
         )
         raise ValueError(msg)
     return runs, errors, sizes
@@ -230,10 +223,7 @@ def _scores(asked: Sequence[Request], folds: Array, seed: int) -> tuple[Array, A
 
 def _in_tables(request: Request) -> bool:
     """Whether tables of counted votes are all that the scoring of listed neighbors needs."""
-    scorer = request.scorer
-    if scorer is None or request.n_tested or request.joined or not request.votes_alike:
-        return False
-    return is_counted(scorer, request.problem, 1)
+    return not request.n_tested and not request.joined and in_tables(request, 1)
 
 
 def counted_tables(request: Request, needs: str, folds: Array, seed: int) -> Array:
@@ -285,13 +275,13 @@ def score_pairs(request: Request, folds: Array, outputs: Array) -> Array:
         return np.asarray(np.nanmean(scores, axis=0))
 
 
-def _halvings(request: Request, asked: HalvesRequest) -> Halvings:
+def _halvings(request: Request, asked: HalvesRequest) -> inference.Halvings:
     """Random halvings; with a test set, of its samples and of those of the pool."""
     n_tested, rng, n = request.n_tested, asked.rng, asked.n_halvings
-    pool = draw_halvings(n, len(request.y) - n_tested, rng, groups=asked.groups)
+    pool = inference.draw_halvings(n, len(request.y) - n_tested, rng, groups=asked.groups)
     if not n_tested:
         return pool
-    return draw_halvings(n, n_tested, rng).before(pool)
+    return inference.draw_halvings(n, n_tested, rng).before(pool)
 
 
 def _draw(request: Request) -> Draw:
@@ -361,24 +351,24 @@ def _announce(seconds: float) -> None:
     """Say how long it will take, if that is long."""
     if seconds > LONG:
         msg = f"the scores of the halves will take about {seconds:.0f} s; fewer n_halvings take less"
-        warnings.warn(msg, InferenceWarning, stacklevel=callers_level())
+        warnings.warn(msg, inference.InferenceWarning, stacklevel=callers_level())
 
 
 def _doubts(
-    request: Request, score: float, halves: HalfScores, k: int, sizes: Array, groups: Array | None
+    request: Request, score: float, halves: inference.HalfScores, k: int, sizes: Array, groups: Array | None
 ) -> list[str]:
     """Warnings where intervals were found to be unreliable."""
     texts = list[str]()
     if not request.by_output and metric_name(read_scorer(request.sklearn_scorer)) not in BY_SAMPLE:
         few = 0 if request.goes_through_all or request.joined else 2 * sizes.shape[1]
         texts += rare_class(request.all_labels, few, groups)
-    texts += few_neighbors(float(sizes.mean()), k)
+    texts += inference.few_neighbors(float(sizes.mean()), k)
     if is_near_floor(halves, score):
         texts.append(
             f"take more samples: halves score {halves.mean:.4g} by {name_of(request.sklearn_scorer)}, "
             f"all samples {score:.4g}, and a constant answer {halves.floor:.4g}: the interval is uncertain"
         )
-    texts += few_groups(halves)
+    texts += inference.few_groups(halves)
     if halves.of_groups and not _by_groups(request):
         texts.append(
             f"{in_words(request.cv)} trains samples of the groups that it tests: the score is not that of "
@@ -426,7 +416,7 @@ class HalfRuns:
         codes = None if groups is None else encode_groups(groups, n_items=n_items)[1]
         return halves_request(min(n_items, n_tested or n_items), codes, n_halvings, random_state)
 
-    def half_scores(self, answer: ExpectedScore, asked: HalvesRequest) -> HalfScores:
+    def half_scores(self, answer: ExpectedScore, asked: HalvesRequest) -> inference.HalfScores:
         """The scores of random halves.
 
         Raises
@@ -444,14 +434,14 @@ class HalfRuns:
                 each = np.nanmean(errors, axis=0)[int(request.formula != "mean_absolute_error")]
             each = each[np.isfinite(each)]
             deviations = math.copysign(1.0, score) * (each - each.mean()) / len(each)
-            texts += unequal_errors(float(each.mean()), np.abs(deviations))
-        found = HalfScores.of_runs(runs, halvings, float(sizes.mean()), answer.std_error)
+            texts += inference.unequal_errors(float(each.mean()), np.abs(deviations))
+        found = inference.HalfScores.of_runs(runs, halvings, float(sizes.mean()), answer.std_error)
         found = scale.of(found, deviations=deviations, n_answers=scale.n_answers)
         growth = max(found.mean / score, 1.0) if one_bound and score else 1.0
         texts += _doubts(request, score, found, k, sizes, asked.groups)
         return replace(found, warnings=tuple(texts), growth=growth)
 
-    def terms(self, found: ExpectedScore) -> Terms:
+    def terms(self, found: ExpectedScore) -> inference.Terms:
         """What an answer tells of itself."""
         request = self.request
         n, cv = request.n_tested, request.cv.cv if request.n_tested else request.cv
@@ -465,10 +455,10 @@ class HalfRuns:
             options = map(repr, sorted(made.options.items()))
             scoring = (made.sign, made.responses, made.metric or repr(made.function), *options)
         target = f"{found.measure} in the population of {rule}, trained and tested by {found.design}"
-        return Terms(
+        return inference.Terms(
             request.y, np.ones(n or len(request.y)), type(cv).__name__, is_loss, rule,
             (n, *scoring), target=target, limits=_scale(request).limits,
-            usual_halvings=USUAL_FITS if predicts([request])[0] is None else USUAL,
+            usual_halvings=USUAL_FITS if predicts([request])[0] is None else inference.USUAL,
         )  # fmt: skip
 
     def scores_of_runs(self, n_runs: int, seed: int) -> Array:

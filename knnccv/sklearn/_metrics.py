@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.validation import check
 from .._core.driver import InexactError
 from ..neighbors import ALIASES, NAMES, PARAMETERS, SPARSE_NAMES, Neighbors, neighbors_in_pool
 
@@ -22,9 +23,9 @@ def neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
 
     metric, params = metric_of(estimator)
     name = metric if isinstance(metric, str) else ""
-    if hasattr(X, "tocsr") and (params or ALIASES.get(name, name) not in SPARSE_NAMES):
-        msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
-        raise InexactError(msg)
+    is_served = not params and ALIASES.get(name, name) in SPARSE_NAMES
+    msg = f"X is sparse, which is exact for {', '.join(SPARSE_NAMES)} only; pass X.toarray()"
+    check(is_served or not hasattr(X, "tocsr"), msg, error=InexactError)
     if name == "precomputed":
         return Neighbors.from_distances(X)
 
@@ -43,15 +44,11 @@ def neighbors_of(estimator: Any, X: Any, n_tested: int) -> Neighbors:
     missing = missing_parameters(name, params)
     if name in _KNOWN and not missing and set(params) <= set(PARAMETERS.get(name, ())):
         return searched(name, params)
-    if missing:
-        msg = (
-            f"metric {metric!r} without {' or '.join(_FITTED_METRICS[name])} in metric_params estimates it "
-            "from the compared samples, so the distances would depend on the split"
-        )
-        raise InexactError(msg)
-    if len(X) > _MAX_ITEMS:
-        msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
-        raise InexactError(msg)
+    lacking = f"metric {metric!r} without {' or '.join(_FITTED_METRICS.get(name, ()))} in metric_params"
+    why = "estimates it from the compared samples, so the distances would depend on the split"
+    check(not missing, f"{lacking} {why}", error=InexactError)
+    msg = f"metric {metric!r} needs all distances in memory: at most {_MAX_ITEMS} samples, got {len(X)}"
+    check(len(X) <= _MAX_ITEMS, msg, error=InexactError)
     pair = (X[:n_tested], X[n_tested:]) if n_tested else (X,)
     if hasattr(metric, "pairwise"):
         distances = metric.pairwise(*(np.asarray(part, dtype=float) for part in pair))
@@ -77,16 +74,10 @@ def refuse_inconsistent(name: str, X: Any) -> None:
     if name == "correlation" and len(constant):
         msg = f"row {constant[0]} is constant, which has no correlation: scikit-learn's distance is nan"
         raise InexactError(msg)
-    empty = np.count_nonzero(~values.any(axis=1)) > 1
-    if (
-        name == "braycurtis"
-        and values.dtype not in (np.float32, np.float64)
-        and (empty or values.min() < 0)
-    ):
-        msg = (
-            f"metric 'braycurtis' of {values.dtype} has two formulas in scikit-learn, one of algorithm="
-            "'brute' and one of the trees; pass X.astype(float)"
-        )
+    has_two = np.count_nonzero(~values.any(axis=1)) > 1 or values.min() < 0
+    if name == "braycurtis" and values.dtype not in (np.float32, np.float64) and has_two:
+        two = "two formulas in scikit-learn, one of algorithm='brute' and one of the trees"
+        msg = f"metric 'braycurtis' of {values.dtype} has {two}; pass X.astype(float)"
         raise InexactError(msg)
 
 
@@ -95,12 +86,8 @@ def check_name(name: str) -> None:
     from sklearn.neighbors import VALID_METRICS
 
     known = {"precomputed"}.union(*VALID_METRICS.values()) - {"pyfunc"}  # which stands for functions
-    if name not in known:
-        msg = (
-            f"pass a function of two rows as metric, or one of {', '.join(map(repr, sorted(known)))}: "
-            f"scikit-learn's estimators have no metric {name!r}"
-        )
-        raise ValueError(msg)
+    remedy = f"pass a function of two rows as metric, or one of {', '.join(map(repr, sorted(known)))}"
+    check(name in known, f"{remedy}: scikit-learn's estimators have no metric {name!r}")
 
 
 def check_metric(rule: Any) -> None:
@@ -111,10 +98,9 @@ def check_metric(rule: Any) -> None:
     check_name(rule.metric)
     if missing_parameters(metric, params) and rule.algorithm != "brute":
         needed = _FITTED_METRICS[metric]
-        msg = (
-            f"take an estimator with metric_params={{{needed[0]!r}: ...}}, or algorithm='brute', by which "
-            f"scikit-learn estimates it in every split: metric {metric!r} needs {' or '.join(needed)}"
-        )
+        brute = "algorithm='brute', by which scikit-learn estimates it in every split"
+        remedy = f"take an estimator with metric_params={{{needed[0]!r}: ...}}, or {brute}"
+        msg = f"{remedy}: metric {metric!r} needs {' or '.join(needed)}"
         raise ValueError(msg)
 
 
@@ -135,5 +121,4 @@ def metric_of(estimator: Any) -> tuple[Any, dict[str, Any]]:
 
 def missing_parameters(name: str, params: dict[str, Any]) -> bool:
     """Check whether scikit-learn would estimate a parameter from the compared samples."""
-    needed = _FITTED_METRICS.get(name, ())
-    return bool(needed) and not any(one in params for one in needed)
+    return name in _FITTED_METRICS and not any(one in params for one in _FITTED_METRICS[name])

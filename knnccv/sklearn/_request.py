@@ -16,15 +16,7 @@ from .._base.formatting import Numeric
 from .._base.labels import EncodedLabels, encode_labels, single_class
 from .._base.typing import Array
 from .._base.validation import fixed_seed
-from .._core.driver import (
-    InexactError,
-    Pool,
-    ScoringProblem,
-    block_scorer,
-    callers_level,
-    first_depth,
-    validate_problem,
-)
+from .._core import driver
 from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
 from .._core.luck.runs import depth_of_runs, nearest_in_runs, train_sizes
 from .._core.luck.scorings import ACCURACIES, ControlledMean, TableScorer, Wish, table_scorer
@@ -372,7 +364,7 @@ class Request:
         """Whether the splits are all those of a kind, such as those that leave one group out."""
         try:
             return not isinstance(self.law, tuple) and bool(self.law.every)
-        except InexactError:
+        except driver.InexactError:
             return False
 
     @property
@@ -382,16 +374,16 @@ class Request:
             isinstance(self.law, FoldLaw) and self.law.design.leaves_groups
         )
 
-    def splits(self) -> Any:
-        """The splits of the splitter, with a fixed seed."""
-        return reseeded(self.cv, 0).split(np.zeros(len(self.y)), self.y, self.groups)
+    def splits(self, seed: int = 0) -> Any:
+        """The splits of the splitter, with this seed."""
+        return reseeded(self.cv, seed).split(np.zeros(len(self.y)), self.y, self.groups)
 
     @property
     def least_train(self) -> int:
         """The size of the smallest training set."""
         try:
             law = self.law
-        except InexactError:
+        except driver.InexactError:
             law = tuple(self.splits())
         if isinstance(law, tuple):
             return min(len(train) for train, _ in law)
@@ -464,7 +456,7 @@ class Request:
         return self.prepared.search is None and self.rule.weights is None and not self.rule.by_distance
 
     @cached_property
-    def problem(self) -> ScoringProblem:
+    def problem(self) -> driver.ScoringProblem:
         """The votes, or the means, of neighbors with equal weights."""
         law, n = self.law, self.n_tested
         assert not isinstance(law, tuple)
@@ -475,9 +467,9 @@ class Request:
         design: Any = (
             law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
         )
-        pool = Pool(values[n:], len(values) - n) if n else None
+        pool = driver.Pool(values[n:], len(values) - n) if n else None
         parameters, n_scored = {"n_neighbors": self.rule.n_neighbors}, n or len(values)
-        return validate_problem(
+        return driver.validate_problem(
             values[:n_scored], n_scored, variant, design, law.ties, "pooled", parameters, pool=pool
         )
 
@@ -521,10 +513,10 @@ class Request:
         try:
             if self.problem.leaves_groups:
                 return self.of_equal_weights(self.problem.design, self.targets[:, 0]).n_tied
-            rows, scorer = np.arange(near.n_items), block_scorer(self.problem, near, tol)
+            rows, scorer = np.arange(near.n_items), driver.block_scorer(self.problem, near, tol)
         except ValueError:
             return 0
-        lists = near.all_lists(first_depth(self.problem, near, tol), self.n_jobs)
+        lists = near.all_lists(driver.first_depth(self.problem, near, tol), self.n_jobs)
         return int(scorer.ties(*scorer.usable(lists, rows), rows).sum())
 
     def of_runs(
@@ -556,5 +548,5 @@ def warn_of_ties(found: Iterable[ExpectedScore], request: Request) -> None:
             "scikit-learn finds them in other orders (in this one with algorithm='brute' and one "
             "neighbor), and its score can differ by far more than the error",
             UserWarning,
-            stacklevel=callers_level(),
+            stacklevel=driver.callers_level(),
         )

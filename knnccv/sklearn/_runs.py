@@ -14,6 +14,7 @@ from .._base.compat import read_scorer
 from .._base.formatting import magnitude
 from .._base.parallel import counted, shared_bar
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.driver import InexactError, callers_level
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
@@ -54,14 +55,10 @@ def every_split(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expected
     if isinstance(law, FoldLaw) or law.every:
         return run_listed(asked, tuple(cv.split(request.X, request.y, request.groups)))
     probabilities, some = zip(*law.splits(), strict=True)
-    splits = [
-        (np.flatnonzero(np.isin(law.codes, train)), np.flatnonzero(np.isin(law.codes, test)))
-        for train, test in some
-    ]
+    splits: Any = [[np.flatnonzero(np.isin(law.codes, part)) for part in split] for split in some]
     how = f"scikit-learn's own scores of all {len(splits)} splits that {in_words(cv)} can make"
-    return [
-        one.answer(mean, how) for one, mean in zip(asked, _means(asked, splits, probabilities), strict=True)
-    ]
+    pairs = zip(asked, _means(asked, splits, probabilities), strict=True)
+    return [one.answer(mean, how) for one, mean in pairs]
 
 
 def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[ExpectedScore]:
@@ -75,9 +72,8 @@ def run_listed(asked: Sequence[Request], splits: Sequence[Split]) -> list[Expect
         how += f"; {shuffled} would be averaged over all shuffles"
     inner = getattr(last_step(asked[0].prepared.estimator), "cv", None)
     if inner is not None and is_random(inner) and inner.random_state is None:
-        how = (
-            f"one run, as the search draws {in_words(inner)} anew every time: give it a random_state; {how}"
-        )
+        anew = f"the search draws {in_words(inner)} anew every time"
+        how = f"one run, as {anew}: give it a random_state; {how}"
         warnings.warn(how, UserWarning, stacklevel=callers_level())
     pairs = zip(asked, _means(asked, splits), strict=True)
     return [one.answer(mean, how, deterministic=True) for one, mean in pairs]
@@ -114,12 +110,9 @@ def plain_runs(
         return None
     if not is_random(cv):
         n_splits = cv.get_n_splits(request.X, request.y, request.groups)
-        if n_splits > max(MAX_SPLITS, len(request.y)):
-            msg = (
-                f"{words} goes through {magnitude(n_splits)} splits, too many for scikit-learn; "
-                "ShuffleSplit or GroupShuffleSplit with the same sizes draws from them"
-            )
-            raise ValueError(msg)
+        many = f"{words} goes through {magnitude(n_splits)} splits, too many for scikit-learn"
+        msg = f"{many}; ShuffleSplit or GroupShuffleSplit with the same sizes draws from them"
+        check(n_splits <= max(MAX_SPLITS, len(request.y)), msg)
         try:
             return run_listed(asked, listed(cv, request.X, request.y, request.groups))
         except InexactError:  # the splitter draws random numbers without a `random_state`
@@ -152,10 +145,8 @@ def plain_runs(
     budget = FITS if request.precision is None else FITS._replace(unseen=MAX_RUNS, most=MAX_RUNS)
     means, n_runs, lacking = enough_runs(look, [one.wish for one in asked], budget)
     number = f"{n_runs} run{'s' if n_runs > 1 else ''}"
-    found = []
-    for one, why, twin, of_one, plain, lacks in zip(
-        asked, whys, twins, means, map(of_ratio, sums.T), lacking, strict=True
-    ):
+    found, columns = [], (asked, whys, twins, means, map(of_ratio, sums.T), lacking)
+    for one, why, twin, of_one, plain, lacks in zip(*columns, strict=True):
         how = f"mean of {number} of scikit-learn over reseeded {words}, as {why}"
         if twin is not None and of_one != plain:
             kind = "expected" if twin.std_error else "exact"
@@ -203,10 +194,9 @@ def score_splits(asked: Sequence[Request], splits: Sequence[Split]) -> tuple[Arr
     if not np.isfinite(scores).all():
         _refuse_one_class(request, splits)
         at, split = np.argwhere(~np.isfinite(scores))[0]
-        msg = (
-            f"scikit-learn's score of split {split} is {scores[at, split]}; is "
-            f"{name_of(asked[at].sklearn_scorer)} defined for a test set of {len(splits[split][1])}?"
-        )
+        found = f"scikit-learn's score of split {split} is {scores[at, split]}"
+        name, size = name_of(asked[at].sklearn_scorer), len(splits[split][1])
+        msg = f"{found}; is {name} defined for a test set of {size}?"
         raise ValueError(msg)
     return scores, np.array([len(test) if request.pooled else 1 for _, test in splits], dtype=float)
 
@@ -220,12 +210,9 @@ def _scorer(request: Request) -> Any:
         If it cannot be pooled, or tested samples are of classes that no training set has.
     """
     scoring = request.scoring
-    if request.pooled and not _is_mean(request):
-        msg = (
-            "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested "
-            f"samples, got scoring={scoring!r}; use average='folds'"
-        )
-        raise ValueError(msg)
+    must = "average='pooled' of scikit-learn's own scores needs one that is a mean over the tested samples"
+    msg = f"{must}, got scoring={scoring!r}; use average='folds'"
+    check(not request.pooled or _is_mean(request), msg)
     scorer = for_sklearn(scoring, request.y)
     if request.y.ndim == 2 and not request.regression:
         scorer = for_outputs(scorer)
@@ -233,12 +220,9 @@ def _scorer(request: Request) -> Any:
         tested, pool = request.y[: request.n_tested], request.y[request.n_tested :]
         strange = np.setdiff1d(tested, pool).tolist()
         made = read_scorer(as_scorer(scorer))
-        if strange and made is not None and made.responses != ("predict",):
-            msg = (
-                f"leave out the tested samples of the classes {strange}, of which the pool has none: "
-                f"scoring={scoring!r} compares shares of votes class by class"
-            )
-            raise ValueError(msg)
+        remedy = f"leave out the tested samples of the classes {strange}, of which the pool has none"
+        msg = f"{remedy}: scoring={scoring!r} compares shares of votes class by class"
+        check(not strange or made is None or made.responses == ("predict",), msg)
     return scorer
 
 

@@ -167,21 +167,14 @@ def several(scoring: Any) -> dict[str, Any] | None:
     ValueError, TypeError
         If the collection is empty, or a scoring has no name.
     """
-    if isinstance(scoring, Mapping):
-        found = dict(scoring)
-    elif isinstance(scoring, (list, tuple, set, frozenset)) and not is_costs(scoring):
-        found = {name: name for name in scoring if isinstance(name, str)}
-        differ = len(found) == len(scoring) or not all(isinstance(name, str) for name in scoring)
-        check(differ, "several scorings must have different names", scoring)
-    else:
+    if not isinstance(scoring, (Mapping, list, tuple, set, frozenset)) or is_costs(scoring):
         return None
     check(scoring, "scoring must name at least one scoring", scoring)
-    if len(found) < len(scoring) or not all(isinstance(name, str) for name in found):
-        msg = (
-            "several scorings must be a list of names, or a mapping of names to scorings (None, names, "
-            f"scorers or matrices of costs), got {scoring!r}"
-        )
-        raise TypeError(msg)
+    must = "several scorings must be a list of names, or a mapping of names to scorings"
+    must += " (None, names, scorers or matrices of costs)"
+    check(all(isinstance(name, str) for name in scoring), must, scoring, TypeError)
+    found = dict(scoring) if isinstance(scoring, Mapping) else {name: name for name in scoring}
+    check(len(found) == len(scoring), "several scorings must have different names", scoring)
     return found
 
 
@@ -227,12 +220,9 @@ def check_answers(estimator: Any, scorer: Any, scoring: Any, y: Array) -> None:
 
     made = read_scorer(as_scorer(scorer))
     needed = () if made is None or not is_classifier(estimator) else made.responses
-    if needed and not any(hasattr(estimator, name) for name in needed):
-        msg = (
-            f"take a scoring of predictions, such as 'accuracy': scoring={scoring!r} needs "
-            f"{' or '.join(needed)}, which {type(estimator).__name__} has not"
-        )
-        raise ValueError(msg)
+    lacking = f"{' or '.join(needed)}, which {type(estimator).__name__} has not"
+    msg = f"take a scoring of predictions, such as 'accuracy': scoring={scoring!r} needs {lacking}"
+    check(not needed or any(hasattr(estimator, name) for name in needed), msg)
     if needed and y.ndim == 1 and isinstance(scoring, str) and scoring in OF_ONE_CLASS:
         positive_class(1, np.unique(y), scoring)
 
@@ -248,12 +238,8 @@ def for_rarer(name: str, y: Array, *, always: bool = False) -> tuple[str, Any]:
     """
     classes, counts = np.unique(y, return_counts=True)
     rarer = classes[np.argmin(counts)]
-    if (
-        name not in OF_ONE_CLASS
-        or len(classes) != 2
-        or rarer == 1
-        or (1 in classes.tolist() and not always)
-    ):
+    of_rarer = name in OF_ONE_CLASS and len(classes) == 2 and rarer != 1
+    if not of_rarer or (1 in classes.tolist() and not always):
         return name, name
     return f"{name} of {rarer}", _of_class(name, rarer)
 
@@ -284,10 +270,8 @@ def named_scorings(
         must = "scoring must be the names of scorings of scikit-learn"
         check(isinstance(name, str), must, name, TypeError)
         if name not in known:
-            close = difflib.get_close_matches(name, known) or ["f1_macro", "roc_auc", "r2"]
-            msg = (
-                f"scoring must be a name that scikit-learn has, such as {' or '.join(close)}, got {name!r}"
-            )
+            close = " or ".join(difflib.get_close_matches(name, known) or ["f1_macro", "roc_auc", "r2"])
+            msg = f"scoring must be a name that scikit-learn has, such as {close}, got {name!r}"
             raise ValueError(msg)
         shown, scoring = for_rarer(name, y, always=rarer)
         try:
@@ -322,9 +306,8 @@ def read_scoring(scoring: Any, *, regression: bool, y: Array, is_nearest: bool =
         return Measure("expected cost", "cost", costs=costs)
     scorer = for_sklearn(scoring, y)
     if scorer is None:
-        if regression:
-            msg = f"scoring=None means R² for a regressor, which {_inexact('r2_score')}"
-            raise InexactError(msg)
+        msg = f"scoring=None means R² for a regressor, which {_inexact('r2_score')}"
+        check(not regression, msg, error=InexactError)
         return Measure("accuracy", "accuracy" if y.ndim == 1 else "together")
     made = read_scorer(as_scorer(scorer))
     if made is None:
@@ -394,19 +377,12 @@ def _recall(options: dict[str, Any], name: str, sign: float, y: Array) -> Measur
         return Measure(name, "balanced", factor=sign, every_class=not ignored)
     classes = np.unique(y).tolist()
     chosen = [options.get("pos_label", 1)] if average == "binary" else list(labels or ())
-    if average == "binary" and len(classes) > 2:
-        msg = (
-            f"{name} with average='binary' is for two classes, got {len(classes)}; use 'recall_macro', or "
-            "labels=[...] with average='macro' for the recall of some classes"
-        )
-        raise ValueError(msg)
-    if not chosen or not all(label in classes for label in chosen) or len(set(chosen)) < len(chosen):
-        shown = ", ".join(map(repr, classes[:10]))
-        msg = (
-            f"{name} needs a class to measure the recall of, one of {shown}, got {chosen}: "
-            "make_scorer(recall_score, pos_label=...)"
-        )
-        raise ValueError(msg)
+    remedy = "use 'recall_macro', or labels=[...] with average='macro' for the recall of some classes"
+    msg = f"{name} with average='binary' is for two classes, got {len(classes)}; {remedy}"
+    check(average != "binary" or len(classes) <= 2, msg)
+    must = f"{name} needs a class to measure the recall of, one of {', '.join(map(repr, classes[:10]))}"
+    are_known = chosen and all(label in classes for label in chosen) and len(set(chosen)) == len(chosen)
+    check(are_known, f"{must}, got {chosen}: make_scorer(recall_score, pos_label=...)")
     is_chosen = np.array([label in chosen for label in classes], dtype=float)
     costs = np.diag(is_chosen) * (len(classes) / len(chosen))
     return Measure(name, "balanced", factor=sign, costs=costs, every_class=True)
@@ -419,13 +395,12 @@ def _of_shares(
     n_classes, labels = len(np.unique(y)), options.get("labels")
     if labels is not None and sorted(labels) != np.unique(y).tolist():
         return None
-    if function == "brier_score_loss":
-        return _brier(options, name, sign, n_classes)
-    if (
-        function == "log_loss"
-        and options.get("normalize", True)
-        and {"normalize", "labels"} >= set(options)
-    ):
+    if function == "brier_score_loss" and {"pos_label", "labels", "scale_by_half"} >= set(options):
+        half = options.get("scale_by_half", "auto")
+        half = n_classes < 3 if half == "auto" else half  # as scikit-learn does
+        return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
+    is_mean = options.get("normalize", True) and {"normalize", "labels"} >= set(options)
+    if function == "log_loss" and is_mean:
         return Measure(name, "log_loss", factor=sign, all_classes=True)
     usual = {"average": "macro", "max_fpr": None, "labels": labels}
     by_pairs = {**usual, **options} == {**usual, "multi_class": "ovo"}
@@ -438,16 +413,6 @@ def _of_shares(
     return replace(found, every_class=True, all_classes=True)
 
 
-def _brier(options: dict[str, Any], name: str, sign: float, n_classes: int) -> Measure | None:
-    """Return the measure of the Brier score; by default it is halved for two classes."""
-    if not {"pos_label", "labels", "scale_by_half"}.issuperset(options):
-        return None
-    half = options.get("scale_by_half", "auto")
-    if half == "auto":
-        half = n_classes < 3
-    return Measure(name, "brier", factor=sign * (0.5 if half else 1.0))
-
-
 def _off(name: str, sign: float, y: Array, power: int) -> Measure:
     """Return the costs of numeric labels: the distance of the prediction to a power."""
     classes = np.unique(y)
@@ -458,10 +423,9 @@ def _off(name: str, sign: float, y: Array, power: int) -> Measure:
 
 def _costs(costs: Any, n_classes: int) -> Array:
     matrix = as_reals("scoring", costs, "scoring as a matrix of costs must hold real numbers")
-    if matrix.shape != (n_classes, n_classes):
-        msg = (
-            f"scoring as a matrix of costs must have shape ({n_classes}, {n_classes}) for {n_classes} "
-            f"classes (rows true, columns predicted, in sorted label order), got shape {matrix.shape}"
-        )
-        raise ValueError(msg)
+    must = (
+        f"scoring as a matrix of costs must have shape ({n_classes}, {n_classes}) for {n_classes} classes"
+    )
+    order = "rows true, columns predicted, in sorted label order"
+    check(matrix.shape == (n_classes, n_classes), f"{must} ({order}), got shape {matrix.shape}")
     return matrix

@@ -99,10 +99,8 @@ def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
     from sklearn.base import clone
     from sklearn.neighbors import KNeighborsClassifier
 
-    by_accuracy = all(
-        one is None or (isinstance(one, str) and one == "accuracy")
-        for one in (search.scoring, request.scoring)
-    )
+    scorings = search.scoring, request.scoring
+    by_accuracy = all(one is None or (isinstance(one, str) and one == "accuracy") for one in scorings)
     if not by_accuracy or search.refit is not True or request.pooled or request.y.ndim == 2:
         return None
     folds = (ms.KFold, ms.RepeatedKFold, ms.StratifiedKFold, ms.RepeatedStratifiedKFold)
@@ -116,9 +114,7 @@ def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
         return None
     named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
     known = [name for name, params in named if isinstance(name, str) and not params]
-    metrics = [
-        name for name in known if ALIASES.get(name, name) in NAMES and not missing_parameters(name, {})
-    ]
+    metrics = [one for one in known if ALIASES.get(one, one) in NAMES and not missing_parameters(one, {})]
     ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
     if len(set(ks)) < len(ks) or len(set(metrics)) < len(named):
         return None
@@ -175,14 +171,11 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
         return list(map(mean_of_runs, scored, zip(*parts, strict=True)))
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in scored], SEARCHES)
-    how = (
-        f"the mean of {n_runs:,} random runs of {in_words(request.cv)} with a search in every training set"
-    )
+    runs = f"{n_runs:,} random runs of {in_words(request.cv)}"
+    how = f"the mean of {runs} with a search in every training set"
     n_tied = middle.n_tied if law.ties == "index" else 0
-    return [
-        one.of_runs(mean, n_runs, how + lacks, law.ties, n_tied)
-        for one, mean, lacks in zip(asked, means, lacking, strict=True)
-    ]
+    triples = zip(asked, means, lacking, strict=True)
+    return [one.of_runs(mean, n_runs, how + lacks, law.ties, n_tied) for one, mean, lacks in triples]
 
 
 class Search(NamedTuple):
@@ -216,11 +209,8 @@ class Search(NamedTuple):
         check(((virtual >= 0).sum(axis=1) - largest_fold).min() >= largest, msg, error=InexactError)
         members = [((virtual >= 0) & (codes == code)).sum(axis=1) for code in range(codes.max() + 1)]
         msg = f"a training set has fewer than {inner.n_folds} samples of every class"
-        check(
-            not (inner.stratified and np.max(members, axis=0).min() < inner.n_folds),
-            msg,
-            error=InexactError,
-        )
+        is_enough = not inner.stratified or np.max(members, axis=0).min() >= inner.n_folds
+        check(is_enough, msg, error=InexactError)
 
 
 def search_to_repeat(request: Request) -> Search | None:
@@ -239,10 +229,8 @@ def search_to_repeat(request: Request) -> Search | None:
     inner = inner_of(search, request.y)
     named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
     if search.refit is not True or inner is None or not named:
-        msg = (
-            "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside, have runs of "
-            "knnccv"
-        )
+        served = "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside"
+        msg = f"{served}, have runs of knnccv"
         raise InexactError(msg)
     return Search(groups_of(search, request), inner, search.scoring, chooses)
 
@@ -264,11 +252,8 @@ def groups_of(search: Any, request: Request) -> list[Group]:
     candidates = list(ParameterGrid(search.param_grid))  # kept, as their values are told apart by identity
     for at, params in enumerate(candidates):
         model = clone(search.estimator).set_params(**params)
-        others = [
-            (name, id(value))
-            for name, value in sorted(params.items())
-            if name not in (f"{last}n_neighbors", f"{last}weights")
-        ]
+        names = sorted(params.keys() - {f"{last}n_neighbors", f"{last}weights"})
+        others = [(name, id(params[name])) for name in names]
         prepared = prepare(model, request.X, request.y, transductive=False)
         rule = prepared.rule
         msg = "all neighbors within a radius decide, whatever their number"
@@ -278,11 +263,10 @@ def groups_of(search: Any, request: Request) -> list[Group]:
         groups.setdefault(key, []).append((rule.n_neighbors, at, request.asking(prepared=prepared)))
     found = []
     for members in groups.values():
-        members.sort(key=lambda one: one[:2])
-        asked = members[-1][2]
-        ks = [k for k, _, _ in members]
-        inner, middle = asked.asking(scoring=search.scoring), members[len(members) // 2][2]
-        found.append(Group(asked, inner, middle, [at for _, at, _ in members], ks))
+        columns: Any = zip(*sorted(members, key=lambda one: one[:2]), strict=True)
+        ks, places, asked = map(list, columns)
+        inner, middle = asked[-1].asking(scoring=search.scoring), asked[len(asked) // 2]
+        found.append(Group(asked[-1], inner, middle, places, ks))
     return found
 
 
@@ -299,9 +283,8 @@ def _scores(
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
-            outputs = chosen_outputs(
-                search, request, some, inside[start : start + step].reshape(-1, n), seed
-            )
+            virtual = inside[start : start + step].reshape(-1, n)
+            outputs = chosen_outputs(search, request, some, virtual, seed)
             values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])
             if middle.expected is not None:
                 near, _ = middle.nearest(some, seed)
@@ -360,11 +343,8 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
         each = outputs_by_k(group.request, *nearest_of(group.request, folds, seed), group.ks)
         for at, outputs in zip(group.at, each, strict=True):
             outside[at] = outputs
-    check(
-        not np.isnan(inside).all(axis=0).any(),
-        "no candidate has a score in some inner folds",
-        error=InexactError,
-    )
+    msg = "no candidate has a score in some inner folds"
+    check(not np.isnan(inside).all(axis=0).any(), msg, error=InexactError)
     chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
     decides = np.take_along_axis(chosen, np.maximum(folds, 0), axis=1)
     found = np.empty_like(outside[0])

@@ -140,10 +140,9 @@ def _compositions(size: int, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = [()]
     for at, count in enumerate(counts):
         rest = sum(counts[at + 1 :])
+        left = ((taken, size - sum(taken)) for taken in found)
         found = [
-            (*taken, n)
-            for taken in found
-            for n in range(max(size - sum(taken) - rest, 0), min(count, size - sum(taken)) + 1)
+            (*taken, n) for taken, most in left for n in range(max(most - rest, 0), min(count, most) + 1)
         ]
     return found
 
@@ -194,13 +193,10 @@ class Shares:
 
     def patterns(self) -> Iterator[tuple[int, ...]]:
         """Yield all outcomes; InexactError if there are too many."""
-        if self.n_patterns > MAX_PATTERNS:
-            msg = (
-                f"{self.extra} of {len(self.tied)} classes, chosen at random, get one more sample: this "
-                f"gives {magnitude(self.n_patterns)} patterns of class counts, more than the "
-                f"{MAX_PATTERNS} that can be evaluated one by one"
-            )
-            raise InexactError(msg)
+        drawn = f"{self.extra} of {len(self.tied)} classes, chosen at random, get one more sample"
+        many = f"this gives {magnitude(self.n_patterns)} patterns of class counts"
+        msg = f"{drawn}: {many}, more than the {MAX_PATTERNS} that can be evaluated one by one"
+        check(self.n_patterns <= MAX_PATTERNS, msg, error=InexactError)
         for chosen in combinations(self.tied, self.extra):
             yield tuple(n + (c in chosen) for c, n in enumerate(self.base))
 
@@ -253,9 +249,8 @@ class StratifiedShuffle(SplitterDesign):
         counts = as_ints(labels.counts)
         train = self.train
         most = [n + (train.extra > 0 and c in train.tied) for c, n in enumerate(train.base)]
-        if len(counts) != len(most) or any(n > count for n, count in zip(most, counts, strict=True)):
-            msg = f"{self.splitter} trains {most} samples of the classes, which have {list(counts)}"
-            raise ValueError(msg)
+        suits = len(counts) == len(most) and all(map(int.__le__, most, counts))
+        check(suits, f"{self.splitter} trains {most} samples of the classes, which have {list(counts)}")
         if self._one_kind(labels):
             return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
         share = Fraction(1, train.n_patterns)
@@ -342,12 +337,9 @@ class WholeData:
         """
         # A splitter is not told the scorer, so it is looked up in the function of scikit-learn that calls.
         scorer = scorer_of_splits(sys._getframe(1))
-        if scorer is True or is_sklearns_scorer(scorer):
-            msg = (
-                "pass scoring=ccv_scorer(...) with cv=WholeData(), or folds such as cv=5: an ordinary "
-                "scorer would test the samples that the estimator was fitted to"
-            )
-            raise ValueError(msg)
+        remedy = "pass scoring=ccv_scorer(...) with cv=WholeData(), or folds such as cv=5"
+        why = "an ordinary scorer would test the samples that the estimator was fitted to"
+        check(not (scorer is True or is_sklearns_scorer(scorer)), f"{remedy}: {why}")
         rows = np.arange(length_of(X))
         return iter([(rows, rows.copy())])
 
@@ -460,12 +452,11 @@ class GroupLaw:
 
     def splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
         """Yield all splits, as training groups and tested groups, with their probabilities."""
-        n_groups = len(self.sizes)
+        groups = range(len(self.sizes))
         for probability, n_train, n_test in self.parts:
-            number = math.comb(n_groups, n_test) * math.comb(n_groups - n_test, n_train)
-            for tested in combinations(range(n_groups), n_test):
-                rest = [group for group in range(n_groups) if group not in tested]
-                for trained in combinations(rest, n_train):
+            number = math.comb(len(groups), n_test) * math.comb(len(groups) - n_test, n_train)
+            for tested in combinations(groups, n_test):
+                for trained in combinations([group for group in groups if group not in tested], n_train):
                     yield probability / number, (trained, tested)
 
 
@@ -499,9 +490,9 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     grouped = (ms.GroupKFold, ms.GroupShuffleSplit, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if groups is not None:
         encode_groups(groups, n_items=n_items)
-    elif kind in (*grouped, ms.StratifiedGroupKFold):
+    else:
         msg = f"pass groups, a label for each of the {n_items} samples: {in_words(cv)} needs them"
-        raise ValueError(msg)
+        check(kind not in (*grouped, ms.StratifiedGroupKFold), msg)
     leaving = (ms.LeaveOneOut, ms.LeavePOut, ms.LeaveOneGroupOut, ms.LeavePGroupsOut)
     if not is_random(cv) and kind not in leaving:
         return listed(cv, X, y, groups)
@@ -513,11 +504,11 @@ def law_of(cv: Any, X: Any, y: Array, groups: Any, *, regression: bool) -> Law:
     # With a fixed seed, to count the samples.
     splits: Iterator[Split] = reseeded(cv, 0).split(np.zeros(n_items), y, groups)
     train, test = next(splits)
-    if kind in (ms.KFold, ms.RepeatedKFold):
-        folds = KFold(_n_folds(cv))
-        return FoldLaw(folds, "index", single=folds.n_splits == n_items)
-    if kind in (ms.StratifiedKFold, ms.RepeatedStratifiedKFold):
-        strata = StratifiedKFold(_n_folds(cv))
+    if kind in (ms.KFold, ms.RepeatedKFold, ms.StratifiedKFold, ms.RepeatedStratifiedKFold):
+        n_folds = int(cv.get_n_splits() // getattr(cv, "n_repeats", 1))
+        if kind not in stratified:
+            return FoldLaw(KFold(n_folds), "index", single=n_folds == n_items)
+        strata = StratifiedKFold(n_folds)
         return FoldLaw(strata, "index", balanced=ByClass(in_words(cv), strata))
     if kind in (ms.LeaveOneOut, ms.LeavePOut):
         p = len(test)
@@ -558,19 +549,13 @@ def reseeded(cv: Any, seed: int) -> Any:
     return other
 
 
-def _n_folds(cv: Any) -> int:
-    return int(cv.get_n_splits() // getattr(cv, "n_repeats", 1))
-
-
 def listed(cv: Any, X: Any, y: Array, groups: Any) -> tuple[Split, ...]:
     """Return the splits of a splitter without random numbers; InexactError if two runs differ."""
     try:
         cv = copy.deepcopy(cv)
     except TypeError:  # an attribute cannot be copied
         cv = copy.copy(cv)
-    splits = tuple(cv.split(X, y, groups))
+    splits, msg = tuple(cv.split(X, y, groups)), f"the splits of {in_words(cv)} change from run to run"
     for one, other in zip(splits, cv.split(X, y, groups), strict=True):
-        if not all(map(np.array_equal, one, other)):
-            msg = f"the splits of {in_words(cv)} change from run to run"
-            raise InexactError(msg)
+        check(all(map(np.array_equal, one, other)), msg, error=InexactError)
     return splits
