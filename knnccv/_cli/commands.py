@@ -33,13 +33,9 @@ def add_commands(commands: Any) -> None:
     described = read_commands()
     shared = described.pop("shared")
     for name, command in described.items():
-        parser = commands.add_parser(
-            name,
-            help=command["words"],
-            description=command["description"],
-            epilog=command.get("epilog"),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        texts = {"help": command["words"], "description": command["description"]}
+        form = argparse.RawDescriptionHelpFormatter
+        parser = commands.add_parser(name, **texts, epilog=command.get("epilog"), formatter_class=form)
         add_options(parser, command["groups"], shared)
         parser.set_defaults(command=name, parser=parser)
 
@@ -78,9 +74,8 @@ def run_warm(args: argparse.Namespace) -> int:
     from ..kernel import Compiling, cache_folder
     from .warm import warm
 
-    with Compiling(
-        "knnccv: compiling once all kernels (about 3 minutes of processor time)", 0.0
-    ) as compiling:
+    what = "knnccv: compiling once all kernels (about 3 minutes of processor time)"
+    with Compiling(what, 0.0) as compiling:
         warm(progress=args.progress)
     if compiling.functions:
         functions = f"{compiling.functions} function{'s' * (compiling.functions != 1)}"
@@ -96,10 +91,8 @@ def run_new_rule(args: argparse.Namespace) -> int:
     name = args.name
     folder = Path(f"knnccv-{name.replace('_', '-')}")
     check_name(name)
-    refuse(
-        folder.exists() or folder.is_symlink(),
-        f"give another NAME, or remove the folder: {str(folder)!r} exists",
-    )
+    is_there = f"give another NAME, or remove the folder: {str(folder)!r} exists"
+    refuse(folder.exists() or folder.is_symlink(), is_there)
     folder.mkdir()
     print(f"{folder}/")
     for path in sorted(TEMPLATE.iterdir()):
@@ -116,11 +109,9 @@ def check_name(name: str) -> None:
     from .. import kernel
     from ..kernel.registry import variant_names
 
-    refuse(
-        not re.fullmatch(r"[a-z](_?[a-z0-9])*", name),
-        "give NAME in lower-case letters, digits and single underscores, beginning with a letter, such as "
-        f"'second_nearest', got {name!r}",
-    )
+    letters = "lower-case letters, digits and single underscores, beginning with a letter"
+    wrong = f"give NAME in {letters}, such as 'second_nearest', got {name!r}"
+    refuse(not re.fullmatch(r"[a-z](_?[a-z0-9])*", name), wrong)
     is_word = keyword.iskeyword(camel(name)) or hasattr(kernel, camel(name))
     refuse(is_word, f"give another NAME: {name!r} is a word of Python or of knnccv.kernel")
     is_taken = name in variant_names() or importlib.util.find_spec(f"knnccv_{name}") is not None

@@ -179,9 +179,8 @@ def read_problem(args: Namespace, given: Mapping[str, Any]) -> Problem:
         alike = not numeric and table.y.dtype.kind == tested.y.dtype.kind
         strange = [] if not alike else sorted(set(map(str, tested.y)) - set(map(str, table.y)))
         if strange:
-            notes += (
-                f"no sample of {table.source} has the labels {reprlib.repr(strange)} of {tested.source}",
-            )
+            labels = f"the labels {reprlib.repr(strange)} of {tested.source}"
+            notes += (f"no sample of {table.source} has {labels}",)
         how["test"] = both[len(table.X) :], tested.y
         table = replace(table, test=tested)
     task = "regression" if numeric else "classification"

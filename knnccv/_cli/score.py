@@ -239,6 +239,9 @@ class Answer:
         """The answer in types that JSON has."""
         level = self.args.interval or LEVEL
         compared = {name: one.to_dict(level) for name, one in self.comparisons.items()}
+        scorings = self.scorings and {name: one.to_dict() for name, one in self.scorings.items()}
+        for name, one in (scorings or {}).items():
+            one |= {"interval": self.intervals.get(name), "comparison": compared.get(name)}
         return {
             "knnccv": __version__,
             **self.table.to_dict(),
@@ -248,12 +251,7 @@ class Answer:
             **(self.luck or dict.fromkeys(("standard_error", "interval", "split_std"))),
             "comparison": self.comparison and self.comparison.to_dict(level, self.rope),
             "baseline": self.baseline,
-            "scorings": self.scorings
-            and {
-                name: one.to_dict()
-                | {"interval": self.intervals.get(name), "comparison": compared.get(name)}
-                for name, one in self.scorings.items()
-            },
+            "scorings": scorings,
             "per_class": self.confusion and self.found.per_class(),
             "confusion": self.confusion,
             "per_item": self.args.per_item,
@@ -274,9 +272,8 @@ class Answer:
         design = as_design(self.cv, stratified=self.classes is not None).in_words()
         sets = f"{magnitude(found.n_train_sets)} different training sets, {averaged}"
         yield "Design", f"{design}; {self._averaged()}\n{sets}"
-        certified = (
-            f"off by at most {bound_text(found.error_bound)}" if found.fraction is None else "rational"
-        )
+        certified = f"off by at most {bound_text(found.error_bound)}"
+        certified = certified if found.fraction is None else "rational"
         if sampled:
             certified = f"± {sampled.std_error:.1e}, the standard error of the draws"
         shown = f"{found.score:.10g}  ({certified})"

@@ -19,37 +19,17 @@ from ..episodes import Episodes, expected_episodes, sampled_episodes
 from ..kernel import compile_at_once, compile_kernel
 from ..kernel.registry import get_variant
 from ..neighbors import FEWEST_ITEMS, MOST_FEATURES, Neighbors
-from ..retrieval import (
-    AtRank,
-    First,
-    Gallery,
-    Reciprocal,
-    Table,
-    expected_retrieval,
-    sampled_retrieval,
-)
+from ..retrieval import AtRank, First, Gallery, Reciprocal, Table, expected_retrieval, sampled_retrieval
 
 BUILT_IN = ("nn", "knn", "rank", "confidence", "regression")
-METRICS: dict[str, dict[str, Any]] = {
-    "cosine": {},
-    "jaccard": {},
-    "tanimoto": {},
-    "canberra": {},
-    "braycurtis": {},
-    "mahalanobis": {"V": np.eye(2)},
-    "haversine": {},
-}
-"""Metrics that have their own compiled functions, with example parameters."""
+METRICS = ("cosine", "jaccard", "tanimoto", "canberra", "braycurtis", "mahalanobis", "haversine")
+"""Metrics that have their own compiled functions."""
 X = np.arange(8.0)[:, None] ** 1.5
 TIED = np.arange(12.0)[:, None] // 6
 """Tied samples of several classes."""
 LABELS = {2: np.arange(12) % 2, 3: np.arange(12) % 3}
 """Two classes have functions of their own."""
-GALLERIES = (
-    Gallery("all"),
-    Gallery(per_identity=1),
-    Gallery(shots=2),
-)
+GALLERIES = Gallery("all"), Gallery(per_identity=1), Gallery(shots=2)
 
 
 def warm(*, progress: bool = False) -> None:
@@ -157,21 +137,18 @@ def _warm_sources() -> None:
     """Compile the functions of metrics, sparse data, given lists and graphs."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (40, 2)) + np.arange(40)[:, None] / 64
-    for metric, params in METRICS.items():
+    for metric in METRICS:
         data = X / 64 if metric == "haversine" else np.floor(X) * (np.arange(40) % 2)[:, None] + [1, 0]
-        Neighbors.from_data(data, metric, metric_params=params or None).kneighbors(5)
+        params = {"V": np.eye(2)} if metric == "mahalanobis" else None
+        Neighbors.from_data(data, metric, metric_params=params).kneighbors(5)
     for metric in ("euclidean", "sqeuclidean", "manhattan", "cosine", "jaccard", "tanimoto"):
         counts = np.floor(X) + np.array([1, 0])
         Neighbors.from_data(scipy.sparse.csr_array(counts), metric).kneighbors(5)
     near = Neighbors.from_data(X)
     items, distances = near.kneighbors(5)
-    for given in (
-        Neighbors.from_lists(items),
-        Neighbors.from_lists(items, distances),
-        Neighbors.from_graph(
-            scipy.sparse.csr_array((distances.ravel(), items.ravel(), np.arange(0, 201, 5)), shape=(40, 40))
-        ),
-    ):
+    cells = distances.ravel(), items.ravel(), np.arange(0, 201, 5)
+    graph = Neighbors.from_graph(scipy.sparse.csr_array(cells, shape=(40, 40)))
+    for given in (Neighbors.from_lists(items), Neighbors.from_lists(items, distances), graph):
         complete_cv(given, np.arange(40) % 2, "nn", KFold(4))
 
 

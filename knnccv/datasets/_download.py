@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.files import check_writable, written_whole
+from .._base.validation import check
 
 _HERE = Path(__file__).resolve().parent
 
@@ -45,6 +46,7 @@ DEADLINE = 600.0
 """Seconds that one transfer may take in all."""
 
 TOO_LONG = "not complete after {:g} seconds"
+TOO_LARGE = "the content is larger than {} bytes"
 
 ATTEMPTS = 2
 """Number of requests to an address whose server breaks off or is overloaded."""
@@ -210,12 +212,9 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
     sources = public_sources(manifest)
     mirror = os.environ.get("KNNCCV_DATA_URL")
     if mirror:
-        if not re.match(r"https?://[^/]", mirror, re.IGNORECASE):
-            msg = (
-                f"KNNCCV_DATA_URL must begin with http:// or https:// and name a host, got {mirror!r}; "
-                "to use a folder of this machine, set KNNCCV_DATA_DIR to it"
-            )
-            raise ValueError(msg)
+        must = f"KNNCCV_DATA_URL must begin with http:// or https:// and name a host, got {mirror!r}"
+        msg = f"{must}; to use a folder of this machine, set KNNCCV_DATA_DIR to it"
+        check(re.match(r"https?://[^/]", mirror, re.IGNORECASE), msg)
         sources.insert(0, Source(f"{mirror.rstrip('/')}/{manifest.path}"))
     _require_writable(path, manifest)
     for source in sources:
@@ -262,9 +261,8 @@ def verify(manifest: Manifest, blob: bytes) -> dict[str, bytes]:
     """
     if not manifest.checksums:
         actual = hashlib.sha256(blob).hexdigest()
-        if actual != manifest.sha256:
-            msg = f"the SHA-256 of its {len(blob)} bytes is {actual}, not the recorded {manifest.sha256}"
-            raise WrongContentError(msg)
+        msg = f"the SHA-256 of its {len(blob)} bytes is {actual}, not the recorded {manifest.sha256}"
+        check(actual == manifest.sha256, msg, error=WrongContentError)
         return {Path(manifest.path).name: blob}
     found: dict[str, bytes | None] = {}
     for name, content in _members(blob, manifest.checksums):
@@ -330,9 +328,7 @@ def _archive_errors() -> Iterator[None]:
 def _bounded(stream: Any, limit: int) -> bytes:
     """The content of a stream; WrongContentError if it is longer than `limit` bytes."""
     content: bytes = stream.read(limit + 1)
-    if len(content) > limit:
-        msg = f"the content is larger than {MAX_BYTES} bytes"
-        raise WrongContentError(msg)
+    check(len(content) <= limit, TOO_LARGE.format(MAX_BYTES), error=WrongContentError)
     return content
 
 
@@ -365,9 +361,8 @@ class _Sink(io.BytesIO):
     def write(self, chunk: Any, /) -> int:
         if time.monotonic() > self._deadline:
             raise TimeoutError(TOO_LONG.format(DEADLINE))
-        if self.tell() + len(chunk) > MAX_BYTES:
-            msg = f"the content is larger than {MAX_BYTES} bytes"
-            raise WrongContentError(msg)
+        is_small = self.tell() + len(chunk) <= MAX_BYTES
+        check(is_small, TOO_LARGE.format(MAX_BYTES), error=WrongContentError)
         return super().write(chunk)
 
 
@@ -377,9 +372,8 @@ def _download(source: Source) -> bytes:
     import requests
 
     pooch.get_logger().info("Downloading %s", source.url)
-    downloader = pooch.HTTPDownloader(
-        timeout=(CONNECT_TIMEOUT, READ_TIMEOUT), headers={"User-Agent": "knnccv (pooch)"}
-    )
+    limits, who = (CONNECT_TIMEOUT, READ_TIMEOUT), {"User-Agent": "knnccv (pooch)"}
+    downloader = pooch.HTTPDownloader(timeout=limits, headers=who)
     for remaining in reversed(range(ATTEMPTS)):
         sink = _Sink()
         try:
@@ -434,10 +428,9 @@ def _storing(path: Path, manifest: Manifest) -> Iterator[None]:
     except OSError as error:
         # On systems that cannot replace an open file, another process may have just stored the same one.
         if not is_cached(manifest):
-            msg = (
-                f"{manifest.title} cannot be stored at {path} ({type(error).__name__}: {error}); "
-                "set KNNCCV_DATA_DIR to a folder that can be written to"
-            )
+            remedy = "set KNNCCV_DATA_DIR to a folder that can be written to"
+            why = f"cannot be stored at {path} ({type(error).__name__}: {error})"
+            msg = f"{manifest.title} {why}; {remedy}"
             raise DatasetError(msg) from error
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.validation import check_choice
+from .._base.validation import check, check_choice
 from ._download import Manifest, fetch, file_path, is_cached, load_manifest, manifest_names
 
 if TYPE_CHECKING:
@@ -71,11 +71,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         n_items, n_features = self.X.shape
-        target = (
-            f"{len(self.target_names)} classes"
-            if self.y.dtype.kind == "i"
-            else f"regression of {self.target_names[0]}"
-        )
+        target = f"regression of {self.target_names[0]}"
+        if self.y.dtype.kind == "i":
+            target = f"{len(self.target_names)} classes"
         return f"<Dataset: {n_items} samples, {n_features} features, {target}>"
 
     def to_frame(self) -> pd.DataFrame:
@@ -163,16 +161,14 @@ def list_datasets() -> list[DatasetInfo]:
     >>> [info.n_items for info in list_datasets() if info.name == "wine"]
     [178]
     """
-    fields = ("name", "n_items", "n_features", "n_classes", "licence", "citation")
-    return [
-        DatasetInfo(
-            **{field: getattr(manifest, field) for field in fields},
-            address=manifest.homepage,
-            cached=is_cached(manifest),
-            path=file_path(manifest),
-        )
-        for manifest in map(load_manifest, manifest_names())
-    ]
+    return [_info(load_manifest(name)) for name in manifest_names()]
+
+
+def _info(manifest: Manifest) -> DatasetInfo:
+    names = ("name", "n_items", "n_features", "n_classes", "licence", "citation")
+    known = {name: getattr(manifest, name) for name in names}
+    cached, path = is_cached(manifest), file_path(manifest)
+    return DatasetInfo(**known, address=manifest.homepage, cached=cached, path=path)
 
 
 def _read(name: str) -> tuple[Manifest, Columns, NDArray[np.int64] | NDArray[np.float64]]:
@@ -327,9 +323,7 @@ def fetch_breast_cancer(*, bare_nuclei: Literal["drop", "complete-rows", "nan"] 
 
 
 def fetch_abalone(
-    n_classes: Literal[2, 3] | None = None,
-    *,
-    sex: Literal["integer", "one-hot", "drop"] = "integer",
+    n_classes: Literal[2, 3] | None = None, *, sex: Literal["integer", "one-hot", "drop"] = "integer"
 ) -> Dataset:
     """Fetch Abalone: 4177 shells, their measurements and the number of their rings.
 
@@ -369,9 +363,8 @@ def fetch_abalone(
     <Dataset: 4177 samples, 8 features, 3 classes>
     """
     # Compared within one type: 2.0 is not allowed, and an array has no single truth value.
-    if n_classes is not None and not (type(n_classes) is int and n_classes in _CUTS):
-        msg = f"n_classes must be one of None, {', '.join(map(repr, _CUTS))}, got {n_classes!r}"
-        raise ValueError(msg)
+    is_known = n_classes is None or (type(n_classes) is int and n_classes in _CUTS)
+    check(is_known, f"n_classes must be one of None, {', '.join(map(repr, _CUTS))}", n_classes)
     check_choice("sex", sex, ("integer", "one-hot", "drop"))
     manifest, columns, rings = _read("abalone")
     note = {
@@ -442,17 +435,13 @@ def fetch_orl(size: tuple[int, int] | None = (16, 16)) -> Dataset:
     return Dataset(X, y, names, tuple(dict.fromkeys(subjects)), *about)
 
 
-def _check_size(size: object) -> tuple[int, int]:
-    allowed = (
-        f"size must be None or (height, width) with 1 <= height <= {ORL_SHAPE[0]} "
-        f"and 1 <= width <= {ORL_SHAPE[1]}, got {size!r}"
-    )
-    if not isinstance(size, tuple | list) or not all(
-        isinstance(length, int | np.integer) and not isinstance(length, bool) for length in size
-    ):
-        raise TypeError(allowed)
-    if len(size) != 2 or any(not 1 <= k <= n for k, n in zip(size, ORL_SHAPE, strict=True)):
-        raise ValueError(allowed)
+def _check_size(size: Any) -> tuple[int, int]:
+    height, width = ORL_SHAPE
+    must = f"size must be None or (height, width) with 1 <= height <= {height} and 1 <= width <= {width}"
+    check(isinstance(size, tuple | list), must, size, TypeError)
+    are_whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in size)
+    check(are_whole, must, size, TypeError)
+    check(len(size) == 2 and 1 <= size[0] <= height and 1 <= size[1] <= width, must, size)
     return int(size[0]), int(size[1])
 
 
@@ -474,7 +463,5 @@ def _overlaps(n_source: int, n_target: int) -> NDArray[np.float64]:
     """
     target = np.arange(n_target)[:, None] * n_source
     source = np.arange(n_source)[None, :] * n_target
-    start = np.maximum(target, source)
     stop = np.minimum(target + n_source, source + n_target)
-    overlaps: NDArray[np.float64] = np.maximum(stop - start, 0).astype(np.float64)
-    return overlaps
+    return np.asarray(np.maximum(stop - np.maximum(target, source), 0.0))

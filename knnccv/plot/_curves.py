@@ -284,21 +284,14 @@ def surface(surface: Any, ax: Axes | None = None, **kwargs: Any) -> Axes:
         cells = surface.scores[np.ix_(rows, columns)]
         mesh = axes.pcolormesh(_edges(sizes), _edges(neighbors), cells, **style)
         axes.figure.colorbar(mesh, ax=axes, label=_score_name(surface))
-        axes.plot(
-            sizes,
-            surface.best().n_neighbors[columns],
-            "o-",
-            color="white",
-            markeredgecolor="black",
-            markersize=max(3, min(6, 80 / len(sizes))),
-            label=f"best {surface.symbol}",
-        )
+        look: Any = {"color": "white", "markeredgecolor": "black", "label": f"best {surface.symbol}"}
+        size = max(3, min(6, 80 / len(sizes)))
+        axes.plot(sizes, surface.best().n_neighbors[columns], "o-", markersize=size, **look)
         if len(sizes) <= MAX_IN_LEGEND:
             axes.set_xticks(sizes)
         if len(neighbors) <= MAX_IN_LEGEND:
             axes.set_yticks(neighbors)
-        axes.set_xlabel("training samples")
-        axes.set_ylabel(surface.symbol)
+        axes.set(xlabel="training samples", ylabel=surface.symbol)
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     return axes
 
@@ -337,8 +330,7 @@ def _curves(
         parts = zip(known[chosen], colors, *lines, strict=True)
         curves = [Curve(str(value), color, x[order], *rows) for value, color, *rows in parts]
         draw_curves(axes, curves, kwargs)
-        axes.set_xlabel(x_name)
-        axes.set_ylabel(_score_name(surface))
+        axes.set(xlabel=x_name, ylabel=_score_name(surface))
         if named:
             axes.legend(title=line_name)
         elif {"color", "c"}.isdisjoint(kwargs):

@@ -230,10 +230,9 @@ def _width(name: str, result: Any, runs: Any, mean_of: int | None) -> Array | No
     if runs is None:
         return None if mean_of is None else np.asarray(result.cmc_std(mean_of))
     deviation = np.asarray(runs.std("cmc")) / np.sqrt(mean_of or 1)
-    if len(deviation) < len(result.cmc):
-        of = f" of {name!r}" if name else ""
-        msg = f"trials{of} have {len(deviation)} ranks, the result has {len(result.cmc)}"
-        raise ValueError(msg)
+    of = f" of {name!r}" if name else ""
+    msg = f"trials{of} have {len(deviation)} ranks, the result has {len(result.cmc)}"
+    check(len(deviation) >= len(result.cmc), msg)
     return np.asarray(deviation[: len(result.cmc)])
 
 
@@ -305,35 +304,26 @@ def critical_difference(
         left, right = low - margin, high + margin
         if comparisons.is_loss:
             left, right = right, left
-        axes.set_xlim(left, right)
-        axes.set_ylim(height, 0)
+        axes.set(xlim=(left, right), ylim=(height, 0), yticks=[])
         for at, (name, score) in enumerate(zip(names, scores, strict=True)):
             better = at < n // 2
             y = bottom + (at if better else n - 1 - at) + 0.5
             axes.plot([score, score, right if better else left], [0, y, y], color="0.35", lw=0.9)
             axes.plot([score], [0], "o", color="0.15", markersize=4, clip_on=False)
-            axes.annotate(
-                f"{name}  {score:#.4g}",
-                (1 if better else 0, y),
-                xycoords=axes.get_yaxis_transform(),
-                xytext=(4 if better else -4, 0),
-                textcoords="offset points",
-                ha="left" if better else "right",
-                va="center",
-                annotation_clip=False,
-            )
+            end, side, off = (1, "left", 4) if better else (0, "right", -4)
+            place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+            place |= {"xytext": (off, 0), "ha": side, "va": "center", "annotation_clip": False}
+            axes.annotate(f"{name}  {score:#.4g}", (end, y), **place)
         style: dict[str, Any] = {"color": EXACT_COLOR, "linewidth": 4, "solid_capstyle": "round"}
-        place = dict(zip(names, scores, strict=True))
+        score_of = dict(zip(names, scores, strict=True))
         for at, clique in enumerate(cliques):
-            ends = [place[clique[0]], place[clique[-1]]]
+            ends = [score_of[clique[0]], score_of[clique[-1]]]
             axes.plot(ends, [BAR * (at + 0.8)] * 2, **style | kwargs)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.set_xlabel(f"{comparisons.measure}, better to the right")
         axes.spines[["left", "right", "bottom"]].set_visible(False)
-        axes.set_yticks([])
         bars = "bars: no significant difference" if cliques else "all differences are significant"
-        axes.set_title(
-            f"{bars} ({100 * confidence_level:g} %, Holm)", y=0, pad=-16, va="top", fontsize="small"
-        )
+        title = f"{bars} ({100 * confidence_level:g} %, Holm)"
+        axes.set_title(title, y=0, pad=-16, va="top", fontsize="small")
     return axes

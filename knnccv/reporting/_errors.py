@@ -13,14 +13,8 @@ from .._base.labels import encode_labels
 from .._base.typing import Array
 from .._core.driver.influence import Influence
 from ..neighbors import Neighbors, copies
-from ._study import (
-    INFLUENCE_LIMIT,
-    JUDGING_LIMIT,
-    Study,
-    affordable_confusion,
-    confusion_units,
-    influence_units,
-)
+from . import _study
+from ._study import Study
 from ._text import Cut, counted, of_a_part, percentage, quoted, rounded, section
 
 MOST_CLASSES = 200
@@ -57,15 +51,11 @@ def classes_section(study: Study) -> dict[str, Any] | None:
     counts = np.unique(best.labels, return_counts=True)[1]
     labels = [str(label) for label in scores]
     matrix, cut = _confusion(study, list(scores))
-    reason = None
+    reason, number = None, len(labels)
     if np.isnan(matrix).all():
-        reason = (
-            f"a pass for each of {len(labels)} classes over samples of most of them would take too long"
-        )
-    elif len(labels) > MOST_CLASSES:
-        reason = (
-            f"of {len(labels)} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
-        )
+        reason = f"a pass for each of {number} classes over samples of most of them would take too long"
+    elif number > MOST_CLASSES:
+        reason = f"of {number} classes only the largest entries are listed (the limit is {MOST_CLASSES})"
     return section(
         partial(_of_classes, matrix),
         labels=labels,
@@ -87,8 +77,8 @@ def _confusion(study: Study, labels: list[Any]) -> tuple[Array, Cut]:
     The row of a class without samples in that part is NaN, and all rows are if no matrix is affordable.
     """
     n_items = len(study.y)
-    units = confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
-    rows = affordable_confusion(n_items, len(labels), units)
+    units = _study.confusion_units(n_items, len(labels), study.n_neighbors, study.ties)
+    rows = _study.affordable_confusion(n_items, len(labels), units)
     if rows == n_items:
         return study.best.confusion(normalize="true"), None
     if not rows:
@@ -201,8 +191,8 @@ def items_section(study: Study) -> dict[str, Any]:
 def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | None]:
     """The influence of all items, or the reason why there is none."""
     alone = "labels are suspicious by their expected score and their neighbors alone"
-    units = influence_units(len(study.y), n_classes, study.n_neighbors, study.ties)
-    if units > INFLUENCE_LIMIT:
+    units = _study.influence_units(len(study.y), n_classes, study.n_neighbors, study.ties)
+    if units > _study.INFLUENCE_LIMIT:
         return None, (
             f"The influence of {len(study.y):,} samples with K = {study.n_neighbors} and {n_classes} "
             f"classes would take about {units:,.0f} seconds and was left out; {alone}."
@@ -215,7 +205,7 @@ def _influence(study: Study, n_classes: int) -> tuple[Influence | None, str | No
 
 def _out_of_place(study: Study, codes: Array, suspects: Array) -> Array:
     """Which of the suspects, the worst first, have few neighbors of their class; bool."""
-    judged = suspects[np.cumsum(n_nearby(codes, study.groups)[suspects]) <= JUDGING_LIMIT]
+    judged = suspects[np.cumsum(n_nearby(codes, study.groups)[suspects]) <= _study.JUDGING_LIMIT]
     if len(judged) < len(suspects):
         study.note(
             f"Of {len(suspects):,} labels with a low score only the {len(judged):,} lowest were compared "
@@ -266,9 +256,8 @@ def _of_items(study: Study, with_influence: bool, found: dict[str, Any]) -> str:
     what = "label" if study.task == "classification" else "target"
     if not found["of"]:
         return f"No sample stands out: none is badly predicted, and no duplicates differ in their {what}."
-    text = (
-        f"{found['of']:,} of {len(study.y):,} samples {'is' if found['of'] == 1 else 'are'} worth a look."
-    )
+    verb = "is" if found["of"] == 1 else "are"
+    text = f"{found['of']:,} of {len(study.y):,} samples {verb} worth a look."
     if study.task == "regression":
         errors = "has the largest expected error", "have the largest expected errors"
         text += f" {_number(counts[RESIDUALS], *errors)}."

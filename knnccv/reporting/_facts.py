@@ -247,20 +247,16 @@ def largest_scale(table: Table) -> str:
     times = spread[widest] / np.median(others[others > 0]) if others.any() else 1.0
     if times < TIMES_WIDER:
         return ""
-    return (
-        f"The column {quoted(table.names[widest])} varies {times:.3g} times as much as the others do in "
-        "the median, so that few columns decide the distances. Give all the same scale by --scaling "
-        "standard."
-    )
+    varies = f"varies {times:.3g} times as much as the others do in the median"
+    remedy = "Give all the same scale by --scaling standard."
+    name = quoted(table.names[widest])
+    return f"The column {name} {varies}, so that few columns decide the distances. {remedy}"
 
 
 def _names_classes(values: Array, classes: Array) -> bool:
     """Whether each value stands for one class, and each class for one value."""
-    return (
-        _one_to_one(values[:FEW], classes[:FEW])
-        and 1 < len(np.unique(classes)) < len(classes)
-        and _one_to_one(values, classes)
-    )
+    may_agree = _one_to_one(values[:FEW], classes[:FEW])
+    return may_agree and 1 < len(np.unique(classes)) < len(classes) and _one_to_one(values, classes)
 
 
 def _one_to_one(values: Array, classes: Array) -> bool:

@@ -21,7 +21,7 @@ from .._base.files import written_whole
 from .._base.formatting import plain
 from .._base.labels import single_class
 from .._base.parallel import Bar, one_bar, shared_bar
-from .._base.validation import check_choice, check_integer
+from .._base.validation import check, check_choice, check_integer
 from .._core.driver import AVERAGES
 from .._core.luck.inference import check_level
 from .._core.luck.scorings import check_precision
@@ -123,10 +123,8 @@ class Report:
         by_reason = {in_words(key, task): items for key, items in found.items() if items}
         if reason is None:
             return sorted(set().union(*by_reason.values()))
-        if reason not in by_reason:
-            known = ", ".join(map(repr, sorted(by_reason))) or "none"
-            msg = f"reason must be one of {known}, got {reason!r}"
-            raise ValueError(msg)
+        known = ", ".join(map(repr, sorted(by_reason))) or "none"
+        check(reason in by_reason, f"reason must be one of {known}", reason)
         return list(by_reason[reason])
 
     def _repr_html_(self) -> str:
@@ -143,9 +141,8 @@ class Report:
 
 def check_ending(name: str, path: Path) -> None:
     """Raise ValueError unless a path, the argument `name`, ends as a page or its numbers do."""
-    if path.suffix.lower() not in ENDINGS:
-        msg = f"{name} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {str(path)!r}"
-        raise ValueError(msg)
+    must = f"{name} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+    check(path.suffix.lower() in ENDINGS, must, str(path))
 
 
 def report(
@@ -323,11 +320,8 @@ def checked_size(train_size: int | float | None, table: Table) -> int:
         As `Subsample`; or if there are groups and a size.
     """
     if table.group_codes is not None:
-        if train_size is not None:
-            msg = (
-                f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
-            )
-            raise ValueError(msg)
+        msg = f"leave out train_size: every group is tested once, got train_size={train_size} and groups"
+        check(train_size is None, msg)
         return smallest_without(table.group_codes)
     design = Subsample(SHARE if train_size is None else train_size)
     (kind,) = design.training_sets(single_class(table.n_items))
@@ -347,9 +341,7 @@ def checked_neighbors(n_neighbors: Any, train_size: int) -> list[int]:
         larger = [k for k in LARGER_K if k <= most]
         return [*range(1, min(SMALL_K, train_size) + 1), *larger]
     given = [n_neighbors] if isinstance(n_neighbors, Integral) else list(np.ravel(n_neighbors).tolist())
-    if not given:
-        msg = "n_neighbors must name at least one number of neighbors, got none"
-        raise ValueError(msg)
+    check(given, "n_neighbors must name at least one number of neighbors, got none")
     limit = "the number of training samples"
     return sorted({check_integer("n_neighbors", k, 1, train_size, limit) for k in given})
 
@@ -364,14 +356,11 @@ def checked_scalings(scaling: Any, table: Table) -> tuple[str | None, ...]:
     """
     if isinstance(scaling, str) and scaling == "all":
         return USUAL_SCALINGS
-    if table.is_mixed:
-        msg = f"leave out scaling={scaling!r}: the distance of tables with categories or gaps has its own"
-        raise ValueError(msg)
+    msg = f"leave out scaling={scaling!r}: the distance of tables with categories or gaps has its own"
+    check(not table.is_mixed, msg)
     asked = scaling if isinstance(scaling, (list, tuple)) else [scaling]
-    if not asked or any(one not in [*SCALED] for one in asked):
-        known = ", ".join(map(repr, SCALED))
-        msg = f"scaling must be 'all', or some of {known}, got {scaling!r}"
-        raise ValueError(msg)
+    are_known = asked and all(one in [*SCALED] for one in asked)
+    check(are_known, f"scaling must be 'all', or some of {', '.join(map(repr, SCALED))}", scaling)
     return tuple(dict.fromkeys(asked))
 
 
@@ -386,9 +375,8 @@ def checked_average(average: str | None, table: Table) -> str:
     if average is None:
         return "class" if table.is_unequal else "pooled"
     check_choice("average", average, AVERAGES)
-    if table.task == "regression" and average == "class":
-        msg = "leave out average='class': the task is regression, which has no classes"
-        raise ValueError(msg)
+    msg = "leave out average='class': the task is regression, which has no classes"
+    check(table.task != "regression" or average != "class", msg)
     return average
 
 
@@ -425,9 +413,8 @@ def run_stages(stages: dict[str, Callable[[], Any]], progress: Progress) -> dict
 
 def check_progress(progress: Progress) -> None:
     """Raise TypeError unless `progress` is a bool or a callable."""
-    if not isinstance(progress, bool) and not callable(progress):
-        msg = f"progress must be True, False or a callable of (stage, done, total), got {progress!r}"
-        raise TypeError(msg)
+    must = "progress must be True, False or a callable of (stage, done, total)"
+    check(isinstance(progress, bool) or callable(progress), must, progress, TypeError)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from .._base.formatting import magnitude, magnitude_of_log10, plain_fields
 from .._base.labels import majority_class
 from .._base.refusals import need
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.luck.inference import InferenceWarning, ScoredHalves, compare
 from .._core.scores.curves import surface
 from .._core.scores.results import CompleteCV
@@ -47,12 +48,9 @@ def checked_scorings(scoring: Any, study: Study) -> dict[str, Any]:
     names = (scoring,) if isinstance(scoring, str) else scoring
     if scoring is None:
         names = DEFAULT_SCORINGS if study.n_classes == 2 and study.table.is_unequal else ()
-    if not isinstance(names, Sequence):
-        msg = f"scoring must be a name or a list of names, got {scoring!r}"
-        raise TypeError(msg)
-    if not names:
-        return {}
-    if scoring is None and find_spec("sklearn") is None:
+    must = "scoring must be a name or a list of names"
+    check(isinstance(names, Sequence), must, scoring, TypeError)
+    if not names or (scoring is None and find_spec("sklearn") is None):
         return {}
     need("sklearn", "sklearn", "scoring needs scikit-learn")
     from ..sklearn import named_scorings
@@ -293,9 +291,8 @@ def learning_section(study: Study) -> dict[str, Any] | None:
     scores = np.array(curves[numbers.index(setting.n_neighbors)]["scores"], float)
     known = ~np.isnan(scores)
     if sizes[0] > max(2, part.table.n_items // 40):
-        study.note(
-            f"Learning curves start at {sizes[0]:,} training samples: smaller ones would take too long."
-        )
+        long = "smaller ones would take too long"
+        study.note(f"Learning curves start at {sizes[0]:,} training samples: {long}.")
     points, scores = np.array(sizes)[known], scores[known]
     highest = 1.0 if study.task == "classification" else math.inf
     extrapolation, reason = extrapolated(points, scores, 2 * part.table.n_items, highest)
@@ -318,12 +315,13 @@ def learning_section(study: Study) -> dict[str, Any] | None:
 def _curves(part: Study, pair: Pair, numbers: list[int], sizes: list[int]) -> list[dict[str, Any]]:
     """The scores of several K; None for training sets that are smaller."""
     curves = list[dict[str, Any]]()
-    for n_without, some in groupby(numbers, lambda k: sum(size < k for size in sizes)):
-        ks, without = list(some), [None] * n_without
-        found = part.surface(pair, ks, sizes[n_without:])
-        for k, scores, bounds in zip(ks, found.scores.tolist(), found.error_bound.tolist(), strict=True):
-            curve = {"n_neighbors": k, "scores": without + scores, "error_bound": without + bounds}
-            curves.append(curve)
+    for n_without, ks in groupby(numbers, lambda k: sum(size < k for size in sizes)):
+        found, without = part.surface(pair, list(ks), sizes[n_without:]), [None] * n_without
+        rows = zip(
+            found.n_neighbors.tolist(), found.scores.tolist(), found.error_bound.tolist(), strict=True
+        )
+        for k, scores, bounds in rows:
+            curves.append({"n_neighbors": k, "scores": without + scores, "error_bound": without + bounds})
     return curves
 
 
@@ -428,10 +426,7 @@ def regression_section(study: Study) -> dict[str, Any] | None:
         variance=best.weights[tested] @ best.variance[tested],
         target_variance=spread,
         r2=1 - best.score / spread if spread > 0 else None,
-        loo={
-            "n_neighbors": ks,
-            "mse": curve.scores[:, 0],
-        },
+        loo={"n_neighbors": ks, "mse": curve.scores[:, 0]},
     )
 
 
@@ -443,16 +438,13 @@ def curve_numbers(n_neighbors: int, most: int) -> list[int]:
 def _of_regression(found: dict[str, Any]) -> str:
     r2, total = found["r2"], found["bias2"] + found["variance"]
     if r2 is None:
-        return (
-            f"All targets are equal, so there is nothing to explain: the error is {rounded(found['mse'])}."
-        )
+        error = f"the error is {rounded(found['mse'])}"
+        return f"All targets are equal, so there is nothing to explain: {error}."
     start = f"The rule predicts worse than the mean of the targets would (R² = {r2:.3g}). " * (r2 <= 0)
     error, k = min(zip(found["loo"]["mse"], found["loo"]["n_neighbors"], strict=True))
     loo = f"Leave-one-out is best at K = {k}, with a mean squared error of {rounded(error)}."
     if total <= 0:
         return f"{start}The expected squared error is 0. {loo}"
     share = found["bias2"] / total
-    return (
-        f"{start}{share:.0%} of the squared error is squared bias, the noise of the target included; "
-        f"{1 - share:.0%} is variance between training sets. {loo}"
-    )
+    bias = f"{share:.0%} of the squared error is squared bias, the noise of the target included"
+    return f"{start}{bias}; {1 - share:.0%} is variance between training sets. {loo}"

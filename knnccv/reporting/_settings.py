@@ -12,18 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
+from .._base.validation import check
 from .._core.luck.inference import HalfScores, degrees_of_freedom
 from .._core.scores.tuning import tuned_score
-from ._study import (
-    FEWEST_REFITTED,
-    NESTED_LIMIT,
-    SEARCH_LIMIT,
-    Setting,
-    Study,
-    nested_runs,
-    refit_units,
-    search_units,
-)
+from . import _study
+from ._study import Setting, Study
 from ._table import TIMES_LARGER, Table, shown
 from ._text import of_a_part, percentage, section
 
@@ -124,22 +117,17 @@ def _by_other_measure(part: Study, found: Found, best: Setting, row: int) -> dic
 def _check_use(study: Study, part: Study, metric: str) -> None:
     """Raise ValueError, with the reason, if a metric is not offered; the first setting always is."""
     table = study.table
-    units = search_units(table.n_items, len(table.names), metric)
+    units = _study.search_units(table.n_items, len(table.names), metric)
     if metric == OPTIMISTIC and study.groups is not None:
-        fewest = min(FEWEST_REFITTED, len(np.unique(np.asarray(part.groups))))
-        units = max(units, refit_units(table), fewest * refit_units(part.table))
-    if metric == OPTIMISTIC and study.task == "regression":
+        fewest = min(_study.FEWEST_REFITTED, len(np.unique(np.asarray(part.groups))))
+        units = max(units, _study.refit_units(table), fewest * _study.refit_units(part.table))
+    if metric == OPTIMISTIC:
         msg = "HVDM compares categories by classes, and a regression has none"
-    elif metric == OPTIMISTIC and not table.categorical.any():
-        msg = "without categories HVDM is another scaling of the numbers"
-    elif units > SEARCH_LIMIT:
-        msg = (
-            f"comparing all pairs of {table.n_items:,} samples by {metric} would take about "
-            f"{units / SEARCH_LIMIT:.1f} times as long as a report allows"
-        )
-    else:
-        return
-    raise ValueError(msg)
+        check(study.task != "regression", msg)
+        check(table.categorical.any(), "without categories HVDM is another scaling of the numbers")
+    work = f"comparing all pairs of {table.n_items:,} samples by {metric}"
+    long = f"about {units / _study.SEARCH_LIMIT:.1f} times as long as a report allows"
+    check(units <= _study.SEARCH_LIMIT, f"{work} would take {long}")
 
 
 class Curve(NamedTuple):
@@ -184,9 +172,7 @@ def _curve_of_groups(part: Study, scaling: str | None, metric: str, numbers: lis
         each = [one.half_scores(n_halvings, random_state=part.random_state) for one in results]
         return replace(each[0], scores=np.stack([one.scores for one in each], axis=-1))
 
-    scores, bounds = (
-        np.array([getattr(one, name) for one in results]) for name in ("score", "error_bound")
-    )
+    scores, bounds = np.array([(one.score, one.error_bound) for one in results]).T
     return Curve(np.array(numbers), scores, bounds, results[0].measure, half_scores)
 
 
@@ -226,10 +212,8 @@ def _not_worse(part: Study, found: Found, best: Pair, row: int) -> tuple[list[di
             kept.append(Setting(*pair, each.n_neighbors[near].tolist())._asdict())
     if n_unknown and halves:
         what = "1 setting has" if n_unknown == 1 else f"{n_unknown} settings have"
-        part.note(
-            f"{what} another score than the best, but random halves of the data cannot tell whether by "
-            "chance: such settings count as worse."
-        )
+        but = "but random halves of the data cannot tell whether by chance: such settings count as worse"
+        part.note(f"{what} another score than the best, {but}.")
     return kept, bool(halves) and not n_unknown
 
 
@@ -248,18 +232,13 @@ def _half_width(of_setting: HalfScores, of_best: HalfScores, row: int, level: fl
 def _note_losses(study: Study, part: Study, wanted: list[int]) -> None:
     """State what the comparison of settings on some of the rows cannot see."""
     large = [k for k in wanted if k > part.train_size]
+    n_items, size = f"{part.table.n_items:,}", f"{part.train_size:,}"
     if large:
-        study.note(
-            f"The K above {part.train_size:,} were not compared: settings are compared on "
-            f"{part.table.n_items:,} samples with {part.train_size:,} training samples."
-        )
-    if study.task == "classification":
-        n_classes, n_left = len(np.unique(study.y)), len(np.unique(part.y))
-        if n_left < n_classes:
-            study.note(
-                f"The {part.table.n_items:,} samples on which settings are compared hold {n_left} of the "
-                f"{n_classes} classes."
-            )
+        where = f"settings are compared on {n_items} samples with {size} training samples"
+        study.note(f"The K above {size} were not compared: {where}.")
+    if study.task == "classification" and part.n_classes < study.n_classes:
+        held = f"hold {part.n_classes} of the {study.n_classes} classes"
+        study.note(f"The {n_items} samples on which settings are compared {held}.")
 
 
 def identifier_notes(table: Table) -> list[str]:
@@ -268,9 +247,7 @@ def identifier_notes(table: Table) -> list[str]:
     for name, codes, is_category in zip(table.names, table.X.T, table.categorical, strict=True):
         known = codes[~np.isnan(codes)]
         if is_category and len(np.unique(known)) == len(known) > 1:
-            notes.append(
-                f"Leave out the column {name} if it identifies the samples: all its values differ."
-            )
+            notes += [f"Leave out the column {name} if it identifies the samples: all its values differ."]
     return notes
 
 
@@ -334,9 +311,8 @@ def at_the_edge(best: int, largest: int, most: int) -> str:
     """A remark if the best K is the largest that was compared, and larger ones are possible."""
     if best < largest or largest >= most or largest == 1:
         return ""
-    return (
-        f" Larger K than {best} were not compared and may be better (--n-neighbors, in Python n_neighbors)."
-    )
+    options = "--n-neighbors, in Python n_neighbors"
+    return f" Larger K than {best} were not compared and may be better ({options})."
 
 
 def tuned_section(study: Study) -> dict[str, Any] | None:
@@ -361,9 +337,9 @@ def tuned_section(study: Study) -> dict[str, Any] | None:
     inside = 1 if part.groups is None else int(np.sort(np.bincount(part.groups))[-2])
     ks = [k for k in next(iter(study.compared.values())) if k <= part.train_size - inside]
     n_settings = len(pairs) * len(ks)
-    n_runs = nested_runs(part.table.n_items, part.n_classes, len(pairs), max(ks, default=1))
+    n_runs = _study.nested_runs(part.table.n_items, part.n_classes, len(pairs), max(ks, default=1))
     if OPTIMISTIC in metrics:
-        n_runs = min(n_runs, int(NESTED_LIMIT / refit_units(part.table)))
+        n_runs = min(n_runs, int(_study.NESTED_LIMIT / _study.refit_units(part.table)))
     reason = ""
     if study.task == "regression":
         reason = "only right answers are counted, and a regression has none"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from .._base.validation import check_integer
+from .._base.validation import check, check_integer
 from .._core.luck.runs import scaled
 from .._core.scores.curves import Surface, surface
 from .._core.scores.results import CompleteCV, complete_cv
@@ -198,10 +198,8 @@ def affordable_rows(n_items: int, n_features: int, mixed: bool, ties: float) -> 
         growth = (ties - 1) / n_items  # of the tied groups, in proportion to the rows
         tied = int((np.sqrt(1 + 4 * growth * TIED_WORK) - 1) / (2 * growth))
         rows = min(rows, max(2000, tied))
-        reason = (
-            "many samples are equally far from each other, and averaging over all orders of more of them "
-            "would take too long"
-        )
+        orders = "averaging over all orders of more of them would take too long"
+        reason = f"many samples are equally far from each other, and {orders}"
     if mixed and search_units(rows, n_features, "heom") > MIXED_UNITS:
         rows = int(np.sqrt(MIXED_UNITS * SEARCH_RATE["heom"] / max(n_features, 8)))
         reason = "comparing all pairs of more samples by HEOM would take too long"
@@ -225,18 +223,12 @@ def studied(table: Table, max_items: int, random_state: int) -> tuple[Table, Cut
     rows, reason = affordable_rows(n_items, len(table.names), table.is_mixed, ties)
     reason = reason or f"max_items={most:,} limits the samples of a report"
     part, cut = subsampled(table, rows, seed, reason)
-    if part.task == "classification" and len(set(part.y.tolist())) < 2:
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            f"are of one class, {shown(part.y[0])}"
-        )
-        raise ValueError(msg)
-    if part.group_codes is not None and not smallest_without(part.group_codes):
-        msg = (
-            f"take a larger max_items, or another random_state: all {part.n_items:,} rows of the subsample "
-            "are of one group"
-        )
-        raise ValueError(msg)
+    all_rows = f"all {part.n_items:,} rows of the subsample are of one"
+    remedy = "take a larger max_items, or another random_state"
+    has_classes = part.task == "regression" or len(set(part.y.tolist())) > 1
+    check(has_classes, f"{remedy}: {all_rows} class, {shown(part.y[0])}")
+    has_groups = part.group_codes is None or smallest_without(part.group_codes)
+    check(has_groups, f"{remedy}: {all_rows} group")
     return part, cut
 
 
@@ -454,10 +446,9 @@ class Study:
         n_items, n_classes, most = self.table.n_items, self.n_classes, self.train_size
         affordable = affordable_neighbors(wanted, n_items, n_classes, n_curves)
         if affordable != wanted:
-            self.note(
-                f"The K above {affordable[-1]} were not compared: with {n_classes} classes they would take "
-                f"too long. One alone is always computed (n_neighbors={wanted[-1]})."
-            )
+            alone = f"One alone is always computed (n_neighbors={wanted[-1]})."
+            long = f"with {n_classes} classes they would take too long"
+            self.note(f"The K above {affordable[-1]} were not compared: {long}. {alone}")
         largest_k = max((k for k in affordable if k <= most), default=most)
         self.ties = tie_size(self.table.X, self.random_state)
         self.effort = effort(n_items, self.ties, n_classes, n_curves, largest_k)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.labels import as_targets, encode_labels, is_missing, of_one_kind, single_class, task_of
 from .._base.typing import Array
-from .._base.validation import check_choice
+from .._base.validation import check, check_choice
 from ..designs import LeaveGroupsOut
 from ..neighbors import Neighbors, hvdm
 
@@ -179,9 +179,8 @@ class Table:
 
     def neighbors(self, metric: str, groups: Array | None = None) -> Neighbors:
         """The neighbors by one of the distances `MIXED`; HVDM is fitted without each of the groups."""
-        with warnings.catch_warnings(
-            action="ignore", category=hvdm.IdentifierWarning
-        ):  # a note on the column reports it
+        # A note on the column reports it.
+        with warnings.catch_warnings(action="ignore", category=hvdm.IdentifierWarning):
             fitted = MIXED[metric](nominal=self.categorical).fit(self.X, self.y)
         if isinstance(fitted, hvdm.HVDM) and groups is not None:
             return fitted.neighbors(groups=groups)
@@ -233,22 +232,18 @@ class Table:
         """
         if task is not None:
             check_choice("task", task, TASKS)
-        if self.n_items < FEWEST_ROWS:
-            msg = f"add samples: X must have at least {FEWEST_ROWS} rows, got {self.n_items}"
-            raise ValueError(msg)
+        msg = f"add samples: X must have at least {FEWEST_ROWS} rows, got {self.n_items}"
+        check(self.n_items >= FEWEST_ROWS, msg)
         chosen, reason = (task, "") if task is not None else task_of(self.y)
         found = replace(self, task=chosen, task_reason=reason)
         if chosen == "regression":
-            if self.y.dtype.kind not in "biuf":
-                msg = f"task='regression' needs numbers as targets, but y[0] is {shown(self.y[0])}"
-                raise ValueError(msg)
+            msg = f"task='regression' needs numbers as targets, but y[0] is {shown(self.y[0])}"
+            check(self.y.dtype.kind in "biuf", msg)
             found = replace(found, y=as_targets(self.y, self.n_items)[1])
-        elif len(encode_labels(self.y, self.n_items).classes) < 2:
-            msg = (
-                "name another target, or add samples of other classes: y must have at least 2 classes, but "
-                f"every label is {shown(self.y[0])}"
-            )
-            raise ValueError(msg)
+        else:
+            must = "y must have at least 2 classes, but every label is"
+            msg = f"name another target, or add samples of other classes: {must} {shown(self.y[0])}"
+            check(len(encode_labels(self.y, self.n_items).classes) > 1, msg)
         if self.groups is not None:
             kept = LeaveGroupsOut(self.groups)
             kept.training_sets(single_class(self.n_items))
@@ -289,13 +284,11 @@ def read_input(
 def _names(feature_names: Sequence[str] | None, known: Any, n_columns: int) -> tuple[str, ...]:
     if feature_names is None:
         return tuple(map(str, known or (f"x{j}" for j in range(n_columns))))
-    if isinstance(feature_names, str):
-        msg = f"feature_names must be a sequence of names, got {feature_names!r}"
-        raise TypeError(msg)
+    must = "feature_names must be a sequence of names"
+    check(not isinstance(feature_names, str), must, feature_names, TypeError)
     names = tuple(map(str, feature_names))
-    if len(names) != n_columns:
-        msg = f"feature_names must have {n_columns} names, one for each column, got {len(names)}"
-        raise ValueError(msg)
+    must = f"feature_names must have {n_columns} names, one for each column"
+    check(len(names) == n_columns, must, len(names))
     return names
 
 
@@ -306,10 +299,8 @@ def _holds_names(column: Array, name: str) -> bool:
     known = [value for value in column if not is_missing(value)]
     for kind, types in NEITHER.items():
         if any(isinstance(value, types) for value in known):
-            msg = (
-                f"column {name!r} holds {kind}; convert it to numbers, leave it out, or name it in "
-                "categorical="
-            )
+            remedy = "convert it to numbers, leave it out, or name it in categorical="
+            msg = f"column {name!r} holds {kind}; {remedy}"
             raise TypeError(msg)
     return not all(isinstance(value, hvdm.NUMBERS) for value in known)
 
@@ -319,21 +310,14 @@ def _labels(y: Any, n_items: int) -> Array:
     values = hvdm.as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    if values.ndim != 1:
-        msg = f"y must have shape (n_items,), got shape {values.shape}"
-        raise ValueError(msg)
-    if len(values) != n_items:
-        msg = f"X has {n_items} rows, but y has {len(values)} values"
-        raise ValueError(msg)
+    check(values.ndim == 1, f"y must have shape (n_items,), got shape {values.shape}")
+    check(len(values) == n_items, f"X has {n_items} rows, but y has {len(values)} values")
     missing = values != values
     if values.dtype.kind == "O":
         missing = np.array([is_missing(value) for value in values])
     if missing.any():
-        at = int(np.argmax(missing))
-        msg = (
-            f"y[{at}] is missing ({missing.sum()} of {n_items} values are); leave such rows out, since "
-            "they cannot be scored"
-        )
+        first = f"y[{int(np.argmax(missing))}] is missing ({missing.sum()} of {n_items} values are)"
+        msg = f"{first}; leave such rows out, since they cannot be scored"
         raise ValueError(msg)
     return of_one_kind(values)
 

@@ -222,11 +222,11 @@ def test_without_influence_scores_and_neighbors_decide(limit):
     X += y[:, None]
     y[[3, 8]] = 1 - y[[3, 8]]
     assert quick_report(X, y, n_neighbors=[3]).to_dict()["items"]["counts"]["suspicious"] > 0
-    limit("errors", INFLUENCE_LIMIT=0.0)
+    limit("study", INFLUENCE_LIMIT=0.0)
     found = quick_report(X, y, n_neighbors=[3]).to_dict()
     assert "was left out" in found["items"]["note"]
     check_report(X, y, found, only="items")
-    limit("errors", JUDGING_LIMIT=9)  # a class of half the samples has 10 nearby
+    limit("study", JUDGING_LIMIT=9)  # a class of half the samples has 10 nearby
     found = quick_report(X, y, n_neighbors=[3]).to_dict()
     assert found["items"]["counts"]["suspicious"] == 0
     assert "only the 0 lowest were compared" in notes_of(found, "Of ")[0]
@@ -250,7 +250,7 @@ def test_rare_labels_are_not_suspicious_and_wrong_ones_are():
 
 @pytest.mark.slow
 def test_a_matrix_that_takes_long_is_that_of_a_part(limit):
-    limit("errors", affordable_confusion=lambda *_: 25)
+    limit("study", affordable_confusion=lambda *_: 25)
     X, y = clouds(30, 3)
     y[10] = 9  # alone in its class, and not in the part
     found = quick_report(X, y, n_neighbors=[1], random_state=1).to_dict()
@@ -277,7 +277,7 @@ def test_matrices_that_are_left_out(limit):
     assert found["classes"]["confusion"] is None
     check_report(X, y, found, only="classes")
     assert found["classes"]["confused"]
-    limit("errors", affordable_confusion=lambda *_: 0)
+    limit("study", affordable_confusion=lambda *_: 0)
     found = quick_report(X, y, n_neighbors=[1]).to_dict()["classes"]
     assert (found["confusion"], found["confused"], found["subsample"]) == (None, [], None)
     assert "a pass for each of 3 classes" in found["no_confusion"]
@@ -301,7 +301,7 @@ def test_settings_are_compared_on_a_part(limit):
         len(notes_of(found, "The 20 samples on which settings are compared hold 2 of the 3 classes")) == 1
     )
     assert found["tuned"]["subsample"]["n_items"] == 20
-    limit("settings", search_units=lambda *_: 100.0)
+    limit("study", search_units=lambda *_: 100.0)
     found = quick_report(X, y, n_neighbors=[1]).to_dict()
     assert len(found["settings"]["curves"]) == 1  # the default is always offered
     assert "would take about 10.0 times as long" in found["settings"]["omitted"][0]["reason"]
@@ -335,7 +335,6 @@ def test_the_default_setting_by_a_second_distance_is_scored_on_a_part(limit):
 
 def test_what_takes_too_long_is_said(limit):
     X, y = clouds(30, 3)
-    limit("settings", NESTED_LIMIT=0.0)
     limit("study", NESTED_LIMIT=0.0, MOST_COMPARING=0.0, LEARNING_WORK=1.0)
     found = quick_report(X, y, n_neighbors=[2, 3, 5]).to_dict()
     assert {tuple(curve["n_neighbors"]) for curve in found["settings"]["curves"]} == {(2,)}

@@ -112,7 +112,7 @@ def test_a_distance_that_is_fitted_without_each_group_can_be_the_best():
 
 def test_groups_for_which_it_takes_too_long_have_no_such_distance(monkeypatch):
     X, y, groups = table_of_groups()
-    monkeypatch.setattr("knnccv.reporting._settings.refit_units", lambda *_: 1.0)
+    monkeypatch.setattr("knnccv.reporting._study.refit_units", lambda *_: 1.0)
     found = quick_report(X, y, categorical=[0], groups=groups, n_neighbors=[1, 5]).to_dict()
     assert [one["metric"] for one in found["settings"]["omitted"]] == ["hvdm"]
     assert found["tuned"]["metrics"] == ["heom"]
