@@ -22,7 +22,7 @@ from .._base.parallel import counted
 from .._base.typing import Array
 from .._base.validation import check
 from .._core.driver import InexactError
-from .._core.luck.runs import NEITHER, Runs, add_votes, allotted_runs, from_pool, single_splits
+from .._core.luck.runs import NEITHER, Runs, add_votes, allotted_runs, from_pool, single_splits, train_sizes
 from .._core.luck.scorings import (
     ACCURACIES,
     Budget,
@@ -102,9 +102,7 @@ def random_runs(
     msg = "all neighbors within a radius decide, whatever their number"
     check(request.rule.radius is None, msg, error=InexactError)
     runs = runs_of(request, 1)
-    folds = runs.folds(0)[0]
-    trains = [int(((folds != fold) & (folds != NEITHER)).sum()) for fold in range(runs.n_folds)]
-    check_size(request.rule.n_neighbors, min(trains))
+    check_size(request.rule.n_neighbors, int(train_sizes(runs.folds(0)[:1]).min()))
     ways: dict[str, list[int]] = {}
     found: dict[int, ExpectedScore | str] = {}
     for at, one in enumerate(asked):
@@ -173,11 +171,9 @@ def mean_of_runs(
     share = 1 - defined.mean()
     if share > MOST_UNDEFINED + 3 * np.sqrt(MOST_UNDEFINED / len(values)):
         remedy = "more tested samples" if request.regression else "stratified splits, or fewer folds,"
-        msg = (
-            f"{remedy} may help: the score is undefined in "
-            f"{share:.1%} of {len(values):,} random runs of {in_words(request.cv)}, and at most "
-            f"{MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
-        )
+        runs = f"{share:.1%} of {len(values):,} random runs of {in_words(request.cv)}"
+        most = f"at most {MOST_UNDEFINED:.0%} may be left out; got scoring={request.scoring!r}"
+        msg = f"{remedy} may help: the score is undefined in {runs}, and {most}"
         raise ValueError(msg)
     if controls is None or share or not np.isfinite(controls[0]).all():  # their means are those of all runs
         return controlled_mean(values[defined])
@@ -219,16 +215,12 @@ def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
     """Random runs of the splits of a request; those of several stages are independent."""
     law, seed = request.law, later_seed(request.seed, stage)
     assert not isinstance(law, tuple)
-    if isinstance(law, GroupLaw):
-        allotment = law.allotment()
-    else:
-        found = law.design.allotment(request.labels)
-        if found is None:
-            return drawn_runs(request, n_runs, seed)
-        allotment = found
-        if not law.tests_rest:
-            n_test, ((n_train, rest),) = n_tested_by(request), allotment.sizes.tolist()
-            allotment = replace(allotment, sizes=np.array([[n_train, n_test, rest - n_test]]))
+    allotment = law.allotment() if isinstance(law, GroupLaw) else law.design.allotment(request.labels)
+    if allotment is None:
+        return drawn_runs(request, n_runs, seed)
+    if isinstance(law, FoldLaw) and not law.tests_rest:
+        n_test, ((n_train, rest),) = n_tested_by(request), allotment.sizes.tolist()
+        allotment = replace(allotment, sizes=np.array([[n_train, n_test, rest - n_test]]))
     runs = allotted_runs(allotment, n_runs, seed)
     n_tested, rng = request.n_tested, np.random.default_rng(seed)
     return from_pool(runs, n_tested, rng) if n_tested else runs
@@ -260,7 +252,7 @@ def count(request: Request, runs: Runs) -> tuple[Array, Controls]:
     assert scorer is not None
     control: Any = None
     if scorer.needs != "votes":
-        control = partial(controls_of, request) if request.expected is not None else None
+        control = None if request.expected is None else partial(controls_of, request)
     elif isinstance(law, FoldLaw) and law.tests_rest and runs.kinds.ndim == 1:
         control = control_of_votes(request.problem, near, runs.kinds, request.n_jobs)
     return score_tables(request.problem, near, runs, scorer, control, request.n_jobs)
@@ -449,8 +441,8 @@ def score_outputs(request: Request, folds: Array, outputs: Array, n_folds: int) 
 
 def _lacks_class(request: Request, rows: Array) -> bool:
     """Whether a fold tests no sample of some class, of which scikit-learn's functions may not know then."""
-    sizes = [(len(np.unique(labels.codes[rows])), len(labels.classes)) for labels in request.outputs]
-    return not request.regression and any(found < known for found, known in sizes)
+    lacks = [len(np.unique(labels.codes[rows])) < len(labels.classes) for labels in request.outputs]
+    return not request.regression and any(lacks)
 
 
 def _by_formula(request: Request, folds: Array, outputs: Array, n_folds: int) -> Array:

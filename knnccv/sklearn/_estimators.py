@@ -65,12 +65,9 @@ class CheckedWeights:
         if weights.dtype.kind not in "biufO" or weights.shape != distances.shape:
             return weights  # the variant refuses them
         weights = weights.astype(float)
-        if not weights.any(axis=1).all():
-            at = int(np.argmin(weights.any(axis=1)))
-            msg = (
-                f"weights={self.function!r} gives all neighbors of a sample the weight 0, at the distances "
-                f"{distances[at]} (scikit-learn's score would be nan)"
-            )
+        for at in np.flatnonzero(~weights.any(axis=1)).tolist():
+            all_zero = f"weights={self.function!r} gives all neighbors of a sample the weight 0"
+            msg = f"{all_zero}, at the distances {distances[at]} (scikit-learn's score would be nan)"
             raise ValueError(msg)
         return weights
 
@@ -321,18 +318,16 @@ def prepare(estimator: Any, X: Any, y: Array, transductive: bool, fitted: bool =
     if fitted:
         _check_items(last, X)
     if takes_distances(last) and len(given) > 1 and not (fitted and transductive):
-        reason = (
-            "a step before metric='precomputed' would get rows of another length in every split"
-            if steps
-            else "scikit-learn takes metric='precomputed' only from a pipeline's first step"
-        )
+        reason = "scikit-learn takes metric='precomputed' only from a pipeline's first step"
+        if steps:
+            reason = "a step before metric='precomputed' would get rows of another length in every split"
         return Prepared(estimator, X, reason=reason)
     if learning and not transductive:
-        shown = ", ".join(map(repr, learning))
+        shown = f"step{'s' * (len(learning) > 1)} {', '.join(map(repr, learning))}"
         reason = (
             "transductive=True fits steps that use no labels once, to all samples; without it the "
-            f"step{'s' if len(learning) > 1 else ''} {shown} would be fitted to every training set, so "
-            f"the distances would depend on the split ({WRONG_WAY})"
+            f"{shown} would be fitted to every training set, so the distances would depend on the split "
+            f"({WRONG_WAY})"
         )
         return Prepared(estimator, X, reason=reason, steps=(*(step for _, step in steps), last))
     seen = X
@@ -388,11 +383,9 @@ def _without_labels(name: str, step: Any, X: Any, y: Array, fitted: bool, first:
         )
         warnings.warn(msg, SupervisedDistanceWarning, stacklevel=4)
     # Later steps were fitted to the output of `fit_transform`, which may differ from that of `transform`.
-    elif (
-        fitted and first and not agree(step.transform(X), alone) and agree(refitted(step, X, seed=1), alone)
-    ):
+    elif fitted and first and not agree(step.transform(X), alone):
         msg = f"{shown} was not fitted to the {length_of(X)} samples that are scored. {_HOW}"
-        raise ValueError(msg)
+        check(not agree(refitted(step, X, seed=1), alone), msg)
     return alone
 
 
@@ -419,13 +412,12 @@ def _transformed(name: str, step: Any, X: Any) -> Any:
             msg = f"the step {name!r} fails for {len(rows)} of the samples without the others ({error})"
             raise InexactError(msg) from error
 
-    with warnings.catch_warnings(action="ignore"):
-        if whole.shape[:1] == (length_of(X),) and all(
-            agree(transform_part(rows), whole[rows]) for rows in _parts(X)
-        ):
-            return whole
     msg = f"the output of the step {name!r} for a sample depends on the other samples"
-    raise InexactError(msg)
+    check(whole.shape[:1] == (length_of(X),), msg, error=InexactError)
+    with warnings.catch_warnings(action="ignore"):
+        alike = all(agree(transform_part(rows), whole[rows]) for rows in _parts(X))
+    check(alike, msg, error=InexactError)
+    return whole
 
 
 def _parts(X: Any) -> Iterator[Array]:
@@ -469,19 +461,17 @@ def _check_items(last: Any, X: Any, seen: Any = None) -> None:
     numbers of samples are compared.
     """
     n_fitted, n_items = getattr(last, "n_samples_fit_", None), length_of(X)
-    fitted_to = "" if n_fitted in (None, n_items) else str(n_fitted)
+    fitted_to, hint = "" if n_fitted in (None, n_items) else str(n_fitted), ""
     known: Any = fitted_samples(last)
-    hint = ""
     if not fitted_to and not any(each is None or hasattr(each, "tocsr") for each in (seen, known)):
         seen = np.asarray(seen)
         numbers = known.shape == seen.shape and known.dtype.kind in "biuf" and seen.dtype.kind in "biuf"
         if numbers and not agree(np.sort(seen, axis=0), np.sort(known, axis=0)):
             fitted_to = "as many other samples"
             hint = " (a successive halving by n_samples needs an integer random_state)"
-    if fitted_to:
-        msg = (
-            f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples "
-            f"and an estimator fitted to {fitted_to}: within the folds of another cross-validation it "
-            f"would score parts of the data. {_HOW}{hint}"
-        )
-        raise ValueError(msg)
+    msg = (
+        f"ccv_scorer splits the samples itself and must be given all of them, got {n_items} samples "
+        f"and an estimator fitted to {fitted_to}: within the folds of another cross-validation it "
+        f"would score parts of the data. {_HOW}{hint}"
+    )
+    check(not fitted_to, msg)

@@ -403,12 +403,10 @@ def _exact_or_drawn(
     except InexactError as error:
         score(method="sampled", n_draws=2)  # an error if these weights are not allowed
         what = "the score" if rule.weights is None else rule.weights_in_words
-        reason = (
-            "is a function, which the exact computation cannot call"
-            if callable(rule.weights)
-            else f"with n_neighbors={rule.n_neighbors} is exact where all sets of the nearest training "
-            "samples can be counted, but some samples have too many of them"
-        )
+        where = "is exact where all sets of the nearest training samples can be counted"
+        reason = f"with n_neighbors={rule.n_neighbors} {where}, but some samples have too many of them"
+        if callable(rule.weights):
+            reason = "is a function, which the exact computation cannot call"
         msg = f"{what} {reason}; method='auto' draws training sets for these samples"
         raise InexactError(msg) from error
 

@@ -284,11 +284,9 @@ def expected_score(
     every: dict[Any, ExpectedScore] = {}
     for name, found in zip(named, scores, strict=True):
         if isinstance(found, str):
+            remedy = "pass method='auto', which draws random runs and gives a standard error"
             which = "" if scorings is None else f" of {name!r}"
-            msg = (
-                "pass method='auto', which draws random runs and gives a standard error: "
-                f"there is no exact expected score{which}: {found}"
-            )
+            msg = f"{remedy}: there is no exact expected score{which}: {found}"
             raise ValueError(msg)
         every[name] = found
     warn_of_ties(every.values(), request)
@@ -382,25 +380,26 @@ def scores_of(
     X = np.zeros((len(y), 1))
     prepared = Prepared(estimator, X, neighbors=neighbors)
     request = Request(prepared, X, y, cv, n_jobs=n_jobs, seed=_seed_of(random_state), precision=precision)
-    nearest, folds = None, np.zeros((1, len(y)), np.int32)
+    ways: tuple[Attempt, ...] = SCORER_WAYS
     if isinstance(cv, LeaveGroupsOut) and cv.p == 1:
         request = replace(request, groups=cv.codes, joined=True, ties="index")
         near = in_other_groups(neighbors, cv.codes)
         nearest = near.kneighbors(estimator.n_neighbors, n_jobs=n_jobs)
+        ways = (alone(lambda one: _score_together(one, *nearest)),)
     found: dict[str, ExpectedScore | str] = {}
     for name, one in scoring.items():
-        asked = replace(request, scoring=one)
         try:
-            if nearest is None:
-                found[name] = first_score(asked, SCORER_WAYS)
-                continue
-            outputs = outputs_of(asked, *(part[None] for part in nearest))
-            (score,) = score_outputs(asked, folds, outputs, 1)
-            one_score = asked.answer(score, "the score of all predictions together")
-            found[name] = replace(one_score, _evaluation=HalfRuns(asked))
+            found[name] = first_score(replace(request, scoring=one), ways)
         except ValueError as error:
             found[name] = str(error)
     return found
+
+
+def _score_together(request: Request, items: Array, distances: Array) -> ExpectedScore:
+    """The score of one prediction for every sample, by its nearest training samples."""
+    outputs = outputs_of(request, items[None], distances[None])
+    (score,) = score_outputs(request, np.zeros((1, len(items)), np.int32), outputs, 1)
+    return request.answer(score, "the score of all predictions together")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -502,18 +501,15 @@ class ccv_scorer:  # it is called like scikit-learn's make_scorer
         if self.ties is not None:
             check_choice("ties", self.ties, TIES)
         check_integer("random_state", self.random_state, 0)
-        if several(self.scoring) is not None:
-            msg = (
-                f"ccv_scorer computes one score, got scoring={self.scoring!r}; a search accepts several as "
-                "a mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
-            )
-            raise TypeError(msg)
+        mapping = "a mapping of names to scorers: scoring={name: ccv_scorer(..., scoring=name), ...}"
+        msg = f"ccv_scorer computes one score, got scoring={self.scoring!r}; a search accepts several as"
+        check(several(self.scoring) is None, f"{msg} {mapping}", error=TypeError)
         cv = self.cv
         if isinstance(cv, Integral):
             check_integer("cv", cv, 2)
-        elif isinstance(cv, (str, type)) or not (hasattr(cv, "split") or isinstance(cv, Design)):
-            msg = f"cv must be a number of folds, a design or a splitter, got {cv!r}"
-            raise TypeError(msg)
+        else:
+            splits = not isinstance(cv, (str, type)) and (hasattr(cv, "split") or isinstance(cv, Design))
+            check(splits, "cv must be a number of folds, a design or a splitter", cv, TypeError)
 
     def __repr__(self) -> str:
         given = []

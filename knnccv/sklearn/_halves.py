@@ -151,12 +151,9 @@ def _runs(
 
         def score(folds: Array, n_before: int) -> Array:
             least, k = int(train_sizes(folds).min()), _largest_k(request)
-            if k > least:
-                msg = (
-                    "take fewer neighbors, or more samples: a standard error needs scores of halves, whose "
-                    f"training sets have {least} samples, got n_neighbors={k}"
-                )
-                raise ValueError(msg)
+            why = f"a standard error needs scores of halves, whose training sets have {least} samples"
+            msg = f"take fewer neighbors, or more samples: {why}, got n_neighbors={k}"
+            check(k <= least, msg)
             scores, of_samples = _scores(family, folds, request.seed + n_before)
             if np.isfinite(of_samples).any():
                 errors.append(of_samples)
@@ -171,12 +168,11 @@ def _runs(
     runs = runs[:n_runs].copy()  # as many as if it had been asked alone
     undefined = np.isfinite(runs).all(axis=2).sum(axis=0) < 2
     if undefined.mean() > inference.MOST_UNDEFINED:
-        msg = (
-            f"take fewer folds, or more samples: {name_of(request.sklearn_scorer)} is undefined in "
-            f"{undefined.mean():.0%} of the halvings of the samples, and at most "
-            f"{inference.MOST_UNDEFINED:.0%} may be left out of a standard error"
-            f"{request.drawn.get(('refused', request.scoring), '')}"
-        )
+        share = f"{undefined.mean():.0%} of the halvings of the samples"
+        what = f"{name_of(request.sklearn_scorer)} is undefined in {share}"
+        most = f"at most {inference.MOST_UNDEFINED:.0%} may be left out of a standard error"
+        why = request.drawn.get(("refused", request.scoring), "")
+        msg = f"take fewer folds, or more samples: {what}, and {most}{why}"
         raise ValueError(msg)
     return runs, errors, sizes
 
@@ -331,10 +327,8 @@ def _drawn_by(cv: Any, y: Array, groups: Any, rows: Array, rng: np.random.Genera
         try:
             each = folds_of(list(islice(reseeded(cv, seed).split(*args), n_splits)), len(rows))
         except (ValueError, IndexError) as error:
-            msg = (
-                "take more samples, fewer folds, or a splitter of shares: halves of the samples, "
-                f"{len(rows)} in each, cannot be split by {in_words(cv)} ({error})"
-            )
+            what = f"halves of the samples, {len(rows)} in each, cannot be split by {in_words(cv)}"
+            msg = f"take more samples, fewer folds, or a splitter of shares: {what} ({error})"
             raise ValueError(msg) from error
     is_run = n_splits > 1 and ((each == 0).sum(axis=0) <= 1).all() and (each != NEITHER).all()
     found: Array = np.where((each == 0).any(axis=0), (each == 0).argmax(axis=0), -1) if is_run else each[0]
@@ -364,20 +358,17 @@ def _doubts(
         texts += rare_class(request.all_labels, few, groups)
     texts += inference.few_neighbors(float(sizes.mean()), k)
     if is_near_floor(halves, score):
-        texts.append(
-            f"take more samples: halves score {halves.mean:.4g} by {name_of(request.sklearn_scorer)}, "
-            f"all samples {score:.4g}, and a constant answer {halves.floor:.4g}: the interval is uncertain"
+        scores = (
+            f"halves score {halves.mean:.4g} by {name_of(request.sklearn_scorer)}, all samples {score:.4g}"
         )
+        constant = f"a constant answer {halves.floor:.4g}"
+        texts.append(f"take more samples: {scores}, and {constant}: the interval is uncertain")
     texts += inference.few_groups(halves)
     if halves.of_groups and not _by_groups(request):
-        texts.append(
-            f"{in_words(request.cv)} trains samples of the groups that it tests: the score is not that of "
-            "other groups; take a splitter by groups, such as GroupKFold"
-        )
-    if len(halves.scores) < FEWEST:
-        texts.append(
-            f"{len(halves.scores)} halvings are fewer than {FEWEST}: the standard error is uncertain"
-        )
+        why = "trains samples of the groups that it tests: the score is not that of other groups"
+        texts.append(f"{in_words(request.cv)} {why}; take a splitter by groups, such as GroupKFold")
+    if (number := len(halves.scores)) < FEWEST:
+        texts.append(f"{number} halvings are fewer than {FEWEST}: the standard error is uncertain")
     return texts
 
 

@@ -15,7 +15,7 @@ from .._base.compat import read_scorer
 from .._base.formatting import Numeric
 from .._base.labels import EncodedLabels, encode_labels, single_class
 from .._base.typing import Array
-from .._base.validation import fixed_seed
+from .._base.validation import check, fixed_seed
 from .._core import driver
 from .._core.luck.inference import HalfScores, ScoredByRuns, Terms
 from .._core.luck.runs import depth_of_runs, nearest_in_runs, train_sizes
@@ -234,10 +234,8 @@ class ExpectedScore(Numeric, ScoredByRuns):
     def _parts(self) -> list[tuple[float, CompleteCV]]:
         """The results with their weights, of which the score of a closed form is the sum, and an offset."""
         assert self._measure is not None
-        return [
-            (self._measure.factor * share, one)
-            for share, one in zip(self._shares, self._results, strict=True)
-        ]
+        factor = self._measure.factor
+        return [(factor * share, one) for share, one in zip(self._shares, self._results, strict=True)]
 
     @property
     def n_tied(self) -> int:
@@ -370,9 +368,7 @@ class Request:
     @property
     def leaves_groups(self) -> bool:
         """Whether training sets leave out whole groups; InexactError if there is no closed form."""
-        return isinstance(self.law, GroupLaw) or (
-            isinstance(self.law, FoldLaw) and self.law.design.leaves_groups
-        )
+        return not isinstance(self.law, tuple) and self.law.design.leaves_groups
 
     def splits(self, seed: int = 0) -> Any:
         """The splits of the splitter, with this seed."""
@@ -387,8 +383,6 @@ class Request:
             law = tuple(self.splits())
         if isinstance(law, tuple):
             return min(len(train) for train, _ in law)
-        if isinstance(law, GroupLaw):
-            return min(int(np.sort(law.sizes)[:n_train].sum()) for _, n_train, _ in law.parts)
         return min(kind.least_train for kind in law.design.training_sets(self.labels))
 
     def classes_of(self, y: Array) -> EncodedLabels:
@@ -420,19 +414,17 @@ class Request:
     def sklearn_scorer(self) -> Any:
         """The scorer of scikit-learn."""
         scorer = as_scorer(for_sklearn(self.scoring, self.y), regression=self.regression)
-        if self.regression and getattr(read_scorer(scorer), "responses", ("predict",)) != ("predict",):
-            msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
-            raise ValueError(msg)
+        suits = getattr(read_scorer(scorer), "responses", ("predict",)) == ("predict",)
+        msg = f"scoring={self.scoring!r} is for classifiers; take one of regressions, such as 'r2'"
+        check(suits or not self.regression, msg)
         return scorer
 
     @cached_property
     def scorer(self) -> TableScorer | None:
         """The scoring as a function of tables, if it is one."""
-        return (
-            None
-            if self.by_output
-            else table_scorer(for_sklearn(self.scoring, self.y), self.all_labels.classes)
-        )
+        if self.by_output:
+            return None
+        return table_scorer(for_sklearn(self.scoring, self.y), self.all_labels.classes)
 
     @cached_property
     def formula(self) -> str | None:
@@ -464,13 +456,10 @@ class Request:
             values, variant = self.y.astype(float), "regression"
         else:
             values, variant = self.y if self.y.ndim == 1 else self.together, "knn"
-        design: Any = (
-            law.design if isinstance(law, FoldLaw) else law.leaving(min(n for _, n, _ in law.parts))
-        )
         pool = driver.Pool(values[n:], len(values) - n) if n else None
         parameters, n_scored = {"n_neighbors": self.rule.n_neighbors}, n or len(values)
         return driver.validate_problem(
-            values[:n_scored], n_scored, variant, design, law.ties, "pooled", parameters, pool=pool
+            values[:n_scored], n_scored, variant, law.design, law.ties, "pooled", parameters, pool=pool
         )
 
     def nearest(self, folds: Array, seed: int) -> tuple[Array, Array]:
@@ -481,13 +470,9 @@ class Request:
 
     def of_equal_weights(self, design: Design, column: Array) -> CompleteCV:
         """The exact result of neighbors with equal weights; ValueError if there is none."""
-        variant, ties, near = self.problem.variant.name, self.problem.ties, self.rule.neighbors
-        given: dict[str, Any] = {
-            "n_neighbors": self.rule.n_neighbors,
-            "n_jobs": self.n_jobs,
-            **self.data(column),
-        }
-        return complete_cv(near, variant=variant, cv=design, ties=ties, method="exact", **given)
+        near, k, ties = self.rule.neighbors, self.rule.n_neighbors, self.problem.ties
+        given: Any = {"n_neighbors": k, "ties": ties, "n_jobs": self.n_jobs, **self.data(column)}
+        return complete_cv(near, variant=self.problem.variant.name, cv=design, method="exact", **given)
 
     @cached_property
     def expected(self) -> Array | None:

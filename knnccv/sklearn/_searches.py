@@ -47,16 +47,14 @@ def nested_runs(request: Request) -> ExpectedScore | None:
 
     search, chooses = search_of(request)
     if type(search) is not GridSearchCV:
-        if not chooses:
-            return None
-        msg = "the rule is chosen within every training set"
-        raise InexactError(msg)
+        check(not chooses, "the rule is chosen within every training set", error=InexactError)
+        return None
     asked = _tuned_arguments(search, request)
     if asked is None:
         msg = "only searches of a KNeighborsClassifier by accuracy have runs of knnccv"
         raise InexactError(msg)
-    options = {"precision": request.precision, "n_runs": request.n_runs}
-    asked |= {**options, "random_state": request.seed, "n_jobs": request.n_jobs}
+    asked |= {"precision": request.precision, "n_runs": request.n_runs}
+    asked |= {"random_state": request.seed, "n_jobs": request.n_jobs}
     try:
         found = tuned_score(request.prepared.X, request.y, **asked)
     except ValueError as error:  # such as a K that inner training sets are too small for

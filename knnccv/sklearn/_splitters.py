@@ -48,8 +48,15 @@ MAX_PATTERNS = 1_000
 """The largest number of patterns of class counts that are evaluated one by one."""
 
 
+@dataclass(frozen=True, repr=False)
 class SplitterDesign(Design):
-    """A design of one of scikit-learn's splitters, which draws its splits itself."""
+    """A design of one of scikit-learn's splitters, which draws its splits itself.
+
+    Attributes
+    ----------
+    splitter : str
+        Text for messages.
+    """
 
     splitter: str
 
@@ -71,15 +78,12 @@ class ByClass(SplitterDesign):
 
     Attributes
     ----------
-    splitter : str
-        Text for messages.
     design : Design
         A design that tests all samples outside the training set.
     balanced : bool
         True: the score is a mean over classes.
     """
 
-    splitter: str
     design: Design
     balanced: bool = True
 
@@ -101,11 +105,10 @@ class ByClass(SplitterDesign):
         """Return the weights of the mean over the tested classes of each split."""
         if average != "pooled":
             return None
-        rows = []
-        for kind in self.training_sets(labels):
-            tested = Shares(as_ints(np.subtract(kind.counts, kind.n_train)))
-            rows.append(_per_sample(tested.balanced() * kind.probability, kind.counts))
-        return tuple(rows)
+        kinds = self.training_sets(labels)
+        tested = [Shares(as_ints(np.subtract(kind.counts, kind.n_train))).balanced() for kind in kinds]
+        pairs = zip(kinds, tested, strict=True)
+        return tuple(_per_sample(shares * kind.probability, kind.counts) for kind, shares in pairs)
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
         """Return the same for the other design's halves.
@@ -220,8 +223,6 @@ class StratifiedShuffle(SplitterDesign):
 
     Attributes
     ----------
-    splitter : str
-        Text for messages.
     train : Shares
         Training samples per class.
     n_test : int
@@ -232,7 +233,6 @@ class StratifiedShuffle(SplitterDesign):
         Whether every pattern of class counts is a kind, for rules that cannot evaluate them together.
     """
 
-    splitter: str
     train: Shares
     n_test: int
     balanced: bool = False
@@ -246,10 +246,9 @@ class StratifiedShuffle(SplitterDesign):
         ValueError
             If a class has fewer samples than the training set needs, as without one of its samples.
         """
-        counts = as_ints(labels.counts)
-        train = self.train
+        counts, train = as_ints(labels.counts), self.train
         most = [n + (train.extra > 0 and c in train.tied) for c, n in enumerate(train.base)]
-        suits = len(counts) == len(most) and all(map(int.__le__, most, counts))
+        suits = len(counts) == len(most) and np.less_equal(most, counts).all()
         check(suits, f"{self.splitter} trains {most} samples of the classes, which have {list(counts)}")
         if self._one_kind(labels):
             return (TrainingSets(Fraction(1), train.base, counts, True, train.tied, train.extra),)
@@ -280,14 +279,13 @@ class StratifiedShuffle(SplitterDesign):
         """Weight every class by its expected number of tested samples; a class may have none."""
         if self._one_kind(labels):
             return None
-        kinds = self.training_sets(labels)
+        kinds, counts = self.training_sets(labels), as_ints(labels.counts)
         tests = [self.tests(labels, kind.n_train) for kind in kinds]
-        counts = as_ints(labels.counts)
+        probabilities = np.array([[kind.probability] for kind in kinds])
         if self.balanced and average == "pooled":
-            shares = [test.balanced() * kind.probability for kind, test in zip(kinds, tests, strict=True)]
+            shares = np.array([test.balanced() for test in tests]) * probabilities
         else:
-            parts_of = [np.array(test.expected()) for test in tests]
-            tested = np.array(parts_of) * np.array([[kind.probability] for kind in kinds])
+            tested = np.array([test.expected() for test in tests]) * probabilities
             totals = tested.sum(axis=0)
             parts = totals / self.n_test
             if average != "pooled":
@@ -449,6 +447,11 @@ class GroupLaw:
     def leaving(self, n_train: int) -> LeaveGroupsOut:
         """The design whose training sets are so many groups."""
         return LeaveGroupsOut(self.codes, len(self.sizes) - n_train)
+
+    @property
+    def design(self) -> LeaveGroupsOut:
+        """The design with the fewest training groups."""
+        return self.leaving(min(n_train for _, n_train, _ in self.parts))
 
     def splits(self) -> Iterator[tuple[Fraction, tuple[tuple[int, ...], tuple[int, ...]]]]:
         """Yield all splits, as training groups and tested groups, with their probabilities."""
