@@ -30,7 +30,7 @@ MARKED = "kth"
 
 def add_commands(commands: Any) -> None:
     """Add all commands to the result of ``add_subparsers``."""
-    described = read_commands()
+    described = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
     shared = described.pop("shared")
     for name, command in described.items():
         texts = {"help": command["words"], "description": command["description"]}
@@ -128,11 +128,6 @@ def renamed(text: str, name: str) -> str:
     words = {f"knnccv-{MARKED}": f"knnccv-{name.replace('_', '-')}", MARKED: name}
     words[MARKED.capitalize()] = camel(name)
     return re.sub("|".join(words), lambda found: words[found[0]], text)
-
-
-def read_commands() -> dict[str, Any]:
-    """What `help.toml` says of the commands, by name; and of ``shared`` options."""
-    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 def add_options(parser: Any, groups: Any, shared: Any, last: Any = None) -> Any:

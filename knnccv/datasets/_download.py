@@ -224,7 +224,11 @@ def fetch(manifest: Manifest) -> dict[str, bytes]:
         except Exception as error:  # noqa: BLE001, RUF100 - broken archives raise errors of many types
             failures.append((source.url, _reason(error)))
             continue
-        _store(path, blob, manifest)
+        # In one step, so that no other process reads a part of the file.
+        with _storing(path, manifest):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as scratch:
+                scratch.write_bytes(blob)
         return content
     tried = "\n".join(f"  {address}\n    {reason}" for address, reason in failures)
     recognized = f"with SHA-256 {manifest.sha256}"
@@ -282,7 +286,7 @@ def _members(blob: bytes, listed: Collection[str]) -> Iterator[tuple[str, bytes]
     # No listed name has more parts; joining all endings of a hostile name would take quadratic time.
     depth = 1 + max(name.count("/") for name in listed)
     budget = MAX_BYTES
-    with _archive_errors():
+    try:
         for path, opened in _files(blob):
             # Archives differ in leading folders.
             parts = path.rsplit("/", depth)[-depth:]
@@ -293,6 +297,12 @@ def _members(blob: bytes, listed: Collection[str]) -> Iterator[tuple[str, bytes]
                     content = _bounded(stream, budget)
                 budget -= len(content)
                 yield name, content
+    except (OSError, WrongContentError):
+        raise
+    except Exception as error:
+        # Damaged archives make zipfile, tarfile and zlib raise a dozen unrelated types.
+        msg = f"not a usable zip, tar or tar.gz archive ({type(error).__name__}: {error})"
+        raise WrongContentError(msg) from error
 
 
 def _files(blob: bytes) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -310,19 +320,6 @@ def _files(blob: bytes) -> Iterator[tuple[str, Callable[[], Any]]]:
         for member in tar:
             if member.isfile():
                 yield member.name, partial(tar.extractfile, member)
-
-
-@contextmanager
-def _archive_errors() -> Iterator[None]:
-    """Turn the errors of a damaged archive into WrongContentError."""
-    try:
-        yield
-    except (OSError, WrongContentError):
-        raise
-    except Exception as error:
-        # Damaged archives make zipfile, tarfile and zlib raise a dozen unrelated types.
-        msg = f"not a usable zip, tar or tar.gz archive ({type(error).__name__}: {error})"
-        raise WrongContentError(msg) from error
 
 
 def _bounded(stream: Any, limit: int) -> bytes:
@@ -440,11 +437,3 @@ def _require_writable(path: Path, manifest: Manifest) -> None:
         # The others are created when there is a file to store.
         folder = next(parent for parent in path.parents if parent.exists())
         check_writable(folder / path.name)
-
-
-def _store(path: Path, blob: bytes, manifest: Manifest) -> None:
-    """Put the file in its place in one step, so that no other process reads a part of it."""
-    with _storing(path, manifest):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as scratch:
-            scratch.write_bytes(blob)

@@ -320,20 +320,6 @@ class Columns:
         closest = difflib.get_close_matches(wanted or "", self.names, n=1)
         return listed + (f"; did you mean {closest[0]!r}?" if closest else "")
 
-    def feature_note(self, index: int, values: Array, is_category: bool) -> str | None:
-        """A note on a column that may not be a feature.
-
-        Parameters
-        ----------
-        index : int
-            Its number in the file.
-        values : float64 ndarray of shape (n_items,)
-            The numbers, or codes of the categories; NaN for missing values.
-        is_category : bool
-            Whether they are codes.
-        """
-        return (_category_note if is_category else _column_note)(self, index, values)
-
     def header_note(self, place: str, first: Sequence[float], target: int, y: Array) -> str | None:
         """A note on a first line that was taken as a sample but may be a header; the columns have no names.
 
@@ -367,7 +353,8 @@ class Columns:
         return f"{place} of {self.source} is taken as a sample, {looks}; {remedy}"
 
 
-def _column_note(columns: Columns, index: int, values: Array) -> str | None:
+def number_note(columns: Columns, index: int, values: Array) -> str | None:
+    """A note on a column of numbers that may not be a feature; NaN for missing values."""
     name = columns.names[index] if columns.names else str(index)
     which = f"column {name!r}" if name else f"column {index} of {columns.source} has no name and"
     option, is_long = columns.option(index), len(values) >= _FEWEST
@@ -396,7 +383,7 @@ def thousands_note(which: str, values: Array) -> str | None:
     return f"{which} has {whole[0]:.0f} beside {parts[0]:.3f}; --decimal , --thousands . if {meant}"
 
 
-def _category_note(columns: Columns, index: int, codes: Array) -> str | None:
+def category_note(columns: Columns, index: int, codes: Array) -> str | None:
     """A note on a categorical column that may identify the samples; `codes` has NaN for missing values."""
     which = f"column {columns.name(index)!r}"
     known = codes[~np.isnan(codes)]

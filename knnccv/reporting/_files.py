@@ -273,11 +273,15 @@ def _read_parquet(bound: Bound, blob: bytes, how: Format) -> File:  # noqa: ARG0
     reads = f"{name} is a file of parquet, which pandas and pyarrow read"
     _, pandas, parquet = (need(one, "cli", reads) for one in ("pyarrow", "pandas", "pyarrow.parquet"))
     with damage_reported(name, "read as parquet"):
-        check_parquet(bound, parquet.read_metadata(io.BytesIO(blob)))
+        metadata = parquet.read_metadata(io.BytesIO(blob))
+        bound.check(sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)))
+        rows, columns = metadata.num_rows, metadata.num_columns
+        # Any value is a byte or more.
+        bound.check(rows * columns, f" ({rows:,} rows of {columns:,} columns)")
         frame = pandas.read_parquet(io.BytesIO(blob), engine="pyarrow")
     refuse(frame.empty, f"{name} is empty")
-    columns = Columns(name, frame.shape[1], tuple(map(str, frame.columns)))
-    return File(columns, "parquet", [one for _, one in frame.items()], np.arange(len(frame)))
+    named = Columns(name, frame.shape[1], tuple(map(str, frame.columns)))
+    return File(named, "parquet", [one for _, one in frame.items()], np.arange(len(frame)))
 
 
 def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
@@ -285,7 +289,8 @@ def _read_excel(bound: Bound, blob: bytes, how: Format) -> File:
     openpyxl = need("openpyxl", "cli", f"{name} is a file of Excel, which openpyxl reads")
     with warnings.catch_warnings(), damage_reported(name, "read as Excel"):
         warnings.simplefilter("ignore")  # of styles and extensions that openpyxl does not know
-        check_members(bound, blob)
+        with zipfile.ZipFile(io.BytesIO(blob)) as archive:  # zipfile reads no more than it states
+            bound.check(sum(member.file_size for member in archive.infolist()))
         book = openpyxl.load_workbook(io.BytesIO(blob), read_only=True, data_only=True, keep_links=False)
         sheets = {one.title: one for one in book.worksheets}
         sheet = book.worksheets[0].title if how.sheet is None else how.sheet
@@ -376,20 +381,6 @@ def _read_within(bound: Bound, stream: IO[bytes] | gzip.GzipFile) -> bytes:
             content += part
             bound.check(len(content))
     return bytes(content)
-
-
-def check_parquet(bound: Bound, metadata: Any) -> None:
-    """Raise Refusal if the pages are too large, or the rows and columns too many."""
-    pages = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    bound.check(pages)
-    rows, columns = metadata.num_rows, metadata.num_columns
-    bound.check(rows * columns, f" ({rows:,} rows of {columns:,} columns)")  # any value is a byte or more
-
-
-def check_members(bound: Bound, blob: bytes) -> None:
-    """Raise Refusal if the files in a zip archive are too large; zipfile reads no more of them."""
-    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
-        bound.check(sum(member.file_size for member in archive.infolist()))
 
 
 def bounded_rows(bound: Bound, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:

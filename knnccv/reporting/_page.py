@@ -107,11 +107,16 @@ def _environment(task: str) -> Any:
         lstrip_blocks=True,
         finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
     )
-    environment.filters |= {"number": _number, "percent": _percent, "bound": _bound, "pvalue": _pvalue}
-    environment.filters["sentence"] = _sentence
-    environment.filters["name"] = setting_name
-    environment.filters["score"] = lambda value: score_text(value, task)
-    environment.filters["interval"] = lambda value: interval_text(value["low"], value["high"], task)
+    environment.filters |= {
+        "number": _number,
+        "sentence": _sentence,
+        "name": setting_name,
+        "percent": lambda value: "–" if value is None else f"{100 * value:.1f}%",
+        "bound": lambda value: "–" if value is None else at_most(value),
+        "pvalue": lambda value: f"{value:.2g}".replace("e-0", "e-"),
+        "score": lambda value: score_text(value, task),
+        "interval": lambda value: interval_text(value["low"], value["high"], task),
+    }
     environment.globals |= {"LONG": LONG, "EMPTY": EMPTY, "zip": zip, "pair_name": pair_name}
     return environment
 
@@ -139,20 +144,6 @@ def _number(value: float | None, digits: int = 4) -> str:
         text = f"{value:,.0f}"
     text = text.replace("e-0", "e-")
     return text.replace("-", "−", 1) if text.startswith("-") else text
-
-
-def _bound(value: float | None) -> str:
-    """Two significant digits, rounded up."""
-    return "–" if value is None else at_most(value)
-
-
-def _pvalue(value: float) -> str:
-    """Two significant digits."""
-    return f"{value:.2g}".replace("e-0", "e-")
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}%"
 
 
 def _confusions(classes: dict[str, Any]) -> list[dict[str, Any]]:

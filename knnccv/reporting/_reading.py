@@ -25,11 +25,13 @@ from ._columns import (
     EXACT,
     Cells,
     Marks,
+    category_note,
     is_date,
     is_missing,
     keeping,
     kind_of,
     number,
+    number_note,
     readings,
     thousands_note,
     without_sign,
@@ -79,9 +81,8 @@ class Choice(NamedTuple):
             return ()
         usual = {**Choice(None)._asdict(), **ANY._asdict(), "target": self.target}
         given = {**self._asdict(), **how._asdict()}
-        asked = "".join(
-            f", {key}={value!r}" for key, value in given.items() if value not in (usual[key], [])
-        )
+        others = ((key, value) for key, value in given.items() if value not in (usual[key], []))
+        asked = "".join(f", {key}={value!r}" for key, value in others)
         found = "X, y" + ", groups" * (self.groups is not None)
         read = f"{found} = read_table({source!r}, {self.target!r}{asked})"
         return "from knnccv.reporting import read_table", read
@@ -320,7 +321,7 @@ class _Reader:
         )
         told = [thousands_note(f"the target {columns.name(label)!r}", y)] if y.dtype.kind == "f" else []
         for i, values in zip(features, table.X.T, strict=True):
-            told.append(columns.feature_note(i, values, i in categorical))
+            told.append((category_note if i in categorical else number_note)(columns, i, values))
         return replace(table, notes=(*self.notes, *filter(None, told)))
 
     def column(self, index: int) -> Cells:
@@ -388,27 +389,23 @@ class _Reader:
         column = _SHOWN.repr(self.columns.name(index))
         return f"{self.columns.source}, {self.file.place(int(self.rows[at]))}, column {column}"
 
-    def _repeats(self, index: int) -> bool:
-        """Return True if a column has many texts of which some repeat, as names of patients do."""
-        texts = self.cells[index].texts or []
-        return not self.cells[index].has_numbers and FEWEST_GROUPS < len(set(texts)) < len(texts)
-
     def complaint(self, at: int, cell: str, index: int, mixed: bool) -> str:
         where, option = self._place(at, index), self.columns.option(index)
         header = "--header if the first line names the columns"
         is_header = at == 0 and self.columns.names is None
         if self.cells[index].missing[at]:
-            accepts = (
-                "--metric heom (in Python knnccv.neighbors.hvdm.HEOM) accepts tables with missing values"
-            )
-            remedy = f"--drop-incomplete leaves out such rows, --drop {option} the column, and {accepts}"
+            heom = "--metric heom (in Python knnccv.neighbors.hvdm.HEOM)"
+            remedy = f"--drop-incomplete leaves out such rows, --drop {option} the column"
+            remedy += f", and {heom} accepts tables with missing values"
             remedy = header if is_header else remedy
             return f"{where}: the value is missing{f' ({cell})' if cell else ''}; {remedy}"
         if math.isinf(number(cell)):
             return f"{where}: {cell} is not finite"
-        category = "--categorical " + option if mixed else "--metric heom"
+        category = f"--categorical {option}" if mixed else "--metric heom"
         hint = f"; --drop {option} if it is not a feature, {category} if it is a category"
-        hint += f", --groups {option} if its rows belong together" * self._repeats(index)
+        texts = self.cells[index].texts or []
+        if not self.cells[index].has_numbers and FEWEST_GROUPS < len(set(texts)) < len(texts):
+            hint += f", --groups {option} if its rows belong together"
         if self.missing and is_missing(cell):
             hint = f"; {self._marking([cell])}"
         elif alone := without_sign(cell):

@@ -252,18 +252,13 @@ def _conclusion(study: Study, found: dict[str, Any]) -> str:
     remarks = "; ".join(filter(None, (term, interval)))
     chosen = ", chosen by the same data" * (sum(map(len, study.compared.values())) > 1)
     of = "is off by" if regression else "has"
+    others = ", ".join(f"{quoted(one['name'])} {one['score']:.3f}" for one in found["scorings"])
+    also = f" The best has {others}." * bool(others)
     return (
         f"{start}{f' ({remarks})' * bool(remarks)} with the best setting{chosen}: {study.best_setting}. "
         f"The default setting {of} {said(study.default.score)}{of_a_part(found['default_subsample'])}, and "
-        f"{simplest} "
-        f"{'by ' * regression}{said(simple['score'])}.{more}{_also(found['scorings'])}"
+        f"{simplest} {'by ' * regression}{said(simple['score'])}.{more}{also}"
     )
-
-
-def _also(scorings: list[dict[str, Any]]) -> str:
-    """What the conclusion adds of other scores of the best setting."""
-    said = [f"{quoted(one['name'])} {one['score']:.3f}" for one in scorings]
-    return f" The best has {', '.join(said)}." if said else ""
 
 
 FEWEST_SIZES, MOST_SIZES = 7, 12

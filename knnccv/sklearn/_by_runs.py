@@ -213,7 +213,9 @@ def controls_once(request: Request, folds: Array, items: Array, n_folds: int) ->
 
 def runs_of(request: Request, n_runs: int, stage: int = 0) -> Runs:
     """Random runs of the splits of a request; those of several stages are independent."""
-    law, seed = request.law, later_seed(request.seed, stage)
+    law, seed = request.law, request.seed  # which the first stage has
+    if stage:
+        seed = int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0] >> 1)
     assert not isinstance(law, tuple)
     allotment = law.allotment() if isinstance(law, GroupLaw) else law.design.allotment(request.labels)
     if allotment is None:
@@ -230,12 +232,6 @@ def n_tested_by(request: Request) -> int:
     """The number of samples of a test set of a splitter that leaves some out."""
     _, test = next(request.splits())
     return len(test)
-
-
-def later_seed(seed: int, stage: int) -> int:
-    """The seed of a stage of runs; the first has the given one."""
-    later = np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0] >> 1
-    return int(later) if stage else seed
 
 
 def drawn_runs(request: Request, n_runs: int, seed: int) -> Runs:
