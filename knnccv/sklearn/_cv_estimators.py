@@ -31,10 +31,9 @@ from .._core.luck.inference import InferenceWarning, difference_of
 from .._core.luck.runs import SCALERS, read_scaling
 from .._core.scores.tuning import as_list
 from ..designs import Design, KFold, LeaveGroupsOut
-from ._estimators import Prepared, as_target, last_step, prepare, read_rule, takes_distances
+from ._estimators import Prepared, as_target, check_metric, last_step, prepare, read_rule, takes_distances
 from ._exact import scores_at_once
 from ._expected_score import ccv_scorer, expected_score, first_score, request_of, ways_of
-from ._metrics import check_metric
 from ._request import ExpectedScore, Request
 from ._runs import plain_runs
 from ._scoring import is_costs, several

@@ -19,8 +19,7 @@ from .._core.driver import InexactError, callers_level
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
 from ._by_runs import Twin
-from ._estimators import check_size, last_step
-from ._metrics import check_metric
+from ._estimators import check_metric, check_size, last_step
 from ._request import ExpectedScore, Request
 from ._scoring import as_scorer, for_outputs, for_sklearn, name_of, read_scoring
 from ._splitters import FoldLaw, Split, in_words, is_random, listed, reseeded

@@ -22,7 +22,6 @@ from .._core.luck.scorings import Budget, ControlledMean, enough_runs
 from .._core.scores.results import Controls, joined
 from .._core.scores.tuning import Inner, tuned_score, virtual_runs
 from ..kernel.words import BITS
-from ..neighbors import ALIASES, NAMES
 from ._by_runs import (
     controls_once,
     mean_of_runs,
@@ -32,8 +31,7 @@ from ._by_runs import (
     runs_of,
     score_outputs,
 )
-from ._estimators import last_step, prepare
-from ._metrics import metric_of, missing_parameters
+from ._estimators import KNOWN_METRICS, last_step, metric_of, missing_parameters, prepare
 from ._request import INEXACT, ExpectedScore, Request
 from ._splitters import FoldLaw, in_words
 
@@ -112,7 +110,7 @@ def _tuned_arguments(search: Any, request: Request) -> dict[str, Any] | None:
         return None
     named = [metric_of(clone(rule).set_params(metric=one)) for one in grid.get("metric", [rule.metric])]
     known = [name for name, params in named if isinstance(name, str) and not params]
-    metrics = [one for one in known if ALIASES.get(one, one) in NAMES and not missing_parameters(one, {})]
+    metrics = [one for one in known if one in KNOWN_METRICS and not missing_parameters(one, {})]
     ks = list(grid.get("n_neighbors", [rule.n_neighbors]))
     if len(set(ks)) < len(ks) or len(set(metrics)) < len(named):
         return None
