@@ -297,15 +297,6 @@ def test_both_kinds_of_luck_and_a_comparison():
     assert numbers("score --variant nn --repeats 0")["comparison"] is None
 
 
-def test_the_other_rule_may_have_a_matrix_of_losses():
-    other = "nn:loss=[[0,1],[5,0]]"
-    rule = "--variant knn --n-neighbors 3 --parameter loss=[[0,1],[5,0]] --parameter vote_ties=random"
-    answer = numbers(f"score t.csv --target label --repeats 0 {rule} --compare {other}", PLAIN)
-    expected = complete_cv(X, LABEL, n_neighbors=3, loss=[[0, 1], [5, 0]], vote_ties="random").score
-    expected -= complete_cv(X, LABEL, "nn", loss=[[0, 1], [5, 0]]).score
-    assert answer["comparison"]["difference"] == pytest.approx(expected, rel=1e-14)
-
-
 def test_every_scoring_is_compared_too():
     asked = "score t.csv --target y --repeats 0 --scoring f1_macro --variant nn --compare knn:n_neighbors=5"
     X, y = np.random.default_rng(0).normal(size=(60, 1)), np.arange(60) % 3
@@ -332,13 +323,6 @@ def test_groups_are_the_units_and_few_of_them_are_noted():
     said, answer = knnccv(f"{question} --json", table).rsplit("\n", 2)[:2]
     assert said.startswith("knnccv: note: there are 10 groups, fewer than 20")
     assert json.loads(answer)["standard_error"] == error
-
-
-@pytest.mark.slow
-def test_the_baseline_is_that_of_the_report():
-    mine = numbers("score t.csv --target label --variant nn --cv 4", PLAIN)["baseline"]
-    theirs = numbers("report t.csv --target label --n-neighbors 1", PLAIN)["scores"]["baselines"][0]
-    assert (mine["score"], mine["name"]) == (theirs["score"], theirs["name"])
 
 
 def test_confusion():

@@ -305,35 +305,12 @@ def test_results_of_approximate_neighbors_promise_nothing():
             assert best[:2] == best[2:]
 
 
-def with_scikit_learn(metric):
-    """A function of features or distances and labels."""
-    vote = neighbors.KNeighborsClassifier(3, metric=metric)
-    return lambda given, y: expected_score(vote, given, y, cv=Folds(3, shuffle=True))
-
-
-def everything(metric):
-    """All functions of features or distances and labels."""
-    named = {"metric": metric}
-    return [
-        lambda given, y: complete_cv(given, y, "nn", KFold(3), **named),
-        lambda given, y: monte_carlo_cv(given, y, "nn", KFold(3), **named),
-        lambda given, y: surface(given, y, **named),
-        with_scikit_learn(metric),
-    ]
-
-
 class TestSquareInput:
-    """Similarities are mistaken for distances, distances for features."""
+    """Distances and features are told apart; the transcript has the similarities that are refused."""
 
     points = np.random.default_rng(0).normal(size=(30, 3))
     y = np.arange(30) % 2
     D = cdist(points, points)
-
-    def test_similarities_are_refused(self):
-        """By every function; the transcript has more of them."""
-        for ask in everything("precomputed"):
-            with pytest.raises(ValueError, match=r"similarities.*1 - S.*NaN or the smallest value on"):
-                ask(np.exp(-self.D), self.y)
 
     def test_distances_of_any_kind_are_not(self):
         rng, S = np.random.default_rng(0), np.exp(-(self.D**2))
@@ -388,7 +365,8 @@ class TestSquareInput:
             for metric in ("euclidean", "manhattan", "cosine", "minkowski"):
                 with pytest.warns(UserWarning, match=message):
                     Neighbors.from_data(given, metric)
-        for ask in everything("euclidean"):
+        vote = neighbors.KNeighborsClassifier(3)
+        for ask in (surface, lambda D, y: expected_score(vote, D, y, cv=Folds(3, shuffle=True))):
             with pytest.warns(UserWarning, match=message):
                 ask(D, self.y)
 

@@ -50,6 +50,7 @@ def one_run(X, y, ks, design, seed, **asked):
     return found, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(folds.max() + 1)]
 
 
+DESIGNS = [KFold(3), StratifiedKFold(4), Subsample(0.7)]
 INNERS = [
     pytest.param(Inner(), ms.LeaveOneOut(), id="leave-one-out", marks=pytest.mark.slow),
     pytest.param(Inner(4, True, False), ms.StratifiedKFold(4), id="stratified"),
@@ -58,6 +59,35 @@ INNERS = [
 
 
 SCORES = {"pooled": metrics.accuracy_score, "class": metrics.balanced_accuracy_score}
+SCALERS = {
+    None: "passthrough",
+    "standard": preprocessing.StandardScaler(),
+    "robust": preprocessing.RobustScaler(),
+    "minmax": preprocessing.MinMaxScaler(),
+    "maxabs": preprocessing.MaxAbsScaler(),
+}
+
+
+def check_one_run(where, X, y, ks, design, seed, inner, cv, metrics=("euclidean",), names=(None,)):
+    """A run is scikit-learn's search of a pipeline, for these metrics and scalings, on the same splits."""
+    asked = {"metric": [*metrics], "scaling": [*names], "inner_cv": inner}
+    found, splits = one_run(X, y, ks, design, seed, **asked)
+    grid = [
+        {"rule__metric": [metric], "scale": [SCALERS[name]], "rule__n_neighbors": ks}
+        for metric in metrics
+        for name in names
+    ]
+    search = ms.GridSearchCV(Pipeline([("scale", "passthrough"), ("rule", KNN())]), grid, cv=cv)
+    theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
+    assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
+    inside = np.mean([one.best_score_ for one in theirs["estimator"]])
+    assert found.inner_score == pytest.approx(inside), where
+    assert found.optimism == pytest.approx(found.inner_score - found.score, abs=1e-12), where
+    shares = dict.fromkeys(found.choices, 0.0)
+    for one in (each.best_params_ for each in theirs["estimator"]):
+        scaling = next(name for name in names if repr(SCALERS[name]) == repr(one["scale"]))
+        shares[one["rule__n_neighbors"], one["rule__metric"], scaling] += 1 / len(splits)
+    assert found.choices == pytest.approx(shares), where
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class", "ignore:y_pred contains classes")
@@ -71,30 +101,8 @@ def test_single_runs_are_grid_searches_of_scikit_learn(inner, cv, seeds):
         more = rng.integers(0, n_classes, n_items - 5 * n_classes) ** 2 // 3
         y = rng.permutation(np.r_[np.arange(n_classes).repeat(5), more])
         X = rng.normal(size=(n_items, 2)) + 0.5 * y[:, None]
-        ks, design = (
-            [[5, 1, 2, 8, 3, 4], [1, 4, 7]][seed % 2],
-            [KFold(3), StratifiedKFold(4), Subsample(0.7)],
-        )
-        design = design[seed % 3]
-        found, splits = one_run(X, y, ks, design, seed, inner_cv=inner)
-        search = ms.GridSearchCV(KNN(), {"n_neighbors": ks}, cv=cv)
-        theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
-        fitted, where = theirs["estimator"], f"seed {seed}"
-        assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
-        assert found.inner_score == pytest.approx(np.mean([one.best_score_ for one in fitted])), where
-        assert found.optimism == pytest.approx(found.inner_score - found.score, abs=1e-12), where
-        chosen = [one.best_params_["n_neighbors"] for one in fitted]
-        for candidate, share in found.choices.items():
-            assert share == pytest.approx(chosen.count(candidate.n_neighbors) / len(chosen)), where
-
-
-SCALERS = {
-    None: "passthrough",
-    "standard": preprocessing.StandardScaler(),
-    "robust": preprocessing.RobustScaler(),
-    "minmax": preprocessing.MinMaxScaler(),
-    "maxabs": preprocessing.MaxAbsScaler(),
-}
+        ks, design = [[5, 1, 2, 8, 3, 4], [1, 4, 7]][seed % 2], DESIGNS[seed % 3]
+        check_one_run(f"seed {seed}", X, y, ks, design, seed, inner, cv)
 
 
 @pytest.mark.parametrize(("inner", "cv"), INNERS)
@@ -104,29 +112,10 @@ def test_columns_are_scaled_within_training_sets_as_by_grid_searches_of_pipeline
     for seed in seeds:
         rng = np.random.default_rng(seed)
         n_items = 24 if inner.n_folds == 1 else int(rng.integers(24, 50))
-        ks, names = [5, 1], [*SCALERS, *SCALERS][seed % 5 :][:3]
         y = rng.permutation(np.arange(n_items) % (2 + seed % 2))
         X = np.exp(rng.normal(size=(n_items, 3)) * [0.1, 0.3, 2]) * [1, 9, 0.1] + 0.1 * y[:, None]
-        design = [KFold(3), StratifiedKFold(4), Subsample(0.7)][seed // 3 % 3]
-        asked = {"metric": ["euclidean", "manhattan"], "scaling": names, "inner_cv": inner}
-        found, splits = one_run(X, y, ks, design, seed, **asked)
-        rule = Pipeline([("scale", "passthrough"), ("rule", KNN())])
-        grid = [
-            {"rule__metric": [metric], "scale": [SCALERS[name]], "rule__n_neighbors": ks}
-            for metric in asked["metric"]
-            for name in names
-        ]
-        search = ms.GridSearchCV(rule, grid, cv=cv)
-        theirs = ms.cross_validate(search, X, y, cv=splits, return_estimator=True)
-        inside, where = [one.best_score_ for one in theirs["estimator"]], f"seed {seed}"
-        assert found.score == pytest.approx(theirs["test_score"].mean(), abs=1e-14), where
-        assert found.inner_score == pytest.approx(np.mean(inside)), where
-        chosen = [one.best_params_ for one in theirs["estimator"]]
-        shares = dict.fromkeys(found.choices, 0.0)
-        for one in chosen:
-            scaling = next(name for name in names if repr(SCALERS[name]) == repr(one["scale"]))
-            shares[one["rule__n_neighbors"], one["rule__metric"], scaling] += 1 / len(chosen)
-        assert found.choices == pytest.approx(shares), where
+        grid = ["euclidean", "manhattan"], [*SCALERS, *SCALERS][seed % 5 :][:3]
+        check_one_run(f"seed {seed}", X, y, [5, 1], DESIGNS[seed // 3 % 3], seed, inner, cv, *grid)
 
 
 def plain_run(X, y, ks, splits):
@@ -307,19 +296,17 @@ def share_right(distances, y, train, test, k):
     return float(((y[nearest].mean(axis=1) > 0.5) == y[test]).mean())
 
 
-@pytest.mark.parametrize("inner", ["loo", 4])
-def test_the_mean_is_that_of_plain_nested_runs(inner):
+def test_the_mean_is_that_of_plain_nested_runs():
+    """With shuffled inner folds; where inside one sample is left out, all splits are listed below."""
     X, y = data()
-    found = tuned_score(X, y, KS, 4, inner_cv=inner, n_runs=3000, random_state=1)
+    found = tuned_score(X, y, KS, 4, inner_cv=4, n_runs=3000, random_state=1)
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     outer_scores, inner_scores = np.empty((2, 100, 4))
     for seed in range(100):
         outer = ms.StratifiedKFold(4, shuffle=True, random_state=seed)
         for fold, (train, test) in enumerate(outer.split(X, y)):
-            splits = [(train, train)]
-            if inner != "loo":
-                within = ms.StratifiedKFold(inner, shuffle=True, random_state=seed)
-                splits = [(train[a], train[b]) for a, b in within.split(X[train], y[train])]
+            within = ms.StratifiedKFold(4, shuffle=True, random_state=seed)
+            splits = [(train[a], train[b]) for a, b in within.split(X[train], y[train])]
             inside = [np.mean([share_right(distances, y, *split, k) for split in splits]) for k in KS]
             outer_scores[seed, fold] = share_right(distances, y, train, test, KS[int(np.argmax(inside))])
             inner_scores[seed, fold] = max(inside)
