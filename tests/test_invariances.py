@@ -152,6 +152,9 @@ FAIR = {
 }
 DRAWN = {
     "complete_cv sampled": partial(complete_cv, "knn", KFold(3), method="sampled", n_draws=20),
+    "complete_cv sampled strata": partial(
+        complete_cv, "knn", StratifiedSubsample(0.5), ties="index", method="sampled", n_draws=20
+    ),
     "CompleteCV.runs": of_result(lambda found, n_jobs: found.runs(200, n_jobs=n_jobs)),
     "CompleteCV.split_std": of_result(lambda found, n_jobs: found.split_std(200, n_jobs=n_jobs)),
     "CompleteCV.half_scores": of_result(lambda found, _: found.half_scores(9)),
@@ -237,6 +240,7 @@ BLOCKS = {
     "selection._condense_scores.BLOCK": 7,
     "selection._scorer.FAST_BYTES": 8 * N_ITEMS * 7,
     "selection._scorer.SCORE_BYTES": 8 * N_ITEMS * 2,
+    "rib._search.MAX_SUMS": 1,
     "_core.luck.halves._half_scores.BLOCK": 50,
 }
 """What must not matter."""

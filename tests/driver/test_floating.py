@@ -4,20 +4,16 @@ import enum
 import math
 from fractions import Fraction
 
-import naive_splits
 import numpy as np
 import pytest
 from odd_rules import variant_class
 from problems import Shares, StratifiedShuffle, blobs
 from scipy import sparse
-from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors, complete_cv
 from knnccv.designs import KFold, LeaveGroupsOut, LeaveOut, StratifiedKFold, StratifiedSubsample, Subsample
 from knnccv.kernel import Tables, Task, jit
 from knnccv.kernel.voting import scaled_position_weights
-from knnccv.sklearn import expected_score
 
 LOSS = np.array([[0, 1, 2], [5, 0, 1], [1, 1, -1]])
 
@@ -183,22 +179,6 @@ def test_one_more_sample_of_some_classes_is_a_mixture_of_strata(base):
             tested += share
         found = complete_cv(near, y, rule, design, tol=0, **setting)
         np.testing.assert_allclose(found.per_item, sums / tested, rtol=1e-12)
-
-
-def test_all_training_samples_vote_where_a_random_class_has_one_more():
-    """Three training samples of two classes of four, as scikit-learn draws them: either class has two."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(8, 2)), np.repeat([0, 1], 4)
-    outcomes = naive_splits.stratified_shuffle_outcomes(y.tolist(), 3, 5)
-    rule = KNeighborsClassifier(3, metric="manhattan")
-    expected = sum(
-        float(share)
-        * np.mean([rule.fit(X[list(T)], y[list(T)]).score(X[list(x)], y[list(x)]) for T, x in splits])
-        for share, splits in outcomes
-    )
-    splitter = StratifiedShuffleSplit(train_size=3, test_size=5, random_state=None)
-    found = expected_score(rule, X, y, cv=splitter)
-    assert abs(found.score - expected) <= found.error_bound < 1e-12
 
 
 def test_weights_of_thinned_votes():

@@ -1,7 +1,7 @@
 """Values and calls for the transcripts of what `complete_cv` and `monte_carlo_cv` refuse."""
 
 # Metrics and kernels take the arguments that they are called with, used or not.
-# ruff: noqa: ARG001, ARG002, ARG004, ARG005
+# ruff: noqa: ARG001, ARG002, ARG005
 
 import numpy as np
 import pytest
@@ -46,17 +46,6 @@ def graph(array=None):
     return sp.csr_matrix((FAR.ravel() if array is None else array, (rows, NEAR.ravel())), shape=(12, 12))
 
 
-def duplicated(container):
-    """A graph that gives one pair of samples two distances."""
-    rows, columns = np.append(np.repeat(np.arange(12), 3), 0), np.append(NEAR.ravel(), NEAR[0, 0])
-    values = np.append(FAR.ravel(), 0.25)
-    if container is sp.coo_matrix:
-        return sp.coo_matrix((values, (rows, columns)), shape=(12, 12))
-    order = np.argsort(rows, kind="stable")
-    indptr = np.searchsorted(rows[order], np.arange(13))
-    return sp.csr_matrix((values[order], columns[order], indptr), shape=(12, 12))
-
-
 def returning(value):
     """A metric that always returns this."""
     return lambda tested, other: value
@@ -80,28 +69,6 @@ class NoKernel(Variant):
 
     def n_nearest(self, **parameters):
         return 1
-
-
-class Abstract(Variant):
-    name = "abstract"
-
-
-class WrongKernel(NoKernel):
-    name = "wrong-kernel"
-    fixed = jit(lambda order, labels: 0.0)
-
-
-class PlainKernel(NoKernel):
-    name = "plain-kernel"
-
-    @staticmethod
-    def fixed(order, labels, target, constraints):
-        return 0.0
-
-
-class Untypable(NoKernel):
-    name = "untypable"
-    fixed = jit(lambda order, labels, target, constraints: "right")
 
 
 class Nameless(Variant):

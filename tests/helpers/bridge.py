@@ -94,17 +94,6 @@ class Step(TransformerMixin, BaseEstimator):
         return X
 
 
-class Leak(Step):
-    """Needs labels, without the tag for it."""
-
-    def fit(self, X, y):
-        self.means_ = [X[y == c].mean(axis=0) for c in np.unique(y)]
-        return self
-
-    def transform(self, X):
-        return np.stack([((X - mean) ** 2).sum(axis=1) for mean in self.means_], axis=1)
-
-
 class Pulled(Step):
     """Weights columns by the distance of the class means, if it gets the classes (as UMAP does)."""
 
@@ -191,22 +180,6 @@ class Shy(Step):
 
     def transform(self, X):
         return X / self.scale_
-
-
-class Sly(Step):
-    """Declares that it needs no fit, but learns."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
-
-    def fit(self, X, y=None):  # noqa: ARG002
-        self.mean_ = X.mean(axis=0)
-        return self
-
-    def transform(self, X):
-        return np.abs(X - self.mean_)
 
 
 def knn_after(*steps):

@@ -203,10 +203,11 @@ def test_the_majority_kernel_ignores_the_other_parameters():
     X, y = frame()
     rib = RIBClassifier(kernel="majority", w_k=0.9, avgk=True, search=None).fit(X, y)
     assert rib.best_params_ == {"n_neighbors": 3, "kernel": "majority", "w_k": None, "avgk": None}
-    # A search starts from w_k = 1.
+    # A search starts from w_k = 1; a random state is drawn from once a fit.
     plain = RIBClassifier(kernel="majority", random_state=0).fit(X, y)
-    same = RIBClassifier(w_k=1.0, random_state=0).fit(X, y)
-    assert plain.search_path_ == same.search_path_
+    same, state = RIBClassifier(w_k=1.0, random_state=0).fit(X, y), np.random.RandomState(0)
+    one, other = (RIBClassifier(w_k=1.0, random_state=state).fit(X, y) for _ in range(2))
+    assert plain.search_path_ == same.search_path_ == one.search_path_ != other.search_path_
 
 
 def test_warnings_of_leakage_and_identifiers_name_the_users_line():
@@ -217,6 +218,6 @@ def test_warnings_of_leakage_and_identifiers_name_the_users_line():
         with pytest.warns(SupervisedDistanceWarning):
             complete_cv(rib.neighbors_, y, "nn", Subsample(20))
     for metric in (RIBClassifier(nominal=[0], random_state=0), HVDM(nominal=[0])):
-        with pytest.warns(IdentifierWarning) as caught:
+        with pytest.warns(IdentifierWarning, match="0 is close to an identifier: 100%") as caught:
             metric.fit(np.arange(40)[:, None], y)
         assert caught[0].filename == __file__

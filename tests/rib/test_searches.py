@@ -3,14 +3,12 @@
 import itertools
 import zlib
 
-import naive
 import naive_rib
 import numpy as np
 import pytest
 from seeds import over_seeds, seeds
 from sklearn.utils import check_random_state
 
-from knnccv.neighbors.hvdm import IdentifierWarning
 from knnccv.rib import RIBClassifier
 
 NAMES = {"k": "n_neighbors", "wk": "w_k"}  # the paper's, and ours
@@ -142,37 +140,6 @@ def test_searches_of_any_landscape_are_the_reference(monkeypatch):
         assert as_setting(rib.best_params_) == naive_rib.exhaustive(landscape, 6), seed
 
 
-def test_from_the_table_to_the_parameters():
-    """Compute everything without the library: distances without the sample's own label, lists, search."""
-    for seed in seeds(2):
-        rows, y = table(seed, n_items=14)
-        nominal = [False, True, False, True]
-        distances = []
-        for i, row in enumerate(rows):
-            left, left_y = rows[:i] + rows[i + 1 :], y[:i] + y[i + 1 :]
-            squares = [naive.hvdm_squared(left, left_y, nominal, row, other) for other in rows]
-            distances.append([float(square) ** 0.5 for square in squares])
-        lists = naive_rib.neighbor_lists(distances, 30)
-        best, _ = naive_rib.figure_2(naive_rib.Fitness(lists, y), choices_of(seed))
-        rib = RIBClassifier(nominal=nominal, random_state=seed).fit(rows, y)
-        agrees(rib, lists, y, best)
-
-
-def test_a_seed_gives_one_answer_whatever_the_threads():
-    rows, y = table(7, 300)
-    settings = {"nominal": [1, 3], "random_state": 11}
-    first = RIBClassifier(**settings, n_jobs=1).fit(rows, y)
-    for n_jobs in (2, 5):
-        again = RIBClassifier(**settings, n_jobs=n_jobs).fit(rows, y)
-        assert again.search_path_ == first.search_path_
-        assert (again.predict_proba(rows) == first.predict_proba(rows)).all()
-    whole = [RIBClassifier(nominal=[1, 3], search="grid", n_w_k=6, n_jobs=j).fit(rows, y) for j in (1, 3)]
-    assert whole[0].search_path_ == whole[1].search_path_
-    state = np.random.RandomState(11)  # is drawn from once a fit
-    one, other = (RIBClassifier(nominal=[1, 3], random_state=state).fit(rows, y) for _ in range(2))
-    assert one.search_path_ == first.search_path_ != other.search_path_
-
-
 def is_sound(rib, X, y):
     """Check that everything is defined, and nothing is NaN."""
     assert 0 <= rib.lcv_ <= 1
@@ -241,33 +208,6 @@ def test_lists_are_limited_by_the_samples():
         if deepest == 1:  # nothing to weigh
             assert len(rib.search_path_) == 1
             assert as_setting(rib.best_params_) == (1, "majority", None, None)
-
-
-LEAVING = {"search": None, "kernel": "majority", "nominal": [0]}
-
-
-def random_labels(seed):
-    """Make 200 samples with random labels: a nominal column of identifiers, and noise."""
-    rng = np.random.default_rng(seed)
-    names, noise = rng.permutation(200), rng.normal(size=(200, 3))
-    rows = [[f"id {name}", *numbers] for name, numbers in zip(names.tolist(), noise.tolist(), strict=True)]
-    return rows, rng.permutation(np.arange(200) % 2).tolist()
-
-
-def test_identifiers_do_not_predict_left_out_samples():
-    """Left in, they do; the mean of 18 dependent scores of 200 random labels is within 0.05 of a half."""
-    exact = []
-    for seed, n_neighbors in itertools.product(range(6), (1, 3, 9)):
-        rows, y = random_labels(seed)
-        for leave_one_out in ("exact", "fixed"):
-            rib = RIBClassifier(leave_one_out=leave_one_out, n_neighbors=n_neighbors, **LEAVING)
-            with pytest.warns(IdentifierWarning, match="nominal column 0 is close to an identifier: 100%"):
-                rib.fit(rows, y)
-            if leave_one_out == "fixed":
-                assert rib.lcv_ == 1
-            else:
-                exact.append(rib.lcv_)
-    assert 0.45 < np.mean(exact) < 0.55
 
 
 def test_the_stored_lists_are_the_evaluated_ones():

@@ -26,7 +26,6 @@ from knnccv.rib._votes import VoteLists
 KERNELS = naive_rib.VOTE_WEIGHTINGS
 WEIGHTED = KERNELS[1:]
 BOTH = (False, True)
-BLOCK = 256  # samples whose sums are formed together
 IRREGULAR = np.array([0.0, 1e-300, 1e-9, 0.0625, 1 / 3, 0.5, 0.5000001, 0.9, 1.0])
 MANY = [np.arange(26) / 25, IRREGULAR, np.array([0.37]), np.array([0.0, 1.0]), np.arange(1001) / 1000]
 
@@ -138,21 +137,6 @@ def test_every_setting_of_a_sweep_is_the_reference(seeds):
             expected = naive_rib.evaluate(lists, codes.tolist(), setting, vote_ties)
             assert right[at] == expected[0], (seed, setting)
             assert confidence[at] == pytest.approx(expected[1], abs=1e-12), (seed, setting)
-
-
-def test_sums_do_not_depend_on_threads_or_parts(monkeypatch):
-    distances, items, codes = some_lists(5, n_rows=3 * BLOCK + 17)
-    for w_ks in MANY[:2]:
-        grid = np.arange(1, items.shape[1] + 1), np.arange(4), BOTH, w_ks
-        one = swept(distances, items, codes, *grid, n_jobs=1)
-        others = [swept(distances, items, codes, *grid, n_jobs=n_jobs) for n_jobs in (2, 5)]
-        for most in (1, 4 * 4 * 2 * len(w_ks) * 3):  # one k at a time, and three
-            with monkeypatch.context() as patch:
-                patch.setattr("knnccv.rib._search.MAX_SUMS", most)
-                others.append(swept(distances, items, codes, *grid))
-        for found in others:
-            for values, first in zip(found, one, strict=True):
-                assert values.tobytes() == first.tobytes()
 
 
 def own_confidence(votes, y):

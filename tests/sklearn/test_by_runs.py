@@ -18,8 +18,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import knnccv
 from knnccv import compare, compare_all, complete_cv
 from knnccv._core.luck.inference import InferenceWarning, draw_halvings
-from knnccv.sklearn import WholeData, ccv_scorer, expected_score
 from knnccv.sklearn import _by_runs as by_runs
+from knnccv.sklearn import expected_score
 
 FOLDS, PLAIN = ms.StratifiedKFold(4, shuffle=True), ms.KFold(5, shuffle=True)
 # scikit-learn 1.6 has no name for it.
@@ -181,18 +181,6 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
         assert abs(one.score - 1 - exact.score / usual) < 4 * one.std_error < 0.016
 
 
-def test_a_search_compares_all_candidates_on_the_same_runs():
-    X, y = uneven()
-    scorer = ccv_scorer(4, scoring="f1_macro", n_runs=600)
-    grid = {"n_neighbors": [1, 3, 5]}
-    search = ms.GridSearchCV(KNN(5), grid, scoring=scorer, cv=WholeData(), error_score="raise").fit(X, y)
-    asked = {"cv": FOLDS, "scoring": "f1_macro", "n_runs": 600, "random_state": 0}
-    single = [expected_score(KNN(k), X, y, **asked) for k in (1, 3, 5)]
-    # Designs draw other shuffles than splitters, and ties of columns of this kind do not occur.
-    for score, one in zip(search.cv_results_["mean_test_score"], single, strict=True):
-        assert abs(score - one.score) < 5 * one.std_error
-
-
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 def test_average_precision_of_folds_without_a_positive_sample(weights):
     """All test sets of two of eight samples, by scikit-learn."""
@@ -229,14 +217,6 @@ def test_scores_by_runs_know_their_tied_neighbors(rule, scoring):
         found = expected_score(rule, X, y, cv=FOLDS, scoring=scoring, n_runs=50)
     assert found.n_tied == 60
     assert "n_tied=60," in repr(found)
-
-
-def test_lists_are_scaled_as_arrays():
-    X, y = uneven(60)
-    asked = {"cv": FOLDS, "random_state": 0, "n_runs": 64}
-    estimator = make_pipeline(StandardScaler(), KNN(3))
-    scores = {expected_score(estimator, x, y, **asked).score for x in (X, X.tolist(), X.astype(object))}
-    assert len(scores) == 1
 
 
 RNG = np.random.default_rng(3)
@@ -301,9 +281,6 @@ def test_comparisons():
         assert (mine.difference, mine.pvalue) == (theirs.difference, theirs.pvalue)
     assert compare(found["1"], results[1], n_halvings=FEW).difference == mine.difference
     assert set(compare_all(found, n_halvings=FEW).names) == {"1", "3"}
-    loss = exact_score(ONE, X, Y, cv=FIVE_FOLDS, scoring=make_scorer(zero_one_loss))
-    with pytest.raises(ValueError, match="one kind, got accuracy and zero_one_loss"):
-        compare(found["1"], loss)
 
 
 PAIRS = np.arange(46) // 2

@@ -152,15 +152,6 @@ def test_the_largest_need_counts(estimator, precision):
     assert 0.6 * max(needs) < numbers.pop() < 1.6 * max(needs)
 
 
-def test_reasons_are_those_of_each_scoring():
-    X, y = data(60)
-    found = expected_score(KNN(3), X, y, cv=FOLDS, scoring=["accuracy", "f1", "neg_brier_score", "roc_auc"])
-    assert [one.is_exact for one in found.values()] == [True, False, True, False]
-    listed = expected_score(KNN(3), X, y, cv=4, scoring=["f1", "roc_auc"])
-    for name, one in listed.items():
-        assert one.score == expected_score(KNN(3), X, y, cv=4, scoring=name).score
-
-
 WITH_TEST_SET = [
     (scaler, rule, scoring, cv)
     for scaler in (StandardScaler(), MinMaxScaler(), RobustScaler())
