@@ -34,7 +34,7 @@ from command_line import (
     zipped,
 )
 
-from knnccv import LeaveGroupsOut, complete_cv
+from knnccv import complete_cv
 from knnccv.reporting import read_table
 
 N = 24
@@ -240,10 +240,6 @@ def test_marks_of_numbers_are_those_of_pandas():
 
 
 def test_the_code_reads_every_bit_decimals_and_large_numbers():
-    values = (RNG.normal(size=400) * 1e-7).tolist()
-    read = table(csv("x y", map(repr, values), [i % 2 for i in range(400)]), "--target y")
-    check_same(read)
-    assert read.again[0][:, 0].tolist() == values
     for target, other in (("price", "label"), ("label", "price")):
         read = table(parquet(DECIMALS), f"--target {target} --drop {other}", "t.parquet")
         frame = DECIMALS.drop(columns=other)
@@ -340,46 +336,3 @@ def test_what_counts_as_missing(form, marks, options):
         check_same(read)
         assert all(str(mark).removesuffix(".0") in read.notes for mark in marks)
     assert "rows have no value in" in read.notes or not marks
-
-
-class TestRemarks:
-    """What a report says of a table, a score says too."""
-
-    SCORE = "score t.csv --target y --repeats 0"
-
-    def test_copies(self):
-        Z = np.random.default_rng(0).normal(size=(100, 5))
-        Z, y = np.vstack([Z, *[Z[75:]] * 3]), np.repeat(["a", "b"], [75, 100])
-        copied, said = csv("a b c d e y", *Z.T, y), "75 of 175 rows repeat another row with the same label"
-        assert knnccv(self.SCORE, copied).count(said) == 1
-        apart = f"{self.SCORE} --groups copies"
-        told = knnccv(apart, copied)
-        assert said not in told
-        assert "100 groups of 1 to 4 samples (equal rows)" in told
-        groups = np.r_[:100, np.tile(np.arange(75, 100), 3)]
-        found = numbers(apart, copied)
-        assert found["score"] == complete_cv(Z, y, cv=LeaveGroupsOut(groups)).score
-        assert found["groups"] == "copies"
-        # A column of this name holds the groups.
-        named = csv("a b c copies e y", *Z[:, :3].T, groups // 2, Z[:, 4], y)
-        assert "50 groups of 2 to 8 samples (column 'copies')" in knnccv(apart, named)
-
-    @pytest.mark.parametrize("single", [0, 5])
-    def test_visits_of_patients(self, single):
-        """Groups that some came to once; ages and rounded measurements are none."""
-        rng = np.random.default_rng(0)
-        sizes = np.r_[np.ones(single, int), rng.integers(2, 6, 65)]
-        patients = rng.permutation(70)[: len(sizes)].repeat(sizes)
-        n = len(patients)
-        cells = rng.normal(size=n), np.round(rng.normal(40, 12, n)), np.round(rng.normal(5, 0.8, n), 1)
-        grams = 50 * np.round(rng.normal(80, 12, n)) + 25 * (rng.random(n) < 0.2)
-        cells = *cells, grams, patients, (["u", "v"] * n)[:n]
-        found = knnccv(self.SCORE, csv("a age length g patient y", *cells))
-        (said,) = [line for line in found.splitlines() if "--groups" in line]
-        assert "The column patient has" in said
-        assert said in knnccv(f"{self.SCORE} --scaling standard", csv("a age length g patient y", *cells))
-        names = np.char.add("p", patients.astype(str))
-        for of_patients in (patients, names):  # they belong together as well if the column is left out
-            cells = *cells[:4], of_patients, cells[5]
-            found = knnccv(f"{self.SCORE} --drop patient,g", csv("a age length g patient y", *cells))
-            assert "The column patient has" in found

@@ -3,7 +3,6 @@
 import pickle
 from itertools import combinations, product
 
-import matplotlib as mpl
 import naive
 import numpy as np
 import pytest
@@ -217,10 +216,7 @@ def test_defaults_and_sizes():
         assert (result.n_neighbors.tolist(), result.train_sizes.tolist()) == ([1], [1])
 
 
-def test_tables_and_plots():
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
+def test_tables():
     result = surface(X3, Y3, [5, 1, 3], [80, 20])
     frame = result.to_frame()
     assert list(frame.columns) == ["n_neighbors", "train_size", "score", "error_bound"]
@@ -230,16 +226,6 @@ def test_tables_and_plots():
     assert numbers.train_sizes.tolist() == [6, 27]
     assert "[20, 21, ..., 31, 32]" in surface(X3, Y3, [1], range(20, 33))._repr_html_()
     assert numbers.to_frame()["per_class"].tolist() == [2, 9, 2, 9]
-    for x, labels, first in (
-        ("train_size", ["1", "3", "5"], result.scores[1, ::-1]),
-        ("n_neighbors", ["20", "80"], result.scores[[1, 2, 0], 1]),
-    ):
-        axes = result.plot(x)
-        assert [line.get_label() for line in axes.lines] == labels
-        np.testing.assert_array_equal(axes.lines[0].get_ydata(), first)
-        _, given = plt.subplots()
-        assert result.plot(x, ax=given, linewidth=1) is given
-    plt.close("all")
     assert pickle.loads(pickle.dumps(result)).scores.tobytes() == result.scores.tobytes()
 
 

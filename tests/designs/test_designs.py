@@ -39,35 +39,6 @@ def coded(counts, seed=0):
     return encoded(np.random.default_rng(seed).permutation(y))
 
 
-SIZES = [
-    (Subsample(7), (10, 4), 7),
-    (Subsample(0.5), (10, 5), 7),
-    (Subsample(np.int64(3)), (10, 5), 3),
-    (Subsample(np.float32(0.5)), (10, 5), 7),
-    (LeaveOut(), (10, 5), 14),
-    (LeaveOut(5), (10, 5), 10),
-    (StratifiedSubsample(0.8), (10, 5, 9), (8, 4, 7)),
-    (StratifiedSubsample(per_class=3), (10, 5, 3), (3, 3, 3)),
-    (StratifiedSubsample(per_class={0: 1, 1: 0, 2: 9}), (10, 5, 9), (1, 0, 9)),
-    (KFold(3), (10, 5), 10),
-]
-
-
-def test_training_sizes_and_exact_numbers_of_training_sets():
-    for design, counts, expected in SIZES:
-        labels = coded(counts)
-        (kind,) = design.training_sets(labels)
-        assert kind.n_train == (expected if isinstance(expected, tuple) else (expected,)), design
-        assert kind.probability == 1
-        assert kind.number == design.n_train_sets(labels)
-    labels = coded((250, 95))
-    assert Subsample(172).n_train_sets(labels) == math.comb(345, 172)
-    by_class = StratifiedSubsample(per_class={0: 100, 1: 5}).n_train_sets(labels)
-    assert by_class == math.comb(250, 100) * math.comb(95, 5)
-    assert KFold(4).n_train_sets(labels) == math.comb(345, 87) + math.comb(345, 86)
-    assert LeaveOut(3).n_train_sets(labels) == math.comb(345, 3)
-
-
 def test_folds_are_scikit_learns():
     for seed in seeds(12):
         rng = np.random.default_rng(seed)
@@ -209,17 +180,6 @@ def test_arguments_with_arrays_are_compared_by_value():
         assert len({new(), new(), other}) == 2
 
 
-def test_designs_of_halves():
-    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
-    assert KFold(20).halved(labels, rows) == KFold(12)
-    assert KFold(5).halved(labels, rows) == KFold(5)
-    assert StratifiedKFold(6).halved(labels, rows) == StratifiedKFold(4)
-    found = StratifiedSubsample(per_class={0: 4, 1: 6, 2: 8}).halved(labels, rows)
-    assert found == StratifiedSubsample(per_class={0: 2, 1: 3, 2: 4})
-    found = LeaveGroupsOut(np.arange(24) // 3, 2).halved(labels, rows)
-    assert (len(found.sizes), found.p) == (4, 1)
-
-
 def test_splitters_of_scikit_learn():
     """Their designs have no public name, and an interval of `expected_score` hides which half was taken."""
     labels, rows = encoded(np.arange(24) % 3), np.arange(12)
@@ -234,21 +194,14 @@ def test_splitters_of_scikit_learn():
     assert part.n_test == 3
 
 
-def test_rebalanced_leave_one_out_is_the_stratified_subsample_except_for_the_average():
-    rng = np.random.default_rng(0)
+def test_rebalanced_leave_one_out_is_drawn_and_has_halves():
+    rng, design = np.random.default_rng(0), RebalancedLeaveOneOut()
     X, y = rng.normal(size=(30, 2)), np.repeat(["a", "b", "c"], [15, 10, 5])
-    ours = complete_cv(X, y, "knn", RebalancedLeaveOneOut(), n_neighbors=3)
-    same = StratifiedSubsample(per_class={"a": 14, "b": 9, "c": 4})
-    assert ours.score == complete_cv(X, y, "knn", same, n_neighbors=3, average="item").score
-    assert ours.n_train_sets == 15 * 10 * 5
-    design = RebalancedLeaveOneOut()
+    ours = complete_cv(X, y, "knn", design, n_neighbors=3)
     runs = monte_carlo_cv(X, y, "knn", design, n_runs=4000, random_state=0, n_neighbors=3)
     assert abs(runs.score - ours.score) < 4 * runs.std_error
     fold, kinds = design.draw(encoded(y), np.random.default_rng(0))
     assert sorted(y[fold == 0]) == ["a", "b", "c"]
     assert kinds.tolist() == [0]
-    y = np.arange(60) % 2
-    found = complete_cv(rng.normal(size=(60, 2)), y, "knn", design, n_neighbors=58, vote_ties="random")
-    assert found.score == pytest.approx(0.5, abs=1e-12)  # a majority of all is right by chance
-    found = complete_cv(rng.normal(size=(60, 2)), y, "knn", design, n_neighbors=3)
+    found = complete_cv(rng.normal(size=(60, 2)), np.arange(60) % 2, "knn", design, n_neighbors=3)
     assert 0.02 < found.standard_error(50) < 0.2  # halves use the same design

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from problems import blobs, one_of_each
 from sklearn import metrics
-from sklearn.model_selection import LeaveOneOut, LeavePGroupsOut, LeavePOut, cross_val_predict
+from sklearn.model_selection import LeavePGroupsOut, LeavePOut
 from sklearn.neighbors import KNeighborsClassifier
 
 from knnccv import Neighbors, compare, complete_cv, monte_carlo_cv
@@ -58,9 +58,10 @@ def test_tables_and_classes_add_up_to_the_score(n_classes):
 def test_confusion_is_the_mean_of_scikit_learns():
     rng = np.random.default_rng(1)
     X, y, groups = rng.normal(size=(9, 2)), np.array(list("bca" * 3)), np.arange(9) // 3
-    trials = [(k, LeaveOut(2), LeavePOut(2).split(X)) for k in (1, 2, 3)]
-    trials.append((1, LeaveGroupsOut(groups, 2), LeavePGroupsOut(2).split(X, y, groups)))
-    for k, design, splits in trials:
+    for k, design, splits in (
+        (2, LeaveOut(2), LeavePOut(2).split(X)),
+        (1, LeaveGroupsOut(groups, 2), LeavePGroupsOut(2).split(X, y, groups)),
+    ):
         true, predicted, peer = [], [], KNeighborsClassifier(k, algorithm="kd_tree")
         for train, test in splits:
             true.extend(y[test])
@@ -69,12 +70,6 @@ def test_confusion_is_the_mean_of_scikit_learns():
         for normalize in (None, "true", "pred", "all"):
             expected = metrics.confusion_matrix(true, predicted, normalize=normalize or "all")
             np.testing.assert_allclose(found.confusion(normalize=normalize), expected, atol=1e-13)
-    X, y = blobs(0, 60, 3, uneven=True)
-    predicted = cross_val_predict(KNeighborsClassifier(3), X, y, cv=LeaveOneOut())
-    found = complete_cv(X, y, "knn", LeaveOut(), n_neighbors=3)
-    assert found.balanced_accuracy == pytest.approx(
-        metrics.balanced_accuracy_score(y, predicted), abs=1e-13
-    )
 
 
 def test_confusion_of_exact_results_is_scaled_exactly():

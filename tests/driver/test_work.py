@@ -7,12 +7,11 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-import naive
 import numba
 import numpy as np
 import pytest
 from bad_input import complete, sampled
-from problems import blobs, copies, plain
+from problems import blobs, copies
 from scipy import sparse
 
 import knnccv
@@ -74,22 +73,6 @@ def test_equal_samples_are_scored_once(scored):
             expected = complete_cv(apart, y, rule, design, tol=tol, n_jobs=1, **parameters)
             assert len(set(scored)) == 120
             check_alike(result, expected)
-
-
-def test_equal_samples_have_the_score_of_the_enumeration(scored):
-    """Two points, each four times, of two classes."""
-    X = np.array([0, 1, 0, 1, 1, 0, 1, 0], float)[:, None]
-    y = np.array([0, 0, 1, 0, 1, 0, 1, 1])
-    designs = [(Subsample(5), naive.subsample(8, 5)), (StratifiedKFold(3), naive.stratified_kfold(y, 3))]
-    for rule, parameters in RULES:
-        if "loss" in parameters:
-            parameters = {"loss": np.array([[0, 2], [5, 1]])}
-        for design, runs in designs[: 1 + (rule != "regression")]:
-            scored.clear()
-            result = complete_cv(X, y, rule, design, tol=0, **parameters)
-            assert len(scored) == 4
-            expected = naive.complete(np.abs(X - X.T), y, rule, runs, **plain(parameters))
-            assert result.score == pytest.approx(float(expected), rel=1e-12)
 
 
 def test_equal_samples_of_every_metric_and_of_short_lists(scored):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -52,15 +51,6 @@ def test_copies_are_said():
         complete_cv(X[:100], y[:100], n_jobs=1)
 
 
-def test_copies_in_a_rare_class_are_said():
-    """They are few of all rows, but every class may count equally."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(200, 5)), np.repeat([0, 1], [175, 25])
-    assert not copies_text(np.vstack([X, X[:6]]), np.r_[y, y[:6]])
-    text = copies_text(np.vstack([X, X[175:184]]), np.r_[y, y[175:184]])
-    assert text.startswith("9 of 209 rows repeat another row with the same label")
-
-
 def test_a_report_says_it_once(monkeypatch):
     monkeypatch.setattr("knnccv.reporting._study.MOST_HALVINGS", 20)
     X, y = oversampled(np.random.default_rng(0))
@@ -87,14 +77,6 @@ def test_a_report_says_it_once(monkeypatch):
 def test_few_values_repeat_by_chance(draw, n_items):
     rng = np.random.default_rng(n_items)
     assert not copies_text(draw(rng, n_items), rng.integers(0, 2, n_items))
-
-
-def test_groups_of_equal_rows():
-    frame = pd.DataFrame({"a": ["x", "y", "x", None, None], "b": [1.0, 2.0, 1.0, np.nan, np.nan]})
-    assert copies(frame).tolist() == [0, 1, 0, 2, 2]
-    assert copies([[0.0, np.nan], [-0.0, -np.nan], [1, 2]]).tolist() == [0, 0, 1]
-    with pytest.raises(ValueError, match=r"n_items, n_features.*\(3,\)"):
-        copies([1, 2, 3])
 
 
 def test_other_data_are_not_looked_at():

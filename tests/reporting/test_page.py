@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import json
 import re
@@ -360,24 +359,6 @@ def test_a_metric_that_misses_a_scaling_is_tried_with_the_others(monkeypatch):
     assert [one["reason"] for one in found["settings"]["omitted"]] == ["no angle"]
     check_report(*clouds(30), found, only="tuned")
     assert found["tuned"]["n_settings"] == 8 * 2
-
-
-class TestTable:
-    def test_columns(self):
-        dates = [datetime.date(2020, 1, 1 + i % 2) for i in range(5)]
-        cells = [["u", 1.5], ["v", None], ["u", 2], [None, 3], ["v", 4]]
-        cells = [[*row, date] for row, date in zip(cells, dates, strict=True)]
-        table = read_input(cells, list("abaab"), None, ["x2"])
-        assert table.is_mixed
-        assert table.categorical.tolist() == [True, False, True]
-        assert table.n_missing == 2
-        np.testing.assert_array_equal(table.X[:, 0], [0, 1, 0, np.nan, 1])
-        assert table.X[:, 2].tolist() == [0, 1, 0, 1, 0]
-        assert [table.rows(i)[:2] for i in (0, 3)] == [["u", "1.5"], ["", "3"]]
-
-    def test_ties_of_huge_values(self):
-        X = np.random.default_rng(0).integers(0, 3, (40, 2)).astype(float)
-        assert _study.tie_size(X * 2.0**1000, 0) == _study.tie_size(X, 0) > 2
 
 
 def test_lists_are_searched_once(monkeypatch):

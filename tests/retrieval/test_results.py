@@ -180,17 +180,14 @@ def test_every_gallery_is_as_likely_as_any_other():
 
 
 def test_random_galleries_of_each_query_or_of_all():
-    """The luck of queries that share a gallery is correlated; that of a whole gallery is none."""
-    rng = np.random.default_rng(4)
-    ids = np.repeat(np.arange(4), 5)
-    query_ids = np.repeat(np.arange(4), 10)
-    distances = np.tile(rng.random((4, 20)), (1, 10)).reshape(40, 20)  # ten equal queries of each identity
-    for gallery in (Gallery(per_identity=1), Gallery(shots=1)):
-        arguments = distances, query_ids, ids, gallery
-        apart, shared = (
-            sampled_retrieval(*arguments, scores="ap", per_query=anew, n_runs=400) for anew in (True, False)
-        )
-        assert 2 < shared.std("ap") / apart.std("ap") < 5
+    """The luck of ten equal queries that share a gallery is correlated; that of a whole gallery is none."""
+    ids, query_ids = np.repeat(np.arange(4), 5), np.repeat(np.arange(4), 10)
+    distances = np.repeat(np.random.default_rng(4).random((4, 20)), 10, axis=0)
+    arguments = distances, query_ids, ids, Gallery(shots=1)
+    apart, shared = (
+        sampled_retrieval(*arguments, scores="ap", per_query=anew, n_runs=400) for anew in (True, False)
+    )
+    assert 2 < shared.std("ap") / apart.std("ap") < 5
     cams = np.zeros(40, int), np.ones(20, int)
     whole = sampled_retrieval(*arguments[:3], cuhk03(), *cams, n_runs=3)
     assert whole.std("ap") == 0
@@ -273,15 +270,18 @@ def test_every_replicate_is_the_score_of_the_data_without_these_identities(kind)
                 assert np.abs(rest[name].score - r[name].score_without[g]).max() < 1e-12, (average, name)
 
 
+def of_replicates(without):
+    """The standard error of scores without each identity."""
+    n = len(without)
+    return np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+
+
 def test_the_standard_error_of_identities_one_by_one():
     problem = grouped_data(1)
     r = score(problem, GROUPED_GALLERIES["own"], jackknife="identity")
     plain = score(problem, GROUPED_GALLERIES["own"])
     for name in r:
-        without = r[name].score_without
-        n = len(without)
-        expected = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-        assert np.abs(r[name].standard_error() - expected).max() < 1e-15
+        assert np.abs(r[name].standard_error() - of_replicates(r[name].score_without)).max() < 1e-15
         assert np.all(r[name].score == plain[name].score)
         assert np.shape(r[name].standard_error()) == np.shape(r[name].score)
         assert np.isnan(plain[name].standard_error()).all()
@@ -351,9 +351,7 @@ def test_a_difference_is_that_of_the_replicates():
         assert np.array_equal(found.per_item, gaps, equal_nan=True)
         without = first[name].score_without - second[name].score_without
         assert (found.difference_without == without).all()
-        n = len(without)
-        expected = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-        assert np.abs(found.standard_error() - expected).max() < 1e-15
+        assert np.abs(found.standard_error() - of_replicates(without)).max() < 1e-15
         assert found.error_bound == first[name].error_bound + second[name].error_bound
         assert np.all(second.difference(first, name).difference == -found.difference)
     alone = score(problem, GROUPED_GALLERIES["own"])

@@ -75,19 +75,6 @@ def test_weights_are_the_equations():
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13, err_msg=f"seed {seed}")
 
 
-def test_weights_by_hand():
-    for k, kernel in itertools.product((1, 2, 5, 30), WEIGHTED):
-        # Eq. (11): what D_k "would be if the neighbors were distributed evenly".
-        row = [np.arange(1, k + 1) * 0.5]
-        plain, average = (vote_weights(row, kernel, w_k=0.3, avgk=avgk) for avgk in BOTH)
-        np.testing.assert_allclose(plain, average, rtol=1e-13)
-        assert plain[0, -1] == pytest.approx(0.3, rel=1e-14)
-    # Nine distances are 0 and one is 1: without the limit, the last weight would be -3.95.
-    row, scale = [[0.0] * 9 + [1.0]], Fraction(2, 11)
-    assert float(Fraction(1, 10) + Fraction(9, 10) * (scale - 1) / scale) == -3.95
-    assert vote_weights(row, "linear", w_k=0.1, avgk=True)[0].tolist() == [1.0] * 9 + [0.0]
-
-
 def test_vanishing_weights_are_the_limit_of_small_ones():
     """At w_k = 0 the shares of the votes are those of w_k = 1e-300 (and of 1e-15 for the line)."""
     rows = [2.0], [2.0, 2.0], [1.0, 2.0, 3.0], [1.0, 1.0, 3.0], [0.0, 0.0, 1.0], [0.0, 0.0], [2.0, 2.0, 2.0]
