@@ -23,7 +23,6 @@ from command_line import (
     numbers,
     run,
     scaled,
-    table,
     wine,
 )
 
@@ -38,20 +37,6 @@ MIXED = csv(
     *zip(*[["?" if c is None else c for c in row] for row in CELLS], strict=True),
     LABEL,
 )
-
-
-def test_mixed_tables_are_read_with_their_categories():
-
-    read = table(MIXED, "--target label --categorical code")
-    missing = sum(cell is None for row in CELLS for cell in row)
-    note = f"2 categorical columns (kind, code) and {missing} missing values (?): the distance is HEOM "
-    assert read.notes == f"knnccv: note: {note}(docs/guide/mixed_tables.md)\n"
-    assert read.categorical == [1, 2]
-    for found, (x, kind, code) in zip(read.X.tolist(), CELLS, strict=True):
-        assert (found[0] == x) if x is not None else np.isnan(found[0])
-        assert found[1:] == [kind, str(code)]
-    read = table(MIXED, "--target label --drop kind --drop code")
-    assert (read.X.dtype, read.categorical) == (np.float64, [])
 
 
 @mock.patch("knnccv.reporting.report_on", return_value=FewWords())

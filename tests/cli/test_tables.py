@@ -35,7 +35,6 @@ from command_line import (
 )
 
 from knnccv import complete_cv
-from knnccv.reporting import read_table
 
 N = 24
 RNG = np.random.default_rng(5)
@@ -250,17 +249,6 @@ def test_the_code_reads_every_bit_decimals_and_large_numbers():
     assert table(content, "--target b --drop label").again[1].tolist() == list(map(str, large))
     longer = [10 ** (16 + i % 3) + i % 2 * 8 for i in range(N)]
     check_same(table(text(FRAME.assign(b=longer)), "--target b --drop label"))
-
-
-def test_rows_left_out_are_said():
-    with elsewhere():
-        write("x,c\n1,a\n2,\n4,b\n")
-        with pytest.warns(UserWarning, match=r"1 of 3 rows have no value in the column 'c' .*line 3"):
-            X, y = read_table("t.csv", "c")
-        empty = pd.DataFrame({"x": [1.0, 4.0], "gone": [np.nan, np.nan], "c": ["a", "b"]})
-        write(parquet(empty), "t.parquet")
-        assert read_table("t.parquet", "c", drop=["gone"])[0].tolist() == X.tolist()
-    assert (X.tolist(), y.tolist()) == ([[1.0], [4.0]], ["a", "b"])
 
 
 def test_there_is_no_code_where_a_file_cannot_be_read_again():

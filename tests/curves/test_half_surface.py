@@ -291,14 +291,3 @@ def test_intervals_of_a_scoring_are_those_of_expected_score():
     assert (copied.standard_error(random_state=0)[0] == found.standard_error()[0]).all()
     several = surface(features, Y2, [3, 25], [0.6], scoring="f1_macro", n_jobs=2)
     assert several.standard_error()[0] == found.standard_error()[0]
-
-
-@quiet
-def test_doubts_about_a_scoring_are_told():
-    rare = np.r_[np.ones(6, int), np.zeros(54, int)]
-    found = surface(RNG.normal(size=(60, 2)), rare, [1, 3], [0.5], "knn", scoring="f1", stratified=True)
-    with pytest.warns(InferenceWarning, match="smallest class has 6 samples, fewer than 10"):
-        found.standard_error()
-    tested = surface(X, Y2, [1], [0.5], scoring="f1", test=(X[:9], Y2[:9]))
-    with pytest.raises(ValueError, match="take knnccv"):
-        tested.standard_error()

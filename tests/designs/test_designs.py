@@ -14,7 +14,6 @@ from sklearn import model_selection
 
 from knnccv import (
     KFold,
-    LeaveGroupsOut,
     LeaveOut,
     RebalancedLeaveOneOut,
     StratifiedKFold,
@@ -26,8 +25,6 @@ from knnccv import (
 from knnccv._core.driver import validate_problem
 from knnccv.designs import n_train_in_half
 from knnccv.kernel.sampling import fixed_tail, position_law
-from knnccv.retrieval import CameraPairs, Gallery, SameCamera, SameIdentityAndCamera, Table
-from knnccv.sklearn._splitters import ByClass, Shares, StratifiedShuffle
 
 
 def encoded(y):
@@ -123,13 +120,6 @@ def test_the_law_keeps_its_accuracy_where_its_start_underflows():
     assert (law * np.arange(1, 100_001)).sum() == pytest.approx(300 * 100_001 / 1_001, rel=1e-10)
 
 
-def test_depths_of_the_table_in_the_mathematics():
-    """Depths for a bound of 1e-12 at N = 1e5."""
-    for share, k, depth in [(0.99, 1, 6), (0.9, 5, 20), (0.8, 15, 46), (0.5, 50, 196)]:
-        tail = fixed_tail(99_999, int(share * 1e5), k)
-        assert abs(int(np.argmax(tail <= 1e-12)) - depth) <= 1
-
-
 def test_halves_of_one_stratum():
     for n_items in (4, 5, 7, 10, 11, 29, 30, 60, 101):
         half = n_items // 2
@@ -160,38 +150,6 @@ def test_strata_of_halves_keep_their_shares():
         else:
             wanted = half * (counts - n_train) / counts
             assert (np.abs(half - found - wanted) <= 1 + 1e-9).all(), seed
-
-
-def test_arguments_with_arrays_are_compared_by_value():
-    groups, shots = np.arange(12) // 3, {"shots": 2}
-    strata, cameras = (groups, np.array(list("ab" * 6))), ([3], groups)
-    for new, other in (
-        (lambda: LeaveGroupsOut(groups.copy()), LeaveGroupsOut(groups, 2)),
-        (lambda: LeaveGroupsOut([(g, "a") for g in groups]), LeaveGroupsOut(groups[::-1])),
-        (lambda: Gallery(**shots, strata=tuple(map(np.copy, strata))), Gallery(**shots, strata=groups)),
-        (lambda: Gallery(**shots), Gallery(**shots, per_query=True)),
-        (lambda: SameCamera([3], groups.copy()), SameIdentityAndCamera(*cameras)),
-        (lambda: CameraPairs({3: 2}, [3], groups.copy()), CameraPairs({3: 1}, *cameras)),
-        (lambda: Table(np.eye(2)), Table(np.zeros((2, 2)))),
-    ):
-        assert new() == new()
-        assert hash(new()) == hash(new())
-        assert new() != other
-        assert len({new(), new(), other}) == 2
-
-
-def test_splitters_of_scikit_learn():
-    """Their designs have no public name, and an interval of `expected_score` hides which half was taken."""
-    labels, rows = encoded(np.arange(24) % 3), np.arange(12)
-    half = encoded(np.arange(12) % 3)
-    strata = ByClass("four", StratifiedKFold(4)).halved(labels, rows)
-    assert {kind.n_train for kind in strata.training_sets(half)} == {(3, 3, 3)}
-    shuffle = StratifiedShuffle("shuffle", Shares.of(labels.counts, 18), 6).halved(labels, rows)
-    assert sum(shuffle.train.base) + shuffle.train.extra == 9
-    assert shuffle.n_test == 3
-    assert sum(kind.probability for kind in shuffle.training_sets(half)) == 1
-    part = StratifiedShuffle("part", Shares.of(labels.counts, 12), 6).halved(labels, rows)
-    assert part.n_test == 3
 
 
 def test_rebalanced_leave_one_out_is_drawn_and_has_halves():

@@ -21,7 +21,6 @@ from seeds import over_seeds
 
 from knnccv import LeaveGroupsOut, LeaveOut, RebalancedLeaveOneOut, Subsample, complete_cv, monte_carlo_cv
 from knnccv._core.driver import AVERAGES
-from knnccv_variants.nearest import NN
 from knnccv_variants.votes import KNN
 
 RULES = SETTINGS + REGRESSION
@@ -264,5 +263,3 @@ def test_plugins_need_a_kernel_for_fixed_sizes():
     voted = type("Voted", (KNN,), {"name": "voted", "stratified": None})
     expected = complete_cv(X, y, "knn", design, n_neighbors=3)
     assert complete_cv(X, y, voted, design, n_neighbors=3).score == expected.score
-    with pytest.raises(ValueError, match="no kernel for fixed-size training sets"):
-        complete_cv(X, y, type("Stratified", (NN,), {"fixed": None}), design)

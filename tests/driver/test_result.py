@@ -114,26 +114,6 @@ def test_lists_that_end_leave_a_part_open():
     assert np.trace(found.confusion()) == pytest.approx(found.score, abs=1e-12)
 
 
-def test_classes_are_named_by_their_labels():
-    X, y = blobs(0, 40, 2, uneven=True)
-    for labels in (
-        np.array([False, True]),
-        np.array([3, -7]),
-        np.array([b"b", b"a"]),
-        np.array(["2021-01-01", "2020-05-05"], "datetime64[ns]"),
-        np.array([10**20, 3], dtype=object),
-    ):
-        found = complete_cv(X, labels[y], "nn", LeaveOut())
-        classes = found.per_class()
-        assert len(classes) == 2
-        for c, label in enumerate(labels):
-            assert classes[label] == pytest.approx(found.per_item[y == c].mean())
-    assert repr(list(complete_cv(X, y, "nn", 2).per_class())) == "[0, 1]"
-    alone = complete_cv(X, np.zeros(40, int), "nn", Subsample(10))
-    np.testing.assert_allclose(alone.confusion(), [[1]], atol=1e-13)
-    assert alone.balanced_accuracy == pytest.approx(1)
-
-
 def test_a_copy_leaves_the_data_behind():
     X, y = blobs(0, 3000, 3, uneven=True)
     found = complete_cv(X, y, "nn", KFold(5))

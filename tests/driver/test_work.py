@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from bad_input import complete, sampled
 from problems import blobs, copies
 from scipy import sparse
 
@@ -265,20 +264,3 @@ def test_the_compiler_is_not_timed(monkeypatch):
     watch = forecast.Watch(None, tied()[0], score, times=3)
     assert watch._forecast(np.arange(100)) == (pytest.approx(100 * 3 * 0.01), 199)
     assert len(scored) == 17
-
-
-def test_what_is_missing_is_named_and_what_is_corrected_is_accepted(monkeypatch):
-    """The inputs of the transcripts without their faults; the refused variants are not registered."""
-    result = complete(cv=Subsample(6))
-    assert result.error_bound < 1e-12
-    assert len(sampled(cv=Subsample(6)).scores) == 3
-    assert "no-kernel" not in knnccv.variant_names()
-    for name in ("tqdm", "tqdm.auto", "pandas"):
-        monkeypatch.setitem(sys.modules, name, None)
-    for function in (complete, sampled):
-        with pytest.raises(
-            ImportError, match=r"a progress bar needs tqdm: pip install \"knnccv\[progress\]\""
-        ):
-            function(cv=Subsample(6), progress=True)
-    with pytest.raises(ImportError, match=r"needs pandas: pip install \"knnccv\[pandas\]\""):
-        result.to_frame()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import pickle
 import warnings
 from fractions import Fraction
@@ -356,42 +355,3 @@ def test_dates_are_the_same_in_every_unit():
     ):
         assert (np.diag(hvdm.pairwise(same, np.array(days, "M8[ns]")[:, None])) == 0).all()
         assert hvdm.pairwise(same)[0, 1] > 1
-
-
-def test_values_of_another_type_cause_a_warning():
-    heom = HEOM(nominal=[0]).fit([[1], [2], [3]])
-    with pytest.warns(
-        UserWarning, match="column 0 holds '2' and none of .*these include 2; do the types differ"
-    ):
-        assert heom.pairwise([["2"]], [[2]]).tolist() == [[1.0]]
-
-
-CELLS = {
-    "n": [1, None, 3],
-    "f": [0.5, 1.5, None],
-    "t": ["x", None, "y"],
-    "b": [True, False, None],
-    "c": ["u", "v", None],
-}
-DICTIONARY = pa.array(CELLS["c"]).dictionary_encode()
-OTHERS = {
-    "polars": pl.DataFrame(CELLS).with_columns(pl.col("c").cast(pl.Categorical)),
-    "polars, enum": pl.DataFrame(CELLS).with_columns(pl.col("c").cast(pl.Enum(["v", "u"]))),
-    "pyarrow": pa.table(CELLS | {"c": DICTIONARY}),
-    "batch": pa.record_batch(CELLS | {"c": DICTIONARY}),
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_tables_of_other_libraries(name):
-    table = OTHERS[name]
-    schema, found = learn(table)
-    assert schema.nominal.tolist() == [False, False, True, True, True]
-    assert schema.names == tuple("nftbc")
-    np.testing.assert_array_equal(found.numbers, [[1, math.nan, 3], [0.5, 1.5, math.nan]])
-    assert found.codes.tolist() == [[1, 0, 2], [1, 2, 0], [1, 2, 0]]
-    (again,) = read(schema, pd.DataFrame(CELLS))
-    assert again.codes.tolist() == found.codes.tolist()
-    with pytest.raises(ValueError, match="column 0 of X has the name 'f'"):
-        read(schema, table.select(["f", "n", "t", "b", "c"]))
-    assert HVDM().fit(table, pl.Series(["a", "b", "a"])).pairwise(table).shape == (3, 3)

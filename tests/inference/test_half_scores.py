@@ -29,7 +29,7 @@ from knnccv import (
 )
 from knnccv._core.driver import validate_problem
 from knnccv._core.luck.inference import draw_halvings
-from knnccv.designs import Design, n_train_in_half
+from knnccv.designs import n_train_in_half
 from knnccv.kernel import jit
 from knnccv.sklearn import expected_score
 
@@ -259,29 +259,3 @@ def test_lists_of_other_programs():
         given(4).standard_error(20)
     with pytest.warns(InferenceWarning, match="neighbors are approximate"):
         given(approximate=True).confidence_interval(n_halvings=20)
-
-
-class Twelve(Design):
-    """A design from elsewhere, which must tell how it keeps the share of the training set in a half."""
-
-    def __init__(self, half):
-        self.half = half
-
-    def training_sets(self, labels):
-        return Subsample(12).training_sets(labels)
-
-    def draw(self, labels, rng):
-        return Subsample(12).draw(labels, rng)
-
-    def halved(self, labels, rows):
-        return super().halved(labels, rows) if self.half == "unknown" else self.half
-
-
-def test_a_design_from_elsewhere_must_keep_the_share():
-    X, y = blobs(0, 40, 2)
-    with pytest.raises(ValueError, match="keeps the share"):
-        complete_cv(X, y, "nn", Twelve("unknown")).standard_error(5)
-    with pytest.raises(TypeError, match="halved must return a design, got None"):
-        complete_cv(X, y, "nn", Twelve(None)).standard_error(5)
-    found = complete_cv(X, y, "nn", Twelve(Subsample(6))).standard_error(5)
-    assert found == complete_cv(X, y, "nn", Subsample(12)).standard_error(5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from dataclasses import fields, is_dataclass
@@ -107,10 +106,6 @@ def test_one_bar_is_filled_and_the_result_is_the_same(name, shown, monkeypatch):
     monkeypatch.setattr(showing.Bar, "begin", None)
     with pytest.raises(TypeError, match="progress must be True or False, got 1"):
         function(progress=1)
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"a progress bar needs tqdm: pip install \"knnccv\[progress\]\""):
-        function(progress=True)
 
 
 def test_stages_within_tasks_and_in_other_threads_are_not_counted(shown):

@@ -1,8 +1,5 @@
 """The pictures: they draw on the given axes, leave no figure open, and take the numbers of real results."""
 
-import subprocess
-import sys
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,19 +55,6 @@ def test_it_draws_on_the_axes_given_or_opens_one_figure_and_leaves_others_alone(
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes or None, got 'left'"):
         draw(ax="left")
     assert len(plt.get_fignums()) == 2
-
-
-@every_picture
-def test_without_matplotlib_the_command_is_named(draw, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
-    with pytest.raises(ImportError, match=r"pip install \"knnccv\[plot\]\""):
-        draw()
-
-
-def test_matplotlib_is_imported_when_something_is_drawn():
-    code = "import sys, knnccv; knnccv.plot.luck; print({'matplotlib', 'sklearn'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
 
 
 def test_keywords_reach_the_artists():

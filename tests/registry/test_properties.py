@@ -145,7 +145,7 @@ def loaded(names):
 assert not loaded("numba scipy numpy")
 knnccv.variant_names()
 assert not loaded("knnccv_variants")
-knnccv.complete_cv, knnccv.Neighbors, knnccv.datasets, knnccv.testing
+knnccv.complete_cv, knnccv.Neighbors, knnccv.datasets, knnccv.testing, knnccv.plot.luck
 assert not loaded("sklearn pandas pooch matplotlib dask distributed tqdm")
 knnccv.sklearn, knnccv.selection.select_features
 assert not loaded("sklearn knnccv_variants")

@@ -88,14 +88,6 @@ def test_forms_of_kernels():
     assert score(static) == score(static, exact=True) == score(register(younger)) == 0.25
 
 
-def test_the_default_of_ties_is_what_the_variant_offers():
-    X, y = np.zeros((9, 1)), np.arange(9) % 2
-    for offered in (("index",), ("random",), ("index", "random"), ("random", "index")):
-        made, expected = variant_class(tie_rules=offered), offered[-1] if len(offered) == 1 else "random"
-        for ties in (None, expected):
-            assert complete_cv(X, y, made, Subsample(5), ties=ties).ties == expected
-
-
 @jit
 def sum_of_tables(order, labels, target, constraints):
     total = constraints.unit * 0

@@ -173,13 +173,3 @@ def compare(problem, forms):
 def test_every_score_is_its_mean_over_all_galleries_and_orders(seeds):
     for seed in seeds:
         compare(Problem(seed), tuple(random_forms(np.random.default_rng(seed))) if seed % 3 else ())
-
-
-def test_the_number_of_galleries():
-    ids, distances = np.array([0, 0, 1, 1, 1, 2, 3]), np.arange(7.0)[None]
-    for gallery, options, expected in (
-        (Gallery(shots=1), {}, 2 * 3),
-        (Gallery(shots=1), {"always": [1]}, 2),
-        (Gallery("all"), {}, 1),
-    ):
-        assert expected_retrieval(distances, [0], ids, gallery, **options).n_galleries == expected

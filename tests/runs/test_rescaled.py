@@ -9,10 +9,9 @@ from scipy.spatial.distance import cdist
 from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from knnccv._core.luck.runs import SCALERS as WORDS
 from knnccv._core.luck.runs import RescaledSearch, scaled, scaling_of
@@ -271,34 +270,6 @@ def test_column_transformers(remainder):
     kept = ColumnTransformer([("a", StandardScaler(), ["x"])], remainder="passthrough")
     assert scaling_of([kept], frame) is None  # with words
     assert same([kept], frame.drop(columns="word")) is not None
-
-
-def test_what_scikit_learn_itself_must_run():
-    X, _ = table_of("normal")
-    hole = X.copy()
-    hole[3, 2] = np.nan
-    assert scaling_of([StandardScaler()], hole) is None
-    assert scaling_of([StandardScaler()], X.astype(np.float32)) is None
-    assert scaling_of([StandardScaler()], np.array([["a", "b"]] * 4, dtype=object)) is None
-    assert scaling_of([StandardScaler()], X[:, 0]) is None
-
-    class Own(StandardScaler):
-        pass
-
-    steps = [
-        Own(),
-        PCA(2),
-        Normalizer(),
-        MinMaxScaler(clip=True),
-        RobustScaler(quantile_range=(0, 100), unit_variance=True),
-    ]
-    for step in (*steps, *(ColumnTransformer([("a", one, [0, 1])]) for one in steps)):
-        assert scaling_of([step], X) is None
-    weighed = ColumnTransformer([("a", StandardScaler(), [0])], transformer_weights={"a": 2.0})
-    assert scaling_of([weighed], X) is None
-    before = X.copy()
-    scaling_of([StandardScaler(copy=False), MinMaxScaler(copy=False)], X)
-    np.testing.assert_array_equal(X, before)
 
 
 @pytest.mark.parametrize("word", WORDS)

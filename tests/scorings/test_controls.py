@@ -111,12 +111,11 @@ def test_equal_runs_do_not_exclude_what_happens_in_one_of_so_many():
     assert controlled_mean(zeros, zeros[:, None], [0.1]).std_error == pytest.approx(0.1)  # the runs lack it
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_controls_of_confusion_tables_have_the_expected_mean(seed):
-    rng = np.random.default_rng(seed)
+def test_controls_of_confusion_tables_have_the_expected_mean():
+    rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], [30, 20, 11])
     X = rng.normal(size=(61, 2)) + codes[:, None]
-    runs = random_runs(codes, 400, 4, seed)
+    runs = random_runs(codes, 400, 4, 0)
     tables = tables_of_runs(neighbor_order(X), codes, 3, runs)[0]
     result = complete_cv(X, codes, cv=StratifiedKFold(4), variant="knn", n_neighbors=3, average="pooled")
     n_tested = [len(tested) for _, tested in runs[0]]
@@ -323,7 +322,7 @@ OTHERS = [pytest.param(each, marks=pytest.mark.slow) for each in [*TWO, *SEVERAL
 def test_every_name_is_as_in_scikit_learn(classes):
     names = names_for(classes)
     assert len(names) > 20
-    for name in of_today(names, 2):
+    for name in of_today(names, 3):
         if name == "top_k_accuracy" and len(classes) > 2:
             assert table_scorer(name, classes) is None
         else:
@@ -393,10 +392,3 @@ def test_averages_of_several_classes_are_as_in_scikit_learn():
         options = {"multi_class": "ovr", "average": average, **shares}
         found.append(check(make_scorer(metrics.roc_auc_score, **options), [0, 1, 2], 4))
     assert all(scorer is not None for scorer in found)
-
-
-def test_functions_without_make_scorer_have_no_tables():
-    assert table_scorer(lambda model, X, y: 0.0, [0, 1]) is None  # noqa: ARG005
-    assert (
-        table_scorer(make_scorer(metrics.hinge_loss, response_method="decision_function"), [0, 1]) is None
-    )

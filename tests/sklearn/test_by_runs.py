@@ -202,7 +202,7 @@ def test_folds_that_lack_a_class_are_undefined_for_any_weights(scoring, weights)
     y[:4] = 2
     rule = KNN(4, weights=weights)
     with pytest.raises(ValueError, match="stratified splits, or fewer folds, may help"):
-        expected_score(rule, X, y, cv=ms.KFold(6, shuffle=True), scoring=scoring, n_runs=50)
+        expected_score(rule, X, y, cv=ms.KFold(6, shuffle=True), scoring=scoring, n_runs=5)
     two = ms.ShuffleSplit(1, train_size=35, test_size=25)  # a few test no sample of the class
     found = expected_score(rule, X, y, cv=two, scoring=scoring, n_runs=50)
     assert "in which the score is undefined, are left out" in found.explanation
@@ -237,26 +237,27 @@ def of_half(rows, estimator, y, n_train, score):
     return np.mean(scores)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_halves_are_those_of_enumeration(sign):
+def test_halves_are_those_of_enumeration():
     rows = np.arange(12)
     target = np.round(X @ [[1.0, 0.5], [0.3, -1.0]], 2)
-    scorer = make_scorer(mean_squared_error, greater_is_better=sign > 0)
     cv, estimator = ms.ShuffleSplit(test_size=0.5), KNeighborsRegressor(2, algorithm="kd_tree")
-    found = exact_score(estimator, X[rows], target[rows], cv=cv, scoring=scorer)
     halvings = draw_halvings(3, 12, np.random.default_rng(5))
     expected = [
         [of_half(halvings.rows(h, side), estimator, target, 3, mean_squared_error) for side in (0, 1)]
         for h in range(3)
     ]
-    halves = found.half_scores(3, random_state=5)
-    assert halves.scores == pytest.approx(sign * np.array(expected), abs=1e-5)
-    with pytest.warns(InferenceWarning):
-        error = found.standard_error(3, random_state=5)
-    growth = np.mean(expected) / abs(found.score)  # an error is uncertain in proportion to itself
-    assert float(error) == pytest.approx(np.sqrt(np.mean(np.diff(expected) ** 2)) / 2 / growth, rel=1e-5)
-    assert found.inference_terms().is_loss == (sign > 0)
-    assert found.inference_terms().labels.shape == (12, 2)
+    for sign in (1, -1):
+        scorer = make_scorer(mean_squared_error, greater_is_better=sign > 0)
+        found = exact_score(estimator, X[rows], target[rows], cv=cv, scoring=scorer)
+        halves = found.half_scores(3, random_state=5)
+        assert halves.scores == pytest.approx(sign * np.array(expected), abs=1e-5)
+        with pytest.warns(InferenceWarning):
+            error = found.standard_error(3, random_state=5)
+        growth = np.mean(expected) / abs(found.score)  # an error is uncertain in proportion to itself
+        wanted = np.sqrt(np.mean(np.diff(expected) ** 2)) / 2 / growth
+        assert float(error) == pytest.approx(wanted, rel=1e-5)
+        assert found.inference_terms().is_loss == (sign > 0)
+        assert found.inference_terms().labels.shape == (12, 2)
 
 
 def test_scorings_that_flip_the_sign_flip_the_interval():

@@ -1,7 +1,6 @@
 """`expected_score`: which data, metrics and splits it takes, and how its ways to compute agree."""
 
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -190,10 +189,3 @@ def test_weighted_samples_are_drawn_for_all_outputs_and_scorings():
     both = expected_score(rule, many, np.column_stack([many[:, 0], y]), **asked)
     assert both.std_error == pytest.approx(np.hypot(*(each.std_error for each in both.result)) / 2)
     assert pickle.loads(pickle.dumps(found)).score == found.score
-
-
-def test_without_scikit_learn_the_command_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    for ask in (lambda: exact_score(None, [[0.0]], [0]), exact_scorer):
-        with pytest.raises(ImportError, match=r"pip install \"knnccv\[sklearn\]\""):
-            ask()

@@ -29,7 +29,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.inspection import permutation_importance
-from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier as KNN
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
@@ -265,24 +265,6 @@ def test_steps_are_fitted_once_if_transductive():
             wanted = complete_cv(seen, Y, "knn", design, n_neighbors=3, ties="index").score
             assert found.score == wanted
             assert exact_scorer(cv, transductive=True)(before(step).fit(points, Y), points, Y) == wanted
-
-
-@pytest.mark.parametrize("precomputed", [False, True])
-@pytest.mark.parametrize("folds", [5, 2, StratifiedKFold(2)], ids=str)
-def test_the_scorer_within_folds_is_refused(folds, precomputed):
-    model = KNN(3, metric="precomputed" if precomputed else "minkowski")
-    points = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)) if precomputed else X
-    scorer, mending = exact_scorer(Subsample(0.5)), r"Pass cv=WholeData\(\)"
-    with pytest.warns(UserWarning, match=mending):
-        assert np.isnan(cross_val_score(model, points, Y, cv=folds, scoring=scorer)).all()
-    for options in ({}, {"return_train_score": True}):
-        tuned = GridSearchCV(model, {"n_neighbors": [1, 3]}, scoring=scorer, cv=folds, **options)
-        assert re.search(mending, said(tuned.set_params(error_score="raise").fit, points, Y))
-        with pytest.warns(UserWarning, match="Scoring failed|non-finite") as seen:
-            tuned.set_params(error_score=np.nan).fit(points, Y)
-        assert any(re.search(mending, str(one.message)) for one in seen)
-        assert np.isnan(tuned.best_score_)
-        assert np.isfinite(tuned.set_params(cv=WholeData(), error_score="raise").fit(points, Y).best_score_)
 
 
 def test_permuted_columns_are_scored():

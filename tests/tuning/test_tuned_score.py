@@ -175,7 +175,7 @@ def nested_groups(X, y, groups, ks, score, scaler=None):
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes")
 @pytest.mark.parametrize("average", SCORES)
-@over_seeds(2)
+@over_seeds(1)
 def test_groups_are_left_out_inside_and_outside_as_by_scikit_learn(average, seeds):
     """Groups and classes of unequal size; some classes are in one group only."""
     for seed in seeds:
