@@ -31,6 +31,7 @@ from command_line import (
     wine,
     write,
 )
+from seeds import of_today
 from sklearn import model_selection as ms
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -421,14 +422,14 @@ def test_joined_scores_of_groups_have_the_interval_of_the_exact_accuracy():
     assert found["scorings"]["f1"]["interval"] is not None
 
 
-@pytest.mark.parametrize(
-    ("options", "estimator", "cv", "how"),
-    [
-        ("--cv 3", KNeighborsClassifier(), ms.StratifiedKFold(3, shuffle=True), {"precision": 1e-4}),
-        ("--variant nn --train-size 0.5", KNeighborsClassifier(1), ms.ShuffleSplit(train_size=0.5), {}),
-        ("--leave-out 1 --n-neighbors 3", KNeighborsClassifier(3), ms.LeavePOut(1), {}),
-    ],
-)
+BRIDGED = [
+    ("--cv 3", KNeighborsClassifier(), ms.StratifiedKFold(3, shuffle=True), {"precision": 1e-4}),
+    ("--variant nn --train-size 0.5", KNeighborsClassifier(1), ms.ShuffleSplit(train_size=0.5), {}),
+    ("--leave-out 1 --n-neighbors 3", KNeighborsClassifier(3), ms.LeavePOut(1), {}),
+]
+
+
+@pytest.mark.parametrize(("options", "estimator", "cv", "how"), of_today(BRIDGED, 3))
 def test_other_scorings_are_those_of_the_bridge(options, estimator, cv, how):
     options += " --precision 1e-4" * bool(how)
     wine, names = load_wine(), ["f1_macro", "balanced_accuracy"]
