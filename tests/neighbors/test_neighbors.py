@@ -215,7 +215,7 @@ class TestLists:
             items[-1] = 0
             assert Neighbors.from_lists(items, approximate=True).kneighbors(1)[0][0, 0] == last
 
-    @pytest.mark.filterwarnings("default")
+    @pytest.mark.filterwarnings("default", "ignore:give longer neighbor lists")
     def test_faiss(self):
         faiss = pytest.importorskip("faiss", reason="faiss is not installed")
         data = X.astype(np.float32)

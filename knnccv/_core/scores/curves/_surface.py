@@ -9,7 +9,6 @@ lists that are kept; so are means of scikit-learn's scorings over random runs.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -28,14 +27,12 @@ from ....kernel.registry import get_variant
 from ....neighbors import warn_copies, warn_label_leakage
 from ...driver import Jobs, callers_level, of_many, validate_problem
 from ...luck.scorings import Wish, check_precision
-from ..results import CompleteCV, scored_by_runs, with_test_set
+from ..results import CompleteCV, scored_by_runs, warn_of_short_lists, with_test_set
 from ._half_surface import SurfaceEvaluation
 from ._profile_surface import SurfaceGrid, profile_kind, profile_surface
 from ._surface_result import Surface
 
 DEFAULT_MAX_K = 30
-UNCERTAIN = 0.01
-"""The error of a cell, in units of the largest score, from which short lists are warned of."""
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 AXES = ("n_neighbors", "rank")
 
@@ -210,8 +207,8 @@ def surface(
     fixed_parameters = {name: value for name, value in problem.parameters.items() if name != axis}
     described = replace(problem, parameters=fixed_parameters | grid.symbol).described()
     is_exact = scoring is None
-    if is_exact and neighbors.max_depth < problem.training_sets[0].n_available:
-        _warn_of_short_lists(bounds, max(UNCERTAIN, tol) * problem.largest, neighbors.max_depth)
+    if is_exact:
+        warn_of_short_lists(problem, neighbors, bounds, tol)
     is_certified = is_exact and not neighbors.approximate
     return Surface(
         scores=scores,
@@ -229,19 +226,6 @@ def surface(
         seconds=time.perf_counter() - started,
         _evaluation=evaluation,
     )
-
-
-def _warn_of_short_lists(bounds: Array, limit: float, depth: int) -> None:
-    """Warn if the errors of some cells are larger than this, as lists of this depth end too early."""
-    n_uncertain = int((bounds > limit).sum())
-    if n_uncertain:
-        warnings.warn(
-            f"give longer neighbor lists, or leave out small training sizes: {n_uncertain} of "
-            f"{bounds.size} cells are uncertain by more than {UNCERTAIN:g}, at most {bounds.max():.2g}, "
-            f"since the lists of {depth} neighbors end too early; see error_bound",
-            UserWarning,
-            stacklevel=callers_level(),
-        )
 
 
 def _exact(result: CompleteCV) -> tuple[float, float]:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from ._complete_cv import complete_cv, monte_carlo_cv, with_test_set
+from ._complete_cv import complete_cv, monte_carlo_cv, warn_of_short_lists, with_test_set
 from ._result import CompleteCV, SampledCV, with_each
 from ._scored import TieReport, is_mean_over_kinds, scored, scorer_of
 from ._table_scores import (

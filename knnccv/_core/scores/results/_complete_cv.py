@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...._base.parallel import ExecutorLike, check_pool
+from ...._base.typing import Array
 from ...._base.validation import (
     check,
     check_bool,
@@ -36,6 +38,7 @@ from ...driver import (
     Evaluation,
     Jobs,
     Pool,
+    ScoringProblem,
     callers_level,
     check_distances,
     check_exact,
@@ -49,6 +52,8 @@ from ._scored import scored_alike
 
 N_DRAWS = 1000
 """Training sets that are drawn for each sample, unless the arguments say how many, or how well."""
+UNCERTAIN = 0.01
+"""The error of a score, in units of the largest one, from which short lists are warned of."""
 
 
 def complete_cv(
@@ -160,8 +165,9 @@ def complete_cv(
     SlowComputationWarning
         If large tied groups make the computation take more than about a minute.
     UserWarning
-        If 100,000 draws do not reach the `precision`: how many would; if features of both signs are
-        compared by "braycurtis", which is scikit-learn's, not scipy's.
+        If given neighbor lists are so short that the score is uncertain by more than 0.01; if 100,000 draws
+        do not reach the `precision`: how many would; if features of both signs are compared by
+        "braycurtis", which is scikit-learn's, not scipy's.
 
     Notes
     -----
@@ -203,6 +209,7 @@ def complete_cv(
         return result.std_error if isinstance(result, SampledCV) else 0.0
 
     enough_draws(look, N_DRAWS, precision, n_draws, "n_draws")
+    warn_of_short_lists(problem, neighbors, results[-1].truncation_bound, tol)
     return results[-1]
 
 
@@ -277,6 +284,22 @@ def monte_carlo_cv(
         error_bound=math.inf if neighbors.approximate else missed,
         seconds=time.perf_counter() - started,
     )
+
+
+def warn_of_short_lists(
+    problem: ScoringProblem, neighbors: Neighbors, bounds: float | Array, tol: float
+) -> None:
+    """Warn where scores are uncertain by these bounds, as given lists do not decide all training sets."""
+    n_uncertain = int(np.sum(bounds > max(UNCERTAIN, tol) * problem.largest))
+    if n_uncertain and neighbors.max_depth < problem.training_sets[0].n_available:
+        who = f"{n_uncertain} of {np.size(bounds)} cells are" if np.ndim(bounds) else "the score is"
+        warnings.warn(
+            f"give longer neighbor lists, or ask for larger training sets: {who} uncertain by up to "
+            f"{np.max(bounds):.2g}, since the lists of {neighbors.max_depth} neighbors end too early; see "
+            "error_bound",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def with_test_set(
