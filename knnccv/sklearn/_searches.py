@@ -17,7 +17,7 @@ from .._base.parallel import counted
 from .._base.typing import Array
 from .._base.validation import check
 from .._core.driver import InexactError
-from .._core.luck.runs import each_split, single_splits
+from .._core.luck.runs import Runs, each_split, single_splits
 from .._core.luck.scorings import Budget, ControlledMean, enough_runs
 from .._core.scores.results import Controls, joined
 from .._core.scores.tuning import Inner, tuned_score, virtual_runs
@@ -33,7 +33,7 @@ from ._by_runs import (
 )
 from ._estimators import KNOWN_METRICS, last_step, metric_of, missing_parameters, prepare
 from ._request import INEXACT, ExpectedScore, Request
-from ._splitters import FoldLaw, in_words
+from ._splitters import FoldLaw, in_words, reseeded
 
 SEARCHES = Budget(64, 256)
 """Runs of searches in every training set."""
@@ -130,6 +130,39 @@ def inner_of(search: Any, y: Array) -> Inner | None:
     return None
 
 
+def inner_splitter(search: Any, request: Request) -> Any:
+    """The splitter within a grid search whose folds are whole groups; None for others."""
+    from sklearn import model_selection as ms
+
+    by_group = type(search.cv) in (ms.GroupKFold, ms.StratifiedGroupKFold) and request.groups is not None
+    return search.cv if by_group else None
+
+
+def inner_folds(search: Search, request: Request, runs: Runs, block: int) -> Array:
+    """The inner fold of every training sample of every fold of a block, as `virtual_runs` returns them.
+
+    Folds of whole groups are those of scikit-learn's splitter, which splits every training set.
+
+    Raises
+    ------
+    InexactError
+        If a training set has too few groups.
+    """
+    inside = virtual_runs(runs, block, search.inner, request.labels)
+    if search.splitter is not None:
+        groups, rng = np.asarray(request.groups), np.random.default_rng([runs.seed, block])
+        for codes in inside.reshape(-1, len(groups)):
+            train, cv = np.flatnonzero(codes >= 0), search.splitter
+            if cv.random_state is None:
+                cv = reseeded(cv, int(rng.integers(2**31)))
+            try:
+                for fold, (_, tested) in enumerate(cv.split(train, request.y[train], groups[train])):
+                    codes[train[tested]] = fold
+            except ValueError as error:
+                raise InexactError(str(error)) from error
+    return inside
+
+
 class Group(NamedTuple):
     """Candidates with the same distances and kind of weights.
 
@@ -185,12 +218,15 @@ class Search(NamedTuple):
         By which it chooses.
     ``scales_once``
         Whether columns are scaled once in every training set, not within its inner folds.
+    ``splitter``
+        That of scikit-learn if inner folds are whole groups, else None.
     """
 
     groups: list[Group]
     inner: Inner
     scoring: Any
     scales_once: bool
+    splitter: Any
 
     def asking(self, request: Request) -> Request:
         """The request of a rule by the scoring of a request; by its own if that has none."""
@@ -222,13 +258,14 @@ def search_to_repeat(request: Request) -> Search | None:
     search, chooses = search_of(request)
     if type(search) is not GridSearchCV:
         return None
-    inner = inner_of(search, request.y)
+    splitter = inner_splitter(search, request)
+    inner = inner_of(search, request.y) if splitter is None else Inner(splitter.n_splits)
     named = search.scoring is None or isinstance(search.scoring, str) or callable(search.scoring)
     if search.refit is not True or inner is None or not named:
-        served = "only searches by one scoring, with KFold, StratifiedKFold or LeaveOneOut inside"
+        served = "only searches by one scoring, with folds of samples or groups or LeaveOneOut inside"
         msg = f"{served}, have runs of knnccv"
         raise InexactError(msg)
-    return Search(groups_of(search, request), inner, search.scoring, chooses)
+    return Search(groups_of(search, request), inner, search.scoring, chooses, splitter)
 
 
 def groups_of(search: Any, request: Request) -> list[Group]:
@@ -275,7 +312,7 @@ def _scores(
     step = _at_once(search, request, runs.n_folds)
     values, controls, middle = [], [], groups[len(groups) // 2].middle
     for block in range(runs.n_blocks):
-        folds, inside = runs.folds(block), virtual_runs(runs, block, search.inner, request.labels)
+        folds, inside = runs.folds(block), inner_folds(search, request, runs, block)
         starts = range(0, len(folds), step)
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
@@ -311,11 +348,11 @@ def outputs_of_search(search: Search, request: Request, folds: Array, seed: int)
     for start in range(0, len(singles), step):
         some = singles[start : start + step]
         runs = single_splits(some, seed + start)
-        virtual = virtual_runs(runs, 0, search.inner, request.labels)[:, 0]
         try:
+            virtual = inner_folds(search, request, runs, 0)[:, 0]
             outputs.append(chosen_outputs(search, request, some, virtual, runs.seed))
         except InexactError as error:
-            msg = f"leave out large K: halves of the samples are too small for the search, as {error}"
+            msg = f"leave out large K, or take fewer inner folds: halves are too small, as {error}"
             raise ValueError(msg) from error
     found = np.concatenate(outputs)
     found = found.reshape(len(folds), -1, *found.shape[1:])

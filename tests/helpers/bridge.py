@@ -51,14 +51,14 @@ def recorded(monkeypatch, module, name, read):
     return seen
 
 
-def means_by_scikit_learn(estimator, X, y, runs, scoring):
-    """scikit-learn's mean score of every run, on the splits that were drawn."""
+def means_by_scikit_learn(estimator, X, y, runs, scoring, **fit):
+    """scikit-learn's mean score of every run, on the splits that were drawn; `fit` goes to its fits."""
     splits = [
         (np.flatnonzero((folds != fold) & (folds != -2)), np.flatnonzero(folds == fold))
         for folds in runs.all_folds()
         for fold in range(runs.n_folds)
     ]
-    scores = cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
+    scores = cross_val_score(estimator, X, y, cv=splits, scoring=scoring, params=fit, error_score="raise")
     return scores.reshape(-1, runs.n_folds).mean(axis=1)
 
 

@@ -115,6 +115,24 @@ def test_single_runs_are_grid_searches_of_scikit_learn(
         np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10, err_msg=f"seed {seed}")
 
 
+@pytest.mark.parametrize(
+    "inner", [ms.GroupKFold(3), ms.StratifiedGroupKFold(2, shuffle=True, random_state=0)]
+)
+def test_inner_folds_of_groups_are_those_of_scikit_learn(monkeypatch, inner):
+    drawn = recorded(monkeypatch, _searches, "runs_of", lambda runs, _: runs)
+    scores = recorded(monkeypatch, _searches, "mean_of_runs", lambda _, given: given[1][0][0])
+    (X, y), groups = data(1, False), np.arange(60) // 2 % 20
+    search = ms.GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 4]}, cv=inner)
+    for outer in (ms.GroupShuffleSplit(test_size=0.3), ms.GroupKFold(3, shuffle=True)):
+        asked = {"cv": outer, "groups": groups, "scoring": "f1", "n_runs": 3}
+        found = expected_score(search, X, y, **asked)
+        wanted = means_by_scikit_learn(search, X, y, drawn[-1], "f1", groups=groups)
+        np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10)
+        assert expected_score(search, X, y, **asked).score == found.score
+    low, high = found.confidence_interval(n_halvings=20, groups=groups)
+    assert low < found.score < high
+
+
 def test_the_mean_is_that_of_scikit_learn_and_its_error_honest():
     X, y = data(0, False, 90)
     search = ms.GridSearchCV(scaled(StandardScaler()), {"near__n_neighbors": [1, 9]}, cv=3)
