@@ -57,8 +57,16 @@ def nested_runs(request: Request) -> ExpectedScore | None:
         found = tuned_score(request.prepared.X, request.y, **asked)
     except ValueError as error:  # such as a K that inner training sets are too small for
         raise InexactError(str(error)) from error
-    how = f"the mean of {found.n_runs:,} random runs with a search in every training set"
+    best = {name: value for name, value in found.most_chosen._asdict().items() if name in search.param_grid}
+    often = most_often(best, found.choices[found.most_chosen])
+    how = f"the mean of {found.n_runs:,} random runs with a search in every training set, {often}"
     return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
+
+
+def most_often(params: Mapping[str, Any], share: float) -> str:
+    """Which parameters are chosen most often, and in which share of the training sets, in words."""
+    named = ", ".join(f"{name.rpartition('__')[2]}={value!r}" for name, value in params.items())
+    return f"which chooses {named} in {share:.0%}"
 
 
 def scoring_of_search(estimator: Any) -> Any:
@@ -201,7 +209,8 @@ def searched_runs(asked: Sequence[Request], _whys: Sequence[str]) -> list[Expect
 
     means, n_runs, lacking = enough_runs(look, [one.wish for one in scored], SEARCHES)
     runs = f"{n_runs:,} random runs of {in_words(request.cv)}"
-    how = f"the mean of {runs} with a search in every training set"
+    often = most_often(search.candidates[search.counts.argmax()], search.counts.max() / search.counts.sum())
+    how = f"the mean of {runs} with a search in every training set, {often}"
     n_tied = middle.n_tied if law.ties == "index" else 0
     triples = zip(asked, means, lacking, strict=True)
     return [one.of_runs(mean, n_runs, how + lacks, law.ties, n_tied) for one, mean, lacks in triples]
@@ -220,6 +229,8 @@ class Search(NamedTuple):
         Whether columns are scaled once in every training set, not within its inner folds.
     ``splitter``
         That of scikit-learn if inner folds are whole groups, else None.
+    ``candidates``, ``counts``
+        The grid, and how often each was chosen so far.
     """
 
     groups: list[Group]
@@ -227,6 +238,8 @@ class Search(NamedTuple):
     scoring: Any
     scales_once: bool
     splitter: Any
+    candidates: list[dict[str, Any]]
+    counts: Array
 
     def asking(self, request: Request) -> Request:
         """The request of a rule by the scoring of a request; by its own if that has none."""
@@ -253,7 +266,7 @@ def search_to_repeat(request: Request) -> Search | None:
     InexactError
         If a candidate or the inner folds are not served.
     """
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, ParameterGrid
 
     search, chooses = search_of(request)
     if type(search) is not GridSearchCV:
@@ -265,10 +278,12 @@ def search_to_repeat(request: Request) -> Search | None:
         served = "only searches by one scoring, with folds of samples or groups or LeaveOneOut inside"
         msg = f"{served}, have runs of knnccv"
         raise InexactError(msg)
-    return Search(groups_of(search, request), inner, search.scoring, chooses, splitter)
+    candidates = list(ParameterGrid(search.param_grid))  # kept, as their values are told apart by identity
+    groups, counts = groups_of(search, request, candidates), np.zeros(len(candidates), np.int64)
+    return Search(groups, inner, search.scoring, chooses, splitter, candidates, counts)
 
 
-def groups_of(search: Any, request: Request) -> list[Group]:
+def groups_of(search: Any, request: Request, candidates: list[dict[str, Any]]) -> list[Group]:
     """The candidates of a grid search, by what they share.
 
     Raises
@@ -277,12 +292,10 @@ def groups_of(search: Any, request: Request) -> list[Group]:
         If the nearest neighbors do not decide in some of them.
     """
     from sklearn.base import clone
-    from sklearn.model_selection import ParameterGrid
 
     steps = getattr(search.estimator, "steps", None)
     last = f"{steps[-1][0]}__" if steps else ""
     groups: dict[Any, list[tuple[int, int, Request]]] = {}
-    candidates = list(ParameterGrid(search.param_grid))  # kept, as their values are told apart by identity
     for at, params in enumerate(candidates):
         model = clone(search.estimator).set_params(**params)
         names = sorted(params.keys() - {f"{last}n_neighbors", f"{last}weights"})
@@ -379,6 +392,7 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
     msg = "no candidate has a score in some inner folds"
     check(not np.isnan(inside).all(axis=0).any(), msg, error=InexactError)
     chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
+    search.counts[:] += np.bincount(chosen.ravel(), minlength=n_candidates)
     decides = np.take_along_axis(chosen, np.maximum(folds, 0), axis=1)
     found = np.empty_like(outside[0])
     for at in range(n_candidates):

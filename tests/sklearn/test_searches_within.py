@@ -1,11 +1,13 @@
 """Grid searches in every training set: run by run those of scikit-learn, and their mean."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from bridge import means_by_scikit_learn, recorded
 from seeds import of_today, over_seeds
 from sklearn import model_selection as ms
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -129,6 +131,13 @@ def test_inner_folds_of_groups_are_those_of_scikit_learn(monkeypatch, inner):
         wanted = means_by_scikit_learn(search, X, y, drawn[-1], "f1", groups=groups)
         np.testing.assert_allclose(scores[-1], wanted, rtol=1e-10)
         assert expected_score(search, X, y, **asked).score == found.score
+    fits = [
+        clone(search).fit(X[train], y[train], groups=groups[train])
+        for folds in drawn[-1].all_folds()
+        for train in (np.flatnonzero(folds != fold) for fold in range(3))
+    ]
+    (k, number), *_ = Counter(fit.best_params_["near__n_neighbors"] for fit in fits).most_common()
+    assert found.explanation.endswith(f"which chooses n_neighbors={k} in {number / 9:.0%}")
     low, high = found.confidence_interval(n_halvings=20, groups=groups)
     assert low < found.score < high
 
