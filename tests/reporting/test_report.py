@@ -136,14 +136,13 @@ def test_groups_of_equal_rows():
 
 def test_other_scalings_and_levels():
     wine = load_wine()
-    asked = {"n_neighbors": [1, 5], "scaling": ["robust"], "confidence_level": 0.8}
-    found = quick_report(wine.X, wine.y, **asked).to_dict()
+    found = report(wine.X, wine.y, n_neighbors=[1, 5], scaling=["robust"], confidence_level=0.8).to_dict()
     best, k = found["scores"]["best"], found["scores"]["best"]["n_neighbors"]
     near = Neighbors.from_data(RobustScaler().fit_transform(wine.X), best["metric"])
     exact = complete_cv(near, wine.y, "knn", Subsample(142), n_neighbors=k)
     assert best["score"] == pytest.approx(exact.score, abs=1e-12)
     assert (best["interval"]["low"], best["interval"]["high"]) == pytest.approx(
-        exact.confidence_interval(0.8, n_halvings=6)
+        exact.confidence_interval(0.8)
     )
     assert {one["scaling"] for one in found["settings"]["curves"]} == {"robust"}
 

@@ -181,7 +181,7 @@ def test_errors_are_stated_for_votes_that_no_run_shows():
         assert abs(one.score - 1 - exact.score / usual) < 4 * one.std_error < 0.016
 
 
-@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("weights", ["distance", pytest.param("uniform", marks=pytest.mark.slow)])
 def test_average_precision_of_folds_without_a_positive_sample(weights):
     """All test sets of two of eight samples, by scikit-learn."""
     X, y = np.random.default_rng(5).normal(size=(8, 2)), np.array([0, 0, 0, 0, 0, 1, 1, 1])

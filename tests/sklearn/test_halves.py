@@ -58,7 +58,7 @@ RULES = {
         UNSTRATIFIED,
     ),
 }
-SLOW = "search", "fits of decisions", "groups", "strata of groups"
+SLOW = "search", "fits of decisions", "radius", "groups", "strata of groups"
 """Kinds of which a cheaper one, or a harder one, is among the fast tests."""
 SINGLE = "fits", "fits of decisions", "radius", "strata of groups", "all pairs of groups"
 """Scored fold by fold: fits of scikit-learn's, and folds of the same size in halves and in all samples."""

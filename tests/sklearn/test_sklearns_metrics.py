@@ -88,7 +88,7 @@ def test_every_metric_has_scikit_learns_distances_or_is_not_exact():
 
 
 def test_bray_curtis_of_both_signs_is_scikit_learns_and_differs_from_scipys_with_a_warning():
-    X, y = load_wine(return_X_y=True)
+    X, y = (part[::3] for part in load_wine(return_X_y=True))
     X = StandardScaler().fit_transform(X)
     one = KNeighborsClassifier(1, metric="braycurtis")
     wanted = ms.cross_val_score(one, X, y, cv=ms.LeaveOneOut()).mean()

@@ -122,7 +122,7 @@ def test_twins_break_ties_as_their_expectation_does(monkeypatch):
 def test_scorings_share_the_runs_and_fits_of_scikit_learn():
     X, y = data(60)
     pipeline = make_pipeline(PCA(2), Counting(), KNN(3))
-    asked = {"cv": FOLDS, "n_runs": 10, "random_state": 1}
+    asked = {"cv": FOLDS, "n_runs": 5, "random_state": 1}
     names, answers, fits = ["f1", "roc_auc", "neg_brier_score"], [], []
     for scoring in (names, *names):
         Counting.fits = 0
