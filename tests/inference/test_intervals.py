@@ -144,6 +144,8 @@ def test_squared_errors_of_scikit_learn_have_the_same_interval():
     exact = complete_cv(X, y, "regression", Subsample(40))
     found, of_halves = exact.confidence_interval(n_halvings=20), exact.half_scores(20)
     assert of_halves.growth == of_halves.scores.mean() / exact.score > 1.01
+    error = np.sqrt(np.mean(np.diff(of_halves.scores) ** 2)) / 2 / of_halves.growth
+    assert exact.standard_error(n_halvings=20) == pytest.approx(error, rel=1e-9)
     cv, scoring = model_selection.ShuffleSplit(test_size=10), "neg_mean_squared_error"
     asked = expected_score(neighbors.KNeighborsRegressor(), X, y, cv=cv, scoring=scoring)
     negative = asked.confidence_interval(n_halvings=20)
