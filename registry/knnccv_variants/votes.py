@@ -296,11 +296,27 @@ def multiply_votes(rows, to, of, degree, first, limit, top, lowest):
     The product is stored at `to`, which may be `of`: votes `lowest` to `top` of it. Returns its degree.
     """
     reached = min(degree + limit, top)
-    for d in range(reached, lowest - 1, -1):
-        total = everywhere(0.0)
-        for a in range(max(0, d - degree), min(limit, d) + 1):
-            total = add_product(total, load(rows, first + a), load(rows, of + d - a))
-        store(rows, to + d, total)
+    d = reached
+    while d >= lowest:
+        if d <= degree and d - 3 >= max(lowest, limit):  # four at a time, which do not wait for each other
+            x0, x1, x2, x3 = everywhere(0.0), everywhere(0.0), everywhere(0.0), everywhere(0.0)
+            for a in range(limit + 1):
+                chance = load(rows, first + a)
+                x0 = add_product(x0, chance, load(rows, of + d - a))
+                x1 = add_product(x1, chance, load(rows, of + d - 1 - a))
+                x2 = add_product(x2, chance, load(rows, of + d - 2 - a))
+                x3 = add_product(x3, chance, load(rows, of + d - 3 - a))
+            store(rows, to + d, x0)
+            store(rows, to + d - 1, x1)
+            store(rows, to + d - 2, x2)
+            store(rows, to + d - 3, x3)
+            d -= 4
+        else:
+            total = everywhere(0.0)
+            for a in range(max(0, d - degree), min(limit, d) + 1):
+                total = add_product(total, load(rows, first + a), load(rows, of + d - a))
+            store(rows, to + d, total)
+            d -= 1
     return reached
 
 
