@@ -41,13 +41,18 @@ from ._problem import (
     weights_of,
 )
 from ._rows import (
+    DISTANCES,
+    ITEMS,
+    ROWS,
     Block,
     Part,
     Rows,
+    Step,
     fill_group_ends,
     known_set_part,
     mixed_groups,
     steps_of,
+    unserved,
     usable_lengths,
 )
 from ._scores import (

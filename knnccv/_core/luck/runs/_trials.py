@@ -9,28 +9,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from ...._base.parallel import for_each
+from ...._base.parallel import for_each, stop_flag
 from ...._base.typing import Array
-from ....kernel import Labels, jit
+from ....designs import TrainingSets
+from ....kernel import CONSTRAINTS, KERNEL, LABELS, Labels, Order, Task, compile_driver, jit
 from ....kernel.sampling import random_below, scramble
-from ....neighbors import NeighborLists, Neighbors, within
+from ....neighbors import NeighborLists, Neighbors
 from ...driver import (
-    Block,
+    DISTANCES,
+    ITEMS,
+    ROWS,
     Jobs,
     Part,
     Rows,
     ScoringProblem,
+    Step,
     Watch,
     deepen,
     fill_group_ends,
     first_depth,
     known_set_part,
-    usable_lengths,
+    unserved,
 )
 from ._counts import (
     ANY,
@@ -51,20 +55,79 @@ BATCH_BYTES = 2**26
 ROUNDING = 1e-14
 """The kernels' rounding errors of an average over the orders of ties are below this."""
 
-ENTRIES = 2**18
-"""List entries of the samples that are scored at once, in as many runs."""
-
 ROWS_AT_ONCE = 256
 """Samples whose nearest training samples a thread lists at a time."""
 
 
+class Trials(NamedTuple):
+    """Runs, and the folds of them that are asked for.
+
+    ``fold_of`` (n_items, n_runs) is the fold that tests a sample; the samples of the other folds train.
+    ``tested`` (n_runs, n_folds) are the folds that are asked for, where the ``nearest`` training samples
+    decide.
+    """
+
+    fold_of: Array
+    tested: Array
+    nearest: int
+
+
+@jit
+def score_trials(kernel, rows, certain, trials, labels, constraints, out, stop):
+    """Compute the score of every row in every run that tests its sample in one of the folds.
+
+    The score is NaN if the list of the row ends before the nearest training samples are found, or if a
+    sample that is not in the list may tie with the last of them (not ``certain``).
+    """
+    fold_of, tested, nearest = trials
+    items, values, lengths, targets = rows.items, rows.values, rows.lengths, rows.targets
+    depth = items.shape[1]
+    order = np.empty(depth, np.int64)
+    group_end = np.empty(depth, np.int64)
+    for r in range(len(targets)):
+        for run in range(fold_of.shape[1]):
+            if stop[0]:
+                return
+            fold = fold_of[targets[r], run]
+            if fold < 0 or not tested[run, fold]:
+                continue
+            found = 0
+            group_start = 0
+            last = 0
+            for i in range(lengths[r]):
+                item = items[r, i]
+                if fold_of[item, run] == fold or fold_of[item, run] == NEITHER:
+                    continue
+                tie = found > 0 and rows.average_ties and values[r, i] == values[r, last]
+                if found >= nearest and not tie:
+                    break
+                if not tie:
+                    group_start = found
+                order[found] = item
+                found += 1
+                for j in range(group_start, found):
+                    group_end[j] = found
+                last = i
+            end = lengths[r] - 1
+            if found < nearest or (not certain[r] and values[r, last] == values[r, end]):
+                out[r, run] = np.nan
+            else:
+                out[r, run] = kernel(
+                    Order(order[:found], group_end[:found]), labels, targets[r], constraints
+                )
+
+
+_FLAGS = types.Array(types.boolean, 1, "C")
+_TRIALS = types.NamedTuple([ITEMS, types.Array(types.boolean, 2, "C"), types.int64], Trials)
+SCORE_TRIALS = types.void(KERNEL, ROWS, _FLAGS, _TRIALS, LABELS, CONSTRAINTS, DISTANCES, _FLAGS)
+
+
 @dataclass(frozen=True)
 class TrialScorer:
-    """Everything a worker needs to score blocks of samples by their lists within the training sets.
+    """Everything a worker needs to score blocks of samples.
 
-    ``folds`` (n_runs, n_items) test the samples. ``parts``, and the numbers of ``nearest`` training samples
-    that decide, are those of every kind of training sets, ``kind_of`` (n_runs, n_folds); ``shares``
-    (n_kinds, n_classes) is the contribution of one tested sample to the score of its run.
+    ``shares`` (n_kinds, n_classes): the contribution of one tested sample to the score of its run;
+    ``kind_of`` (n_runs, n_folds): the kind of every training set.
     """
 
     neighbors: Neighbors
@@ -72,7 +135,7 @@ class TrialScorer:
     parts: tuple[Part, ...]
     nearest: tuple[int, ...]
     shares: Array
-    folds: Array
+    fold_of: Array
     kind_of: Array
     average_ties: bool
 
@@ -80,53 +143,58 @@ class TrialScorer:
         """Compile the functions of a block, or load them from the cache; needed once per process."""
         for part in self.parts:
             part.compile()
+        compile_driver(score_trials, SCORE_TRIALS)
 
     def __call__(self, lists: NeighborLists, rows: Array) -> tuple[tuple[Array, Array], Array]:
         """Return the rows' contributions to the score of every run, and their unknown shares; open rows."""
-        lists = replace(lists, lengths=usable_lengths(lists, self.neighbors, self.average_ties))
-        folds = self.folds[:, rows]
-        kind = np.where(folds >= 0, self.kind_of[np.arange(len(folds))[:, None], folds], -1)
-        scores, step = np.zeros(folds.shape), max(1, ENTRIES // lists.items.size)
-        for start, j in product(range(0, len(folds), step), range(len(self.parts))):
-            run, at = np.nonzero(kind[start : start + step] == j)
-            scores[start + run, at] = self._scores(j, lists, at, rows[at], start + run)
+        n_runs = self.fold_of.shape[1]
+        scores = np.zeros((len(rows), n_runs))
+        certain = ~lists.may_tie_beyond
+        if not self.average_ties and self.neighbors.ordered_by_index:
+            certain[:] = True
+        for j, part in enumerate(self.parts):
+            left = np.arange(len(rows))
+            for step in part.steps:
+                some = lists if len(left) == len(rows) else lists.cut(left, lists.items.shape[1])
+                found = scores[left]
+                self._score(step, j, some, certain[left], rows[left], found)
+                scores[left] = found
+                left = left[unserved(found)]
+                if not len(left):
+                    break
         # Averages over the orders of ties round; a sample that is right in all of them counts one.
         scores[np.abs(scores - 1) < ROUNDING] = 1.0
-        shares = np.where(folds >= 0, self.shares[kind, self.labels.classes[rows]], 0.0)
+        fold = self.fold_of[rows].T
+        kind = self.kind_of[np.arange(n_runs)[:, None], fold]
+        share = self.shares[kind, self.labels.classes[rows]]
+        share = np.where(fold >= 0, share, 0.0).T
         known = ~np.isnan(scores)
-        unknown = np.where(known, 0.0, shares).sum(axis=0)
-        is_open = np.asarray(~known.all(axis=0))
-        return (np.where(known, scores * shares, 0.0).T, unknown), is_open
+        unknown = np.where(known, 0.0, share).sum(axis=1)
+        is_open = np.asarray(~known.all(axis=1))
+        return (np.where(known, scores * share, 0.0), unknown), is_open
 
-    def _scores(self, j: int, lists: NeighborLists, at: Array, rows: Array, run: Array) -> Array:
-        """The scores of rows, of the lists `at`, in runs of kind j; NaN where their lists end too early."""
-        several = self.kind_of.shape[1] > 1  # folds: all others train; otherwise the samples of code -1
-        wanted = np.where(several, self.folds[run, rows], -1)
-        near = within(lists, at, self.folds, run, wanted, self.nearest[j], equal=not several)
-        known = np.flatnonzero(near.lengths >= self.nearest[j])
-        block = Block(near, near.lengths, rows, self.labels, self.average_ties)
-        scores = np.full(len(rows), np.nan)
-        scores[known] = self.parts[j].scores(block.cut(known))
-        return scores
+    def _score(
+        self, step: Step, j: int, lists: NeighborLists, certain: Array, rows: Array, out: Array
+    ) -> None:
+        """Score the rows in the runs whose training sets are of kind j."""
+        block = Rows(lists.items, lists.values, lists.lengths, rows, self.average_ties)
+        trials = Trials(self.fold_of, self.kind_of == j, self.nearest[j])
+        known = self.labels, step.constraints
+        score_trials(step.compiled(), block, certain, trials, *known, out, stop_flag())
 
 
-def trial_scorer(problem: ScoringProblem, neighbors: Neighbors, folds: Array, kinds: Array) -> TrialScorer:
-    """The scorer of runs, ``folds`` (n_runs, n_items) and ``kinds`` (n_runs, n_folds); compiled."""
+def trial_scorer(
+    problem: ScoringProblem, neighbors: Neighbors, fold_of: Array, kinds: Array
+) -> TrialScorer:
+    """The scorer of runs, ``fold_of`` (n_items, n_runs) and ``kinds`` (n_runs, n_folds); compiled."""
     shares = item_shares(problem, kinds.shape[1])
     if problem.leaves_groups:  # training sets differ in size from run to run
-        sizes, kinds = np.unique((folds == -1).sum(axis=1)[:, None], return_inverse=True)
+        sizes, kinds = np.unique((fold_of == -1).sum(axis=0)[:, None], return_inverse=True)
         kinds = kinds.reshape(-1, 1)
         tasks = [problem.known_training_set_task(int(size)) for size in sizes]
         shares = np.repeat(shares, len(sizes), axis=0)
     else:
-        known: dict[str, Any] = {
-            "held_out": 0,
-            "extra": (),
-            "n_extra": 0,
-        }  # all available samples are drawn
-        tasks = [
-            replace(problem.task(kind), counts=kind.n_train, **known) for kind in problem.training_sets
-        ]
+        tasks = [known_task(problem, kind) for kind in problem.training_sets]
     n_nearest = problem.variant.n_nearest(**problem.parameters)
     plan = TrialScorer(
         neighbors,
@@ -134,8 +202,8 @@ def trial_scorer(problem: ScoringProblem, neighbors: Neighbors, folds: Array, ki
         tuple(known_set_part(problem, task) for task in tasks),
         tuple(min(n_nearest, task.train_size) for task in tasks),
         shares,
-        folds,
-        kinds,
+        np.ascontiguousarray(fold_of),
+        np.ascontiguousarray(kinds),
         problem.ties == "random",
     )
     plan.compile()
@@ -152,6 +220,13 @@ def item_shares(problem: ScoringProblem, n_folds: int) -> Array:
             if tested:
                 shares[j, c] = float(weight / tested / kind.probability / n_folds)
     return shares
+
+
+def known_task(problem: ScoringProblem, kind: TrainingSets) -> Task:
+    """Return the task of a known training set: all available samples are drawn."""
+    return Task(
+        kind.n_train, kind.n_train, kind.stratified, held_out=0, n_classes=len(problem.labels.classes)
+    )
 
 
 def score_runs(
@@ -171,12 +246,12 @@ def score_runs(
         parts, unknown, left = _count_votes(problem, neighbors, runs, ballot, jobs.n_jobs)
     scores, missed = np.array([math.fsum(part) for part in parts]), 0.0
     for block, rows in sorted(left.items()):
-        folds, some = runs.folds(block), runs.rows(block)
+        fold_of, some = runs.folds(block), runs.rows(block)
         kinds = runs.kind_of[some]
         size = max(1, BATCH_BYTES // (8 * len(rows)))
-        for start in range(0, len(folds), size):
+        for start in range(0, len(fold_of), size):
             part = slice(start, start + size)
-            plan = trial_scorer(problem, neighbors, folds[part], kinds[part])
+            plan = trial_scorer(problem, neighbors, fold_of[part].T, kinds[part])
             added, beyond = _run_by_run(plan, problem, rows, jobs, announce)
             for run, column in enumerate(added.T, some.start + start):
                 scores[run] = math.fsum([*parts[run], *column])
@@ -219,10 +294,10 @@ def _run_by_run(
     plan: TrialScorer, problem: ScoringProblem, rows: Array, jobs: Jobs, announce: bool
 ) -> tuple[Array, float]:
     """The parts of some samples (n_rows, n_runs) in the scores of runs; the sum of what is unknown."""
-    neighbors, n_runs = plan.neighbors, len(plan.folds)
+    neighbors, n_runs = plan.neighbors, plan.fold_of.shape[1]
     added, unknown = np.empty((neighbors.n_items, n_runs)), np.zeros(neighbors.n_items)
     depth = first_depth(problem, neighbors, TOLERANCE)
-    one = replace(plan, folds=plan.folds[:1], kind_of=plan.kind_of[:1])
+    one = replace(plan, fold_of=np.ascontiguousarray(plan.fold_of[:, :1]), kind_of=plan.kind_of[:1])
     watch = Watch(problem, neighbors, lambda row: list(deepen(one, row, depth)), n_runs, not announce)
     for block, _, found, _ in deepen(plan, rows, depth, jobs, begin=watch):
         added[block], unknown[block] = found
