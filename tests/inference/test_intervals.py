@@ -115,8 +115,8 @@ def hall(score, items, error, n_halvings, level=0.95):
     return ends
 
 
-def noisy(n_items, noise="standard_exponential"):
-    rng = np.random.default_rng(0)
+def noisy(n_items, seed=0, noise="standard_exponential"):
+    rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, (n_items, 1))
     return X, np.sin(2 * X[:, 0]), getattr(rng, noise)(n_items)
 
@@ -254,10 +254,10 @@ def floored(result, weights, costs, of_halves, limits):
     return low, high
 
 
-def rare():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.array(["a", "b"]), [80, 20])
-    X = rng.normal(size=(100, 5))
+def rare(n_items=100, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.array(["a", "b"]), [4 * n_items // 5, n_items // 5])
+    X = rng.normal(size=(n_items, 5))
     X[y == "b", 0] += 2
     return X, y
 
@@ -470,3 +470,33 @@ def test_warnings_of_both_results_are_given_once():
     with pytest.warns(InferenceWarning) as caught:
         compare(*rules, n_halvings=5)
     assert len(caught) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_intervals_of_exponential_errors_cover_nine_in_ten():
+    n_neighbors, inside, of_wald, truth = 5, [], [], []
+    cases = [noisy(60, seed) for seed in range(300)]
+    for X, signal, _ in cases:  # the noise has variance 1
+        exact = complete_cv(X, signal, "regression", KFold(5), n_neighbors=n_neighbors).score
+        truth.append(exact + 1 + 1 / n_neighbors)
+    target = np.mean(truth)
+    for X, signal, noise in cases:
+        result = complete_cv(X, signal + noise, "regression", KFold(5), n_neighbors=n_neighbors)
+        low, high = result.confidence_interval(n_halvings=40)
+        error = result.standard_error(n_halvings=40)
+        inside.append(low <= target <= high)
+        margin = stats.t(error.degrees_of_freedom).ppf(0.975) * error
+        of_wald.append(abs(result.score - target) <= margin)
+    assert np.mean(of_wald) < 0.87
+    assert np.mean(inside) > 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::knnccv.InferenceWarning")
+def test_intervals_of_balanced_accuracy_cover_nineteen_in_twenty():
+    """A class of a fifth of 60 samples: 85 % of the data sets without the floor, all misses too low."""
+    results = [complete_cv(*rare(60, seed), "knn", StratifiedKFold(5), **CLASS) for seed in range(400)]
+    truth = np.mean([result.score for result in results])
+    ends = np.array([result.confidence_interval(n_halvings=40) for result in results[:150]])
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) > 0.94
