@@ -392,24 +392,18 @@ class Variant(ABC):
             return (Link(by_distance, form=BY_DISTANCE),)
         return (Link(self.kernel_for(tasks[0])),)
 
-    def removals(
-        self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
-    ) -> Link | None:
-        """A kernel for the mean score without each listed sample, with its tables, or None.
+    def removals(self, task: Task, removed: int, **parameters: Any) -> Link | None:
+        """A kernel for the score without each listed sample, with its tables, or None.
 
         ``kernel(order, labels, target, constraints, out)`` sets ``out[r]`` to the score of the target if
         the sample at position r did not exist, for every position whose sample is of the class `removed`;
-        of any class if the tasks are not stratified, where `removed` is -1. It returns the score if a
+        of any class if the task is not stratified, where `removed` is -1. It returns the score if a
         sample beyond the list did not exist, 0 if none can be there, or `NOT_SERVED`.
 
         Parameters
         ----------
-        tasks : sequence of Task
-            The training sets of the other samples: ``counts`` do not include the removed one. Several tasks
-            differ in ``n_train`` alone and are not stratified; the kernel reads the ``n_train`` of the
-            first.
-        shares : sequence of float
-            The weights of the tasks in the mean, with the sum 1.
+        task : Task
+            The training sets of the other samples: ``counts`` do not include the removed one.
         removed : int
             The class of the missing sample.
         **parameters
@@ -447,17 +441,9 @@ def chain_of(variant: Variant, tasks: Sequence[Task], parameters: Mapping[str, A
     return Variant.chain(variant, tasks, **parameters)
 
 
-def removals_of(
-    variant: Variant,
-    tasks: Sequence[Task],
-    shares: Sequence[float],
-    removed: int,
-    parameters: Mapping[str, Any],
-) -> Link | None:
+def removals_of(variant: Variant, task: Task, removed: int, parameters: Mapping[str, Any]) -> Link | None:
     """`Variant.removals`; None if a subclass overrides what the kernel goes with."""
-    if not _goes_with("removals", type(variant)):
-        return None
-    return variant.removals(tasks, shares, removed, **parameters)
+    return variant.removals(task, removed, **parameters) if _goes_with("removals", type(variant)) else None
 
 
 def _goes_with(special: str, owner: type[Variant]) -> bool:

@@ -250,12 +250,9 @@ class NN(NearestVariant):
         plain = len(tasks) == 1 and tasks[0].stratified and not tasks[0].n_extra
         return (Link(nn_strata), *links) if plain else links
 
-    def removals(
-        self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
-    ) -> Link | None:
+    def removals(self, task: Task, removed: int, **parameters: Any) -> Link | None:
         """The kernels of one walk; none for classes that get one more training sample."""
-        task = tasks[0]
-        if len(tasks) > 1 or task.n_extra:
+        if task.n_extra:
             return None
         if not task.stratified:
             return Link(nn_without_each, self.tables(task, **parameters))

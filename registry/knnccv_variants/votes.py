@@ -405,20 +405,17 @@ class KNN(NearestVariant):
             links[-1] = Link(wide_votes, replace(tables, weights=weights, table=losses))
         return links
 
-    def removals(
-        self, tasks: Sequence[Task], shares: Sequence[float], removed: int, **parameters: Any
-    ) -> Link | None:
+    def removals(self, task: Task, removed: int, **parameters: Any) -> Link | None:
         """The kernels for counted votes, linear in the weights of the positions, and for two classes."""
-        tables = [self.tables(task, **parameters) for task in tasks]
-        counted = [each.integers.counted_depth > 0 and not each.integers.contested_depth for each in tables]
-        if all(counted) and parameters["loss"] is None:
-            mean = sum(share * each.weights for share, each in zip(shares, tables, strict=True))
-            return Link(counted_votes_without_each, replace(tables[0], weights=mean))
-        if len(tasks) > 1 or tables[0].integers.table_depth == NO_TABLE:
+        tables = self.tables(task, **parameters)
+        fields = tables.integers
+        if fields.counted_depth > 0 and not fields.contested_depth and parameters["loss"] is None:
+            return Link(counted_votes_without_each, tables)
+        if fields.table_depth == NO_TABLE:
             return None
-        if not tasks[0].stratified:
-            return Link(two_class_votes_without_each, tables[0])
-        return Link(two_class_strata_without_each, replace(tables[0], numbers=RemovalNumbers(removed)))
+        if not task.stratified:
+            return Link(two_class_votes_without_each, tables)
+        return Link(two_class_strata_without_each, replace(tables, numbers=RemovalNumbers(removed)))
 
     def tables(self, task: Task, **parameters: Any) -> Tables:
         """A table of all votes between two classes; otherwise weights of the positions, and the losses."""

@@ -298,9 +298,7 @@ def reduced_kind(
     """The kernels for training sets that lack a sample of the class `removed`: -1 any, None no sample."""
     part = part_of(problem, task, joint=False)
     steps = part.steps
-    link = None
-    if removed is not None:
-        link = removals_of(problem.variant, [task], [1.0], removed, problem.parameters)
+    link = None if removed is None else removals_of(problem.variant, task, removed, problem.parameters)
     if link is not None:
         steps = (*steps_of(problem, task, [link._replace(form=REMOVAL)]), *steps)
     untested = np.zeros(len(problem.labels.classes), bool)
