@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -455,12 +456,9 @@ def merge_folds(
     counts: tuple[int, ...], n_trains: list[tuple[int, ...]], stratified: bool
 ) -> tuple[TrainingSets, ...]:
     """Merge folds of equal training sizes into one kind, in order of first appearance."""
-    folds: dict[tuple[int, ...], int] = {}
-    for n_train in n_trains:
-        folds[n_train] = folds.get(n_train, 0) + 1
     return tuple(
         TrainingSets(Fraction(number, len(n_trains)), n_train, counts, stratified)
-        for n_train, number in folds.items()
+        for n_train, number in Counter(n_trains).items()
     )
 
 
