@@ -502,8 +502,11 @@ def as_design(cv: Any, *, stratified: bool = True) -> Design:
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return StratifiedKFold(int(cv)) if stratified else KFold(int(cv))
     if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
+        name = (cv if isinstance(cv, type) else type(cv)).__name__
+        same = f"own {name}" if name in {design.__name__ for design in DESIGNS} else "own designs"
+        own = "LeaveGroupsOut(groups)" if "Group" in name else same
         msg = (
-            f"cv is scikit-learn's {cv!r}; use knnccv's own design of that name, or "
+            f"cv is scikit-learn's {cv!r}; use knnccv's {own}, or "
             "knnccv.sklearn.expected_score(estimator, X, y, cv=...), which takes scikit-learn's"
         )
         raise TypeError(msg)

@@ -280,6 +280,8 @@ class Variant(ABC):
             hint = f"; did you mean {closest[0]!r}?" if closest else ""
             if unknown[0] == "p":
                 hint = "; parameters of a metric go into metric_params"
+            if unknown[0] == "groups":
+                hint = "; pass LeaveGroupsOut(groups) as cv"
             msg = f"variant {self.name!r} has no parameter {unknown[0]!r}; it takes: {allowed}{hint}"
             raise TypeError(msg)
         return {**self.parameters, **parameters}

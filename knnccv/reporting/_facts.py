@@ -138,18 +138,23 @@ SMOOTH = 0.3
 """The correlation of the numbers of rows of values next to each other, at most; names have none."""
 
 
-def like_groups(values: Array, groups: Array | None = None) -> str:
+def like_groups(
+    values: Array, groups: Array | None = None, classes: Array | None = None, names: bool = False
+) -> str:
     """What is said of a column with many values, each in a few rows, such as the numbers of patients.
 
-    Empty of another column, and of one that tells parts of given groups. NaN are missing values.
+    Also of one whose values have more rows, but each of one class. Empty of another column, and of one that
+    tells parts of given groups. NaN are missing values; `names` are categories.
     """
-    known = values[~np.isnan(values)]
+    is_known = ~np.isnan(values)
+    known = values[is_known]
     seen = max((np.count_nonzero(known == one) for one in known[:: len(known) // 5 + 1]), default=0)
-    if not 2 <= seen <= MANY_REPEATED:  # spares most columns the sorting
+    decides = seen > 1 and classes is not None and _decides(known, classes[is_known], names)
+    if not 2 <= seen <= (len(known) if decides else MANY_REPEATED):  # spares most columns the sorting
         return ""
     counts = np.unique(known, return_counts=True)[1]
-    few = len(counts) >= MANY_REPEATED and counts.max() <= MANY_REPEATED
-    if not few or counts.mean() > MEAN_REPEATED:
+    few = counts.max() <= MANY_REPEATED and (names or counts.mean() <= MEAN_REPEATED)
+    if len(counts) < MANY_REPEATED or not (few or decides):
         return ""
     if counts.min() == 1:
         # Some came once. A rounded measurement also repeats, but near values are about as frequent.
@@ -168,12 +173,22 @@ def like_groups(values: Array, groups: Array | None = None) -> str:
     return f"{said}, of several groups" if len(pairs) > len(counts) else ""
 
 
+def _decides(values: Array, classes: Array, names: bool) -> bool:
+    """Whether all rows of a value are of one class, and the class of numbers is no matter of thresholds."""
+    for some in (slice(FEW), slice(None)):
+        pairs = np.unique(np.column_stack([values[some], classes[some]]), axis=0)
+        if (pairs[1:, 0] == pairs[:-1, 0]).any():
+            return False
+    return names or bool(np.count_nonzero(np.diff(pairs[:, 1])) > 2 * len(np.unique(classes)))
+
+
 def groups_warnings(table: Table) -> list[str]:
     """Of columns that may name groups, also of those that are left out."""
-    aside = ((name, cells.codes()) for name, cells in table.set_aside)
-    columns = [*zip(table.names, table.X.T, strict=True), *aside]
+    aside = ((name, cells.codes(), False) for name, cells in table.set_aside)
+    columns = [*zip(table.names, table.X.T, table.categorical, strict=True), *aside]
     groups = None if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
-    found = ((name, like_groups(values, groups)) for name, values in columns)
+    classes = encode_labels(table.y).codes if table.task == "classification" else None
+    found = ((name, like_groups(values, groups, classes, bool(cat))) for name, values, cat in columns)
     return [
         f"The column {quoted(name)} {rows}. If rows with one value belong together, the scores hold only "
         "for new samples of these groups. To score new groups, name the column (--groups "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from .._base.formatting import magnitude
 from .._base.parallel import counted, shared_bar
 from .._base.typing import Array
 from .._base.validation import check
+from .._core import driver
 from .._core.driver import InexactError, callers_level
 from .._core.luck.scorings import Budget, ControlledMean, controlled_mean, enough_runs
 from ..designs import Design
@@ -103,6 +105,11 @@ def plain_runs(
     ------
     ValueError
         If a splitter without random numbers makes too many splits, or as `score_splits`.
+
+    Warns
+    -----
+    SlowComputationWarning
+        If the runs that a precision needs take more than about a minute.
     """
     request, cv, words = asked[0], asked[0].cv, in_words(asked[0].cv)
     if isinstance(cv, Design):
@@ -119,9 +126,17 @@ def plain_runs(
     rng = np.random.default_rng(request.seed)
     twins = twins or [None] * len(asked)
     sums, sizes, known = np.empty((0, len(asked))), np.empty(0), np.empty((0, len(asked)))
+    started = time.perf_counter()
 
     def look(n_runs: int) -> list[ControlledMean]:
         nonlocal sums, sizes, known
+        seconds = (time.perf_counter() - started) * n_runs / len(sums) if len(sums) else 0
+        if seconds > driver.LONG:
+            more = f"{n_runs:,} more runs of scikit-learn for this precision; a larger one takes fewer"
+            msg = (
+                f"this will take about {driver.in_words(seconds)}: {more} (scikit-learn runs, as {whys[0]})"
+            )
+            warnings.warn(msg, driver.SlowComputationWarning, stacklevel=callers_level())
         for _ in counted(range(n_runs), n_runs):
             seed = int(rng.integers(2**31 - 1))
             splits = list(reseeded(cv, seed).split(request.prepared.X, request.y, request.groups))
