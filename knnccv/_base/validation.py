@@ -68,9 +68,9 @@ def check_integer(name: str, value: Any, least: int, most: int | None = None, li
     is_integer = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
     check(is_integer, f"{name} must be an integer", value, TypeError)
     number = int(value)
-    msg = f"{name} must be between {least} and {most}{limit and f', {limit}'}, got {number}"
-    check(most is None or least <= number <= most, msg)
-    check(number >= least, f"{name} must be at least {least}, got {number}")
+    must = f"{name} must be between {least} and {most}{limit and f', {limit}'}"
+    check(most is None or least <= number <= most, must, number)
+    check(number >= least, f"{name} must be at least {least}", number)
     return number
 
 

@@ -211,6 +211,8 @@ def _encode_objects(labels: Array, name: str) -> Array:
         except TypeError as error:
             msg = f"{name}[{at}] is a {type(label).__name__}, which cannot label a group"
             raise TypeError(msg) from error
-        check(not is_missing(label), f"{name}[{at}] is missing ({label!r}); every sample needs a group")
+        if is_missing(label):
+            msg = f"{name}[{at}] is missing ({label!r}); every sample needs a group"
+            raise ValueError(msg)
         listed[at] = codes.setdefault(label, len(codes))
     return listed

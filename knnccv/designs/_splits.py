@@ -191,7 +191,7 @@ class StratifiedSubsample(OneKind):
         """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
         n_train = tuple(self._sizes(labels))
-        check(sum(n_train) > 0, f"per_class leaves the training set empty: {self.per_class!r}")
+        check(sum(n_train) > 0, "per_class must leave a training sample", self.per_class)
         msg = f"per_class puts all {sum(counts)} samples into the training set: none is tested"
         check(n_train != counts or labels.pool, msg)
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
@@ -202,28 +202,31 @@ class StratifiedSubsample(OneKind):
         if self.train_size is not None:
             wanted = [_count(self.train_size, size) for size in sizes]
             for name, size, count in zip(names, sizes, wanted, strict=True):
-                msg = (
-                    f"train_size={self.train_size} leaves no training sample of class {name!r} "
-                    f"({size} samples); use per_class={{label: count}} to choose the number"
-                )
-                check(count > 0, msg)
+                if count == 0:
+                    msg = (
+                        f"train_size={self.train_size} leaves no training sample of class {name!r} "
+                        f"({size} samples); use per_class={{label: count}} to choose the number"
+                    )
+                    raise ValueError(msg)
             return wanted
         if isinstance(self.per_class, Mapping):
             keys = list(labels.classes)  # NumPy's scalars equal Python's, and keep dates
             known = set(keys)
             missing = [name for name, key in zip(names, keys, strict=True) if key not in self.per_class]
             unknown = [name for name in self.per_class if name not in known]
-            msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
-            check(not missing and not unknown, msg)
+            if missing or unknown:
+                msg = f"per_class must name every class and no other: missing {missing}, unknown {unknown}"
+                raise ValueError(msg)
             wanted = [int(self.per_class[key]) for key in keys]
         else:
             wanted = [int(self.per_class or 0)] * len(names)
         for name, size, count in zip(names, sizes, wanted, strict=True):
-            msg = (
-                f"per_class must be at most the size of the class: class {name!r} has {size} "
-                f"samples, got {count}"
-            )
-            check(count <= size, msg)
+            if count > size:
+                msg = (
+                    f"per_class must be at most the size of the class: class {name!r} has {size} "
+                    f"samples, got {count}"
+                )
+                raise ValueError(msg)
         return wanted
 
     def halved(self, labels: EncodedLabels, rows: Array) -> Design:
@@ -299,11 +302,12 @@ class RebalancedLeaveOneOut(OneKind):
         """Return one kind, with the classes as strata."""
         counts = tuple(int(count) for count in labels.counts)
         for name, count in zip(labels.classes.tolist(), counts, strict=True):
-            msg = (
-                "rebalanced leave-one-out needs at least two samples of every class, but class "
-                f"{name!r} has one"
-            )
-            check(count != 1, msg)
+            if count == 1:
+                msg = (
+                    "rebalanced leave-one-out needs at least two samples of every class, but class "
+                    f"{name!r} has one"
+                )
+                raise ValueError(msg)
         n_train = tuple(max(count - 1, 0) for count in counts)  # a half may have none of a class
         return (TrainingSets(Fraction(1), n_train, counts, stratified=True),)
 

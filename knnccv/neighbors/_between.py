@@ -281,8 +281,8 @@ def between_distances(D: Any, queries: Any = "other") -> Between:
     n_queries, n_gallery = matrix.shape
     same = None
     if not (queries is True or (isinstance(queries, str) and queries == "other")):
-        msg = f'queries must be "other" or the gallery index of every query, got {queries!r}'
-        check(not isinstance(queries, (str, bool)), msg)
+        must = 'queries must be "other" or the gallery index of every query'
+        check(not isinstance(queries, (str, bool)), must, queries)
         same = check_same(queries, n_queries, n_gallery)
     compare = partial(_rows_of, matrix)
     alike = same is None and n_queries == n_gallery and not matrix.diagonal().any()

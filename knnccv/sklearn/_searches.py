@@ -7,6 +7,7 @@ the first K of a list are those of every smaller K.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -57,16 +58,27 @@ def nested_runs(request: Request) -> ExpectedScore | None:
         found = tuned_score(request.prepared.X, request.y, **asked)
     except ValueError as error:  # such as a K that inner training sets are too small for
         raise InexactError(str(error)) from error
-    best = {name: value for name, value in found.most_chosen._asdict().items() if name in search.param_grid}
+    best = {name: value for name, value in found.most_chosen._asdict().items() if name in _names(search)}
     often = most_often(best, found.choices[found.most_chosen])
     how = f"the mean of {found.n_runs:,} random runs with a search in every training set, {often}"
     return request.answer(found.score, how, std_error=found.std_error, n_runs=found.n_runs, **INEXACT)
 
 
+def _names(search: Any) -> set[str]:
+    """The parameters of a grid search, whose grid may be a list."""
+    grids = [search.param_grid] if isinstance(search.param_grid, Mapping) else search.param_grid
+    return set().union(*grids)
+
+
 def most_often(params: Mapping[str, Any], share: float) -> str:
     """Which parameters are chosen most often, and in which share of the training sets, in words."""
-    named = ", ".join(f"{name.rpartition('__')[2]}={value!r}" for name, value in params.items())
-    return f"which chooses {named} in {share:.0%}"
+    named = ", ".join(f"{name}={_short(value)}" for name, value in params.items())
+    return f"which chooses {named or 'the given parameters'} in {share:.0%}"
+
+
+def _short(value: Any) -> str:
+    """A parameter in words, on one line and the same in every process."""
+    return getattr(value, "__name__", None) or " ".join(reprlib.repr(value).split())
 
 
 def scoring_of_search(estimator: Any) -> Any:

@@ -218,11 +218,8 @@ def _check_ranks(weights: Any, k: int) -> None:
         f"shape {numbers.shape}"
     )
     check(numbers.shape == (k,), msg)
-    msg = (
-        f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0, "
-        f"got {weights!r}"
-    )
-    check(numbers.min() >= 0 and numbers.max() <= LARGEST and numbers.max() != 0, msg)
+    must = f"the weights of the ranks must be at least 0 and at most {LARGEST:g}, one of them above 0"
+    check(numbers.min() >= 0 and numbers.max() <= LARGEST and numbers.max() != 0, must, weights)
 
 
 def _check_given(weights: Any, shape: tuple[int, ...]) -> Array:
@@ -285,8 +282,8 @@ def class_factors(class_weight: Any, classes: Array, counts: Array) -> tuple[flo
         f"{numbers.shape}"
     )
     check(numbers.shape == (len(labels),), msg)
-    msg = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}, got {class_weight!r}"
-    check(numbers.min() > 0 and numbers.max() <= LARGEST, msg)
+    must = f"the numbers of class_weight must be above 0 and at most {LARGEST:g}"
+    check(numbers.min() > 0 and numbers.max() <= LARGEST, must, class_weight)
     return tuple(float(number) for number in numbers)
 
 

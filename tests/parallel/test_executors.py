@@ -302,7 +302,7 @@ class TestInThisProcess:
         asyncio.run(ask())
         closed = distributed.Client(address, set_as_default=False)
         closed.close()
-        with pytest.raises(ValueError, match="must be a connected dask Client, got one that is closed"):
+        with pytest.raises(ValueError, match="must be a connected dask Client, not closed"):
             complete_cv(X, y, "knn", 5, executor=closed)
 
 

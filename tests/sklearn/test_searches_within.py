@@ -137,7 +137,7 @@ def test_inner_folds_of_groups_are_those_of_scikit_learn(monkeypatch, inner):
         for train in (np.flatnonzero(folds != fold) for fold in range(3))
     ]
     (k, number), *_ = Counter(fit.best_params_["near__n_neighbors"] for fit in fits).most_common()
-    assert found.explanation.endswith(f"which chooses n_neighbors={k} in {number / 9:.0%}")
+    assert found.explanation.endswith(f"which chooses near__n_neighbors={k} in {number / 9:.0%}")
     low, high = found.confidence_interval(n_halvings=20, groups=groups)
     assert low < found.score < high
 

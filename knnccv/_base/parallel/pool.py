@@ -69,11 +69,11 @@ def n_workers(n_jobs: int | None) -> int:
 def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
     """Raise TypeError, ValueError or ImportError if these arguments of a parallel run are invalid."""
     n_workers(n_jobs)
-    msg = (
+    must = (
         "executor must have a submit method, as concurrent.futures.Executor and dask's Client have "
-        f"(for a cluster, pass Client(cluster)), got {executor!r}"
+        "(for a cluster, pass Client(cluster))"
     )
-    check(executor is None or hasattr(executor, "submit"), msg, error=TypeError)
+    check(executor is None or hasattr(executor, "submit"), must, executor, TypeError)
     if isinstance(executor, type):
         msg = f"executor must be an instance, got the class {executor.__name__}; call it first"
         raise TypeError(msg)
@@ -85,13 +85,13 @@ def check_pool(n_jobs: Any, executor: Any, progress: Any) -> None:
 
 def _check_client(client: Any) -> None:
     msg = (
-        f"executor must be a synchronous dask Client, got {client!r} with asynchronous=True; "
-        "create it without that argument, and call from a plain function (in a coroutine, through "
-        "asyncio.to_thread)"
+        "executor must be a synchronous dask Client: create it without asynchronous=True, and call from a "
+        "plain function (in a coroutine, through asyncio.to_thread)"
     )
-    check(not client.asynchronous, msg)
-    msg = f"executor must be a connected dask Client, got one that is {client.status}: {client!r}"
-    check(client.status == "running", msg)
+    check(not client.asynchronous, msg, client)
+    check(
+        client.status == "running", f"executor must be a connected dask Client, not {client.status}", client
+    )
 
 
 class WorkerPool:

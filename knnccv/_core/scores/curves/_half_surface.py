@@ -179,8 +179,9 @@ class SurfaceEvaluation:
         """The result of one cell; `parameters` are those that all cells share."""
         problem, grid = self.problem, self.grid
         y, test = problem.asked_again()
-        # given by `surface`
-        with warnings.catch_warnings(action="ignore", category=SupervisedDistanceWarning):
+        with warnings.catch_warnings():  # which `surface` gives once
+            warnings.simplefilter("ignore", SupervisedDistanceWarning)
+            warnings.filterwarnings("ignore", "give longer neighbor lists")
             return complete_cv(
                 self.neighbors,
                 y,

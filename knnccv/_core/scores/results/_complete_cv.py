@@ -290,13 +290,14 @@ def warn_of_short_lists(
     problem: ScoringProblem, neighbors: Neighbors, bounds: float | Array, tol: float
 ) -> None:
     """Warn where scores are uncertain by these bounds, as given lists do not decide all training sets."""
-    n_uncertain = int(np.sum(bounds > max(UNCERTAIN, tol) * problem.largest))
+    allowed = max(UNCERTAIN, tol) * problem.largest
+    n_uncertain = int(np.sum(bounds > allowed))
     if n_uncertain and neighbors.max_depth < problem.training_sets[0].n_available:
-        who = f"{n_uncertain} of {np.size(bounds)} cells are" if np.ndim(bounds) else "the score is"
+        many = f"{n_uncertain} of {np.size(bounds)} cells are uncertain by more than {allowed:.2g}, at most"
+        who = many if np.ndim(bounds) else "the score is uncertain by up to"
         warnings.warn(
-            f"give longer neighbor lists, or ask for larger training sets: {who} uncertain by up to "
-            f"{np.max(bounds):.2g}, since the lists of {neighbors.max_depth} neighbors end too early; see "
-            "error_bound",
+            f"give longer neighbor lists, or ask for larger training sets: {who} {np.max(bounds):.2g}, "
+            f"since the lists of {neighbors.max_depth} neighbors end too early; see error_bound",
             UserWarning,
             stacklevel=callers_level(),
         )
