@@ -505,8 +505,9 @@ def as_design(cv: Any, *, stratified: bool = True) -> Design:
         return cv
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         return StratifiedKFold(int(cv)) if stratified else KFold(int(cv))
-    if (cv if isinstance(cv, type) else type(cv)).__module__.startswith("sklearn."):
-        name = (cv if isinstance(cv, type) else type(cv)).__name__
+    kind = cv if isinstance(cv, type) else type(cv)
+    if kind.__module__.startswith("sklearn."):
+        name = kind.__name__
         same = f"own {name}" if name in {design.__name__ for design in DESIGNS} else "own designs"
         own = "LeaveGroupsOut(groups)" if "Group" in name else same
         msg = (

@@ -150,7 +150,7 @@ def like_groups(
     known = values[is_known]
     seen = max((np.count_nonzero(known == one) for one in known[:: len(known) // 5 + 1]), default=0)
     decides = seen > 1 and classes is not None and _decides(known, classes[is_known], names)
-    if not 2 <= seen <= (len(known) if decides else MANY_REPEATED):  # spares most columns the sorting
+    if seen < 2 or (seen > MANY_REPEATED and not decides):  # spares most columns the sorting
         return ""
     counts = np.unique(known, return_counts=True)[1]
     few = counts.max() <= MANY_REPEATED and (names or counts.mean() <= MEAN_REPEATED)

@@ -342,7 +342,8 @@ def _scores(
         for start in counted(starts, len(starts)):
             some, seed = folds[start : start + step], runs.seed + block * BITS + start
             virtual = inside[start : start + step].reshape(-1, n)
-            outputs = chosen_outputs(search, request, some, virtual, seed)
+            outputs, chosen = chosen_outputs(search, request, some, virtual, seed)
+            search.counts[:] += np.bincount(chosen.ravel(), minlength=len(search.counts))
             values.append([score_outputs(one, some, outputs, runs.n_folds) for one in asked])
             if middle.expected is not None:
                 near, _ = middle.nearest(some, seed)
@@ -375,7 +376,7 @@ def outputs_of_search(search: Search, request: Request, folds: Array, seed: int)
         runs = single_splits(some, seed + start)
         try:
             virtual = inner_folds(search, request, runs, 0)[:, 0]
-            outputs.append(chosen_outputs(search, request, some, virtual, runs.seed))
+            outputs.append(chosen_outputs(search, request, some, virtual, runs.seed)[0])
         except InexactError as error:
             msg = f"leave out large K, or take fewer inner folds: halves are too small, as {error}"
             raise ValueError(msg) from error
@@ -384,8 +385,13 @@ def outputs_of_search(search: Search, request: Request, folds: Array, seed: int)
     return np.asarray(np.take_along_axis(found, np.maximum(folds, 0)[:, None, :, None], axis=1)[:, 0])
 
 
-def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Array, seed: int) -> Array:
-    """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold."""
+def chosen_outputs(
+    search: Search, request: Request, folds: Array, virtual: Array, seed: int
+) -> tuple[Array, Array]:
+    """The shares or means (n_runs, n_items, ...) of the candidate with the best inner score, by fold.
+
+    And the places of these candidates in the grid, (n_runs, n_folds).
+    """
     search.check(virtual, request.labels.codes)
     fitted = np.where(virtual >= 0, -1, 0) if search.scales_once else None
     groups = search.groups
@@ -404,9 +410,8 @@ def chosen_outputs(search: Search, request: Request, folds: Array, virtual: Arra
     msg = "no candidate has a score in some inner folds"
     check(not np.isnan(inside).all(axis=0).any(), msg, error=InexactError)
     chosen = np.where(np.isnan(inside), -np.inf, inside).argmax(axis=0).reshape(len(folds), n_folds)
-    search.counts[:] += np.bincount(chosen.ravel(), minlength=n_candidates)
     decides = np.take_along_axis(chosen, np.maximum(folds, 0), axis=1)
     found = np.empty_like(outside[0])
     for at in range(n_candidates):
         found[decides == at] = outside[at][decides == at]
-    return found
+    return found, chosen

@@ -558,7 +558,8 @@ def listed(cv: Any, X: Any, y: Array, groups: Any) -> tuple[Split, ...]:
         cv = copy.deepcopy(cv)
     except TypeError:  # an attribute cannot be copied
         cv = copy.copy(cv)
-    splits, msg = tuple(cv.split(X, y, groups)), f"the splits of {in_words(cv)} change from run to run"
+    splits = tuple(cv.split(X, y, groups))
+    msg = f"the splits of {in_words(cv)} change from run to run"
     for one, other in zip(splits, cv.split(X, y, groups), strict=True):
         check(all(map(np.array_equal, one, other)), msg, error=InexactError)
     return splits

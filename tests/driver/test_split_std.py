@@ -62,7 +62,7 @@ def test_as_many_runs_as_a_precision_needs(monkeypatch):
     assert 15_000 < finer.n_runs < 25_000
     assert abs(finer.std - usual.std) < 4 * usual.std_error
     assert result.split_std(precision=1.0) == usual
-    monkeypatch.setattr("knnccv._core.luck.scorings._controls.TIMES", 10)
+    monkeypatch.setattr("knnccv._core.luck.scorings._precision.TIMES", 10)
     with pytest.warns(UserWarning, match="runs have a standard error of .* takes some"):
         far = complete_cv(X[:20], y[:20], "nn", KFold(7)).split_std(precision=1e-9)
     assert far.n_runs == 50_000

@@ -89,9 +89,8 @@ def _check_client(client: Any) -> None:
         "plain function (in a coroutine, through asyncio.to_thread)"
     )
     check(not client.asynchronous, msg, client)
-    check(
-        client.status == "running", f"executor must be a connected dask Client, not {client.status}", client
-    )
+    must = f"executor must be a connected dask Client, not {client.status}"
+    check(client.status == "running", must, client)
 
 
 class WorkerPool:

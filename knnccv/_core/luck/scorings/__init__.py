@@ -18,25 +18,15 @@ The laws hold for lists whose order decides ties; `mixed_ties` tells where ``tie
 
 - `_scorers` has `table_scorer`, the common metrics, and asks scikit-learn's functions for all others;
   `scale_of` tells how scores are bounded, for intervals.
-- `_controls` has the mean, `controlled_mean`, and the controls of confusion tables. It draws as many runs
-  as a wanted standard error needs, `enough_runs`, or draws, `enough_draws`.
+- `_controls` has the mean, `controlled_mean`, and the controls of confusion tables.
 - `_vote_laws` has the law of the votes of a sample, and the controls of votes.
+- `_precision` draws as many runs as a wanted standard error needs, `enough_runs`, or draws, `enough_draws`.
 """
 
 from __future__ import annotations
 
-from ._controls import (
-    Budget,
-    ControlledMean,
-    EnoughRuns,
-    Wish,
-    check_precision,
-    confusion_controls,
-    controlled_mean,
-    enough_draws,
-    enough_runs,
-    unseen_error,
-)
+from ._controls import ControlledMean, confusion_controls, controlled_mean, unseen_error
+from ._precision import Budget, EnoughRuns, Wish, check_precision, enough_draws, enough_runs
 from ._scorers import (
     ACCURACIES,
     Scale,
